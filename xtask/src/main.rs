@@ -4,6 +4,7 @@
 //! with, the conformance suite against them, and the benches.
 //! Nothing in the product depends on this crate.
 
+mod codegen;
 mod peers;
 mod workspace;
 
@@ -19,12 +20,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write the generated files that the repository keeps.
+    #[command(subcommand)]
+    Codegen(codegen::Codegen),
     /// Build the real programs that ours is compared with (etcd, kube-apiserver, …), only what is missing.
     Peers(peers::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
+        Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
     }
 }
