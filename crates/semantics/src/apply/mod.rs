@@ -1,8 +1,42 @@
 //! Server-side apply: who owns which field, and what a new configuration changes.
+//!
+//! The pieces, from the bottom up: `path` and `set` hold sets of paths, `fields_v1` is their wire form;
+//! `types` reads a schema; `fieldset`, `merge`, `compare` and `remove` walk values by it; `managers` is
+//! `metadata.managedFields`; `updater` moves ownership, and the functions here add what a request brings with it.
+//!
+//! Objects of other versions are taken to have the same shape. This module never validates beyond what merging needs,
+//! never defaults, and never looks at the clock.
 
-use serde_json::Value;
+mod check;
+mod compare;
+mod conflict;
+mod fields_v1;
+mod fieldset;
+mod items;
+mod last_applied;
+mod managers;
+mod merge;
+mod path;
+mod remove;
+mod scalar;
+mod set;
+mod types;
+mod updater;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+pub use conflict::{ApplyError, Conflict};
 
 use crate::schema::Schema;
+use managers::{ManagerKey, Managers, Operation};
+use types::Type;
+use updater::{Refusal, UNOWNED_METADATA, Update};
+
+/// Who owns what an object had before the first apply on it, if nobody was recorded.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Who writes, through what, and when.
 #[derive(Debug, Clone, Copy)]
@@ -17,41 +51,283 @@ pub struct Writer<'a> {
     pub now: &'a str,
 }
 
-/// A field that another manager owns with another value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// The other manager, as upstream prints it: `"name"`, or `"name" with subresource "status" using v1`.
-    pub manager: String,
-    /// The field, as `.spec.replicas`.
-    pub field: String,
-}
-
-/// Why an apply was refused.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ApplyError {
-    /// Other managers own some of the fields.
-    #[error("Apply failed with {} conflict{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
-    Conflicts(Vec<Conflict>),
-    /// The configuration does not fit the schema (a map list without its key, duplicates in a set…).
-    #[error("{0}")]
-    Invalid(String),
-}
-
 /// Applies `config` on `live` (or on nothing) and returns the new object with its `managedFields`.
-/// `reset` names top-level fields this endpoint must ignore (`status` on the main one; all but `status` on it).
+///
+/// `reset` names top-level fields this endpoint must ignore (`status` on the main one; all but `status` on it): they
+/// are as in `live`, and nobody gains or loses them.
 pub fn apply(
-    _schema: &Schema,
-    _live: Option<&Value>,
-    _config: &Value,
-    _writer: Writer<'_>,
-    _force: bool,
-    _reset: &[&str],
+    schema: &Schema,
+    live: Option<&Value>,
+    config: &Value,
+    writer: Writer<'_>,
+    force: bool,
+    reset: &[&str],
 ) -> Result<Value, ApplyError> {
-    todo!()
+    let ty = Type::document(schema);
+    refuse_foreign(config, writer)?;
+    check::check(config, ty).map_err(|problem| ApplyError::NotTyped {
+        object: describe(config),
+        problem,
+    })?;
+
+    let mut object = live.cloned().unwrap_or_else(|| empty_like(config));
+    let recorded = managers::take_raw(&mut object).filter(|value| !value.is_null());
+    let mut managers = managers::decode(recorded.as_ref())
+        .map_err(|error| ApplyError::BrokenLive(format!("failed to decode managed fields: {error}")))?;
+    let broken = |error| ApplyError::BrokenLive(format!("failed to merge config: {error}"));
+
+    if managers.is_empty() && live.is_some() {
+        let key = ManagerKey::new(
+            BEFORE_FIRST_APPLY,
+            Operation::Update,
+            writer.api_version,
+            writer.subresource,
+        );
+        let by = Update {
+            ty,
+            reset,
+            key: &key,
+            api_version: writer.api_version,
+            now: writer.now,
+        };
+        updater::update(&mut managers, &empty_like(config), &object, &by).map_err(broken)?;
+    }
+
+    let key = ManagerKey::new(
+        writer.manager,
+        Operation::Apply,
+        writer.api_version,
+        writer.subresource,
+    );
+    let by = Update {
+        ty,
+        reset,
+        key: &key,
+        api_version: writer.api_version,
+        now: writer.now,
+    };
+    let applied = effective(config, reset);
+    let mut attempt = managers.clone();
+    let mut result = updater::apply(&mut attempt, &object, &applied, &by, force);
+    if writer.manager == last_applied::MANAGER {
+        result = match result {
+            Err(Refusal::Conflicts(conflicts)) => {
+                let remaining = last_applied::remaining(conflicts, &object, writer.api_version, ty);
+                if remaining.is_empty() {
+                    attempt = managers;
+                    updater::apply(&mut attempt, &object, &applied, &by, true)
+                } else {
+                    Err(Refusal::Conflicts(remaining))
+                }
+            }
+            other => other,
+        };
+    }
+    let new = result.map_err(|refusal| match refusal {
+        Refusal::Conflicts(conflicts) => {
+            ApplyError::Conflicts(conflicts.into_iter().map(|at| at.conflict).collect())
+        }
+        Refusal::Item(error) => broken(error),
+    })?;
+
+    let mut new = new.unwrap_or(object);
+    if writer.manager == last_applied::MANAGER {
+        last_applied::follow(&mut new, config);
+    }
+    managers::put_raw(&mut new, managers::encode(&attempt));
+    Ok(keep_times(live, new))
 }
 
 /// Records who changed what by a write that was no apply: `new` (already merged by the caller) replaces `live`.
 /// Rewrites `metadata.managedFields` of `new`.
-pub fn track_update(_schema: &Schema, _live: Option<&Value>, _new: &mut Value, _writer: Writer<'_>, _reset: &[&str]) {
-    todo!()
+///
+/// A client may send `managedFields` of its own, which then count instead of the live ones, except through a
+/// subresource. An empty list, or one empty entry, makes the object forget its managers.
+pub fn track_update(
+    schema: &Schema,
+    live: Option<&Value>,
+    new: &mut Value,
+    writer: Writer<'_>,
+    reset: &[&str],
+) {
+    let sent = managers::take_raw(new).filter(|value| !value.is_null());
+    let recorded = live.and_then(managers::raw);
+    let (mut managers, from_live) = starting_managers(sent.as_ref(), recorded, writer.subresource);
+
+    let is_create = live.is_none_or(|live| uid(live).is_none_or(str::is_empty));
+    if managers.is_empty() && !is_create {
+        return;
+    }
+    let empty;
+    let old = match live {
+        Some(live) => live,
+        None => {
+            empty = empty_like(new);
+            &empty
+        }
+    };
+    let key = ManagerKey::new(
+        writer.manager,
+        Operation::Update,
+        writer.api_version,
+        writer.subresource,
+    );
+    let by = Update {
+        ty: Type::document(schema),
+        reset,
+        key: &key,
+        api_version: writer.api_version,
+        now: writer.now,
+    };
+    // Garbage is worse than nothing: an object that cannot be compared has no managers.
+    let Ok(changed) = updater::update(&mut managers, old, new, &by) else {
+        return;
+    };
+    if !changed && from_live {
+        return managers::put_raw(new, recorded.cloned());
+    }
+    managers::cap(&mut managers);
+    managers::put_raw(new, managers::encode(&managers));
+    if let Some(live) = live {
+        revert_times(live, new);
+    }
+}
+
+/// The managers to start from, and whether they are those of the live object.
+fn starting_managers(sent: Option<&Value>, recorded: Option<&Value>, subresource: &str) -> (Managers, bool) {
+    if subresource.is_empty()
+        && let Some(sent) = sent
+    {
+        if managers::is_reset(sent) {
+            return (Managers::new(), false);
+        }
+        if recorded != Some(sent)
+            && let Ok(managers) = managers::decode(Some(sent))
+            && !managers.is_empty()
+        {
+            return (managers, false);
+        }
+    }
+    (managers::decode(recorded).unwrap_or_default(), true)
+}
+
+fn uid(object: &Value) -> Option<&str> {
+    object.get("metadata")?.get("uid")?.as_str()
+}
+
+/// An object of the same kind with nothing in it.
+fn empty_like(object: &Value) -> Value {
+    let mut empty = Map::new();
+    for name in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(name) {
+            empty.insert(name.to_owned(), value.clone());
+        }
+    }
+    Value::Object(empty)
+}
+
+/// Refuses configurations that no schema could make right.
+fn refuse_foreign(config: &Value, writer: Writer<'_>) -> Result<(), ApplyError> {
+    if !config.is_object() {
+        return Err(ApplyError::Invalid(
+            "the configuration must be an object".to_owned(),
+        ));
+    }
+    let version = config
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if version != writer.api_version {
+        return Err(ApplyError::Invalid(format!(
+            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
+            writer.api_version
+        )));
+    }
+    if managers::raw(config).is_some() {
+        return Err(ApplyError::Invalid(
+            "metadata.managedFields must be nil".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// `namespace/name; group/version, Kind=kind`
+fn describe(object: &Value) -> String {
+    let metadata = |name: &str| {
+        object
+            .get("metadata")
+            .and_then(|m| m.get(name))
+            .and_then(Value::as_str)
+    };
+    let top = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    let version = top("apiVersion");
+    let slash = if version.contains('/') { "" } else { "/" };
+    format!(
+        "{}/{}; {slash}{version}, Kind={}",
+        metadata("namespace").unwrap_or_default(),
+        metadata("name").unwrap_or_default(),
+        top("kind")
+    )
+}
+
+/// What of a configuration counts at this endpoint. Clients that print Go structs send `creationTimestamp: null`,
+/// which must not clear the live one.
+fn effective(config: &Value, reset: &[&str]) -> Value {
+    let mut config = config.clone();
+    if let Some(fields) = config.as_object_mut() {
+        fields.retain(|name, _| !reset.contains(&name.as_str()));
+    }
+    if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, value| !value.is_null() || !UNOWNED_METADATA.contains(&name.as_str()));
+    }
+    config
+}
+
+fn keep_times(live: Option<&Value>, mut new: Value) -> Value {
+    if let Some(live) = live {
+        revert_times(live, &mut new);
+    }
+    new
+}
+
+/// If `new` differs from `live` in nothing but the times of its managers, takes the old times.
+fn revert_times(live: &Value, new: &mut Value) {
+    let (Some(old), Some(Value::Array(fresh))) = (managers::raw(live), managers::raw(new)) else {
+        return;
+    };
+    let Some(old) = old.as_array() else { return };
+    let same_entry = |(a, b): (&Value, &Value)| match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let timeless = |entry: &Map<String, Value>| entry.len() - usize::from(entry.contains_key("time"));
+            timeless(a) == timeless(b)
+                && a.iter()
+                    .all(|(name, value)| name == "time" || b.get(name) == Some(value))
+        }
+        _ => false,
+    };
+    if old.len() != fresh.len() || old == fresh || !old.iter().zip(fresh).all(same_entry) {
+        return;
+    }
+    let same_metadata = |(a, b): (&Map<String, Value>, &Map<String, Value>)| {
+        a.len() == b.len()
+            && a.iter()
+                .all(|(name, value)| name == "managedFields" || b.get(name) == Some(value))
+    };
+    let same_rest = match (live.as_object(), new.as_object()) {
+        (Some(a), Some(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(name, value)| match (name.as_str(), b.get(name)) {
+                    ("metadata", Some(other)) => value
+                        .as_object()
+                        .zip(other.as_object())
+                        .is_some_and(same_metadata),
+                    (_, other) => other == Some(value),
+                })
+        }
+        _ => false,
+    };
+    if same_rest {
+        let old = Value::Array(old.clone());
+        managers::put_raw(new, Some(old));
+    }
 }
