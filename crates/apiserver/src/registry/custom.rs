@@ -1,0 +1,82 @@
+//! From an established CustomResourceDefinition to the resources it adds.
+
+use std::sync::Arc;
+
+use apiary_semantics::naming::NameRule;
+use apiary_semantics::schema::Schema;
+use apiary_semantics::table;
+use serde_json::Value;
+
+use super::definition::is_established;
+use super::{Custom, Origin, Quirk, Registry, Resource, Selectable};
+use crate::store::Object;
+
+/// One resource per served version; the previous registry lends the schemas of definitions that did not change.
+pub(super) fn resources(definition: &Object, previous: &Registry) -> Vec<Resource> {
+    let document = definition.value();
+    if !is_established(&document) {
+        return Vec::new();
+    }
+    let versions = document["spec"]["versions"].as_array().cloned().unwrap_or_default();
+    let served = versions.iter().filter(|version| version["served"] == Value::Bool(true));
+    served.filter_map(|version| resource(definition, &document, version, previous)).collect()
+}
+
+fn resource(definition: &Object, document: &Value, version: &Value, previous: &Registry) -> Option<Resource> {
+    let spec = &document["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().map(|list| list.iter().map(text).collect()).unwrap_or_default()
+    };
+    let names = &spec["names"];
+    let (group, plural, version_name) = (text(&spec["group"]), text(&names["plural"]), text(&version["name"]));
+    let generation = document["metadata"]["generation"].as_i64().unwrap_or(0);
+    let same = previous
+        .get(&group, &version_name, &plural)
+        .and_then(|resource| resource.custom())
+        .filter(|custom| *custom.definition_uid == *definition.uid && custom.definition_generation == generation);
+    let (schema_since, schema, open_api_schema) = match same {
+        Some(custom) => (custom.schema_since, custom.schema.clone(), custom.open_api_schema.clone()),
+        None => {
+            let written = &version["schema"]["openAPIV3Schema"];
+            // Admission has checked it; one that fails here was stored by another version of this program.
+            let schema = Schema::from_crd(written, "spec.versions").ok()?;
+            (definition.revision, Arc::new(schema), Arc::new(written.clone()))
+        }
+    };
+    let columns = version["additionalPrinterColumns"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let selectable = version["selectableFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let paths = selectable.iter().filter_map(|field| field["jsonPath"].as_str());
+    let api_version = format!("{group}/{version_name}");
+    let deprecation = (version["deprecated"] == Value::Bool(true)).then(|| {
+        let standard = || format!("{api_version} {} is deprecated", text(&names["kind"]));
+        version["deprecationWarning"].as_str().map_or_else(standard, str::to_owned)
+    });
+    Some(Resource {
+        id: format!("{plural}.{group}").into(),
+        singular: text(&names["singular"]),
+        kind: text(&names["kind"]),
+        list_kind: text(&names["listKind"]),
+        short_names: texts(&names["shortNames"]),
+        categories: texts(&names["categories"]),
+        namespaced: spec["scope"] == "Namespaced",
+        has_status: version["subresources"]["status"].is_object(),
+        has_generation: true,
+        name_rule: NameRule::DnsSubdomain,
+        selectable: paths.map(Selectable::json_path).collect(),
+        columns: table::custom_columns(columns),
+        quirk: Quirk::None,
+        origin: Origin::Custom(Custom {
+            definition_uid: definition.uid.to_string(),
+            definition_generation: generation,
+            schema_since,
+            schema,
+            open_api_schema,
+            terminating: definition.deleting,
+            deprecation,
+        }),
+        group,
+        version: version_name,
+        plural,
+    })
+}

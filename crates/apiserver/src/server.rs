@@ -1,0 +1,140 @@
+//! The server as a value: store, registry and clock, and the router over them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::{SharedClock, SystemClock};
+use crate::metrics::Metrics;
+use crate::openapi::OpenApi;
+use crate::registry::Registry;
+use crate::store::{BackendError, CommitError, RedbBackend, Retention, State, Store};
+use crate::{bootstrap, dispatch, janitor};
+
+/// The table of CustomResourceDefinitions.
+pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+/// Where writes are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// Nowhere: gone when the server is dropped.
+    #[default]
+    Memory,
+    /// In this redb file, durable before each answer.
+    Redb(PathBuf),
+}
+
+/// How a server is set up.
+#[derive(Clone)]
+pub struct Options {
+    /// Where writes are kept.
+    pub storage: Storage,
+    /// Where time comes from.
+    pub clock: SharedClock,
+    /// How much history watches can go back.
+    pub retention: Retention,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { storage: Storage::Memory, clock: Arc::new(SystemClock), retention: Retention::default() }
+    }
+}
+
+/// Why a server could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store.
+    #[error("cannot open the store")]
+    Store(#[from] BackendError),
+    /// The first objects.
+    #[error("cannot write the first objects")]
+    Bootstrap(#[source] CommitError),
+}
+
+/// A running API server. Cloning shares it.
+#[derive(Clone)]
+pub struct ApiServer {
+    inner: Arc<Inner>,
+    tasks: TaskTracker,
+}
+
+/// What request handlers share.
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) clock: SharedClock,
+    pub(crate) metrics: Metrics,
+    pub(crate) openapi: OpenApi,
+    pub(crate) stopping: CancellationToken,
+    registry: watch::Sender<Arc<Registry>>,
+    refreshing: Mutex<()>,
+}
+
+impl ApiServer {
+    /// Opens the store and starts the background work. Call it inside a tokio runtime.
+    pub async fn open(options: Options) -> Result<Self, OpenError> {
+        let store = match &options.storage {
+            Storage::Memory => Store::in_memory(options.retention),
+            Storage::Redb(path) => Store::durable(Box::new(RedbBackend::open(path)?), options.retention)?,
+        };
+        let inner = Arc::new(Inner {
+            store,
+            clock: options.clock,
+            metrics: Metrics::default(),
+            openapi: OpenApi::default(),
+            stopping: CancellationToken::new(),
+            registry: watch::Sender::new(Arc::new(Registry::builtin())),
+            refreshing: Mutex::new(()),
+        });
+        inner.refresh_registry(&inner.store.visible());
+        bootstrap::ensure(&inner).await.map_err(OpenError::Bootstrap)?;
+        let tasks = TaskTracker::new();
+        tasks.spawn(janitor::run(inner.clone()));
+        tasks.close();
+        Ok(Self { inner, tasks })
+    }
+
+    /// The API as a service: no listening, no authentication.
+    pub fn router(&self) -> Router {
+        dispatch::router(self.inner.clone())
+    }
+
+    /// The newest visible revision.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.inner.store.visible().revision
+    }
+
+    /// Ends watches, stops background work, and finishes accepted writes.
+    pub async fn shutdown(&self) {
+        self.inner.stopping.cancel();
+        self.tasks.wait().await;
+        self.inner.store.close().await;
+    }
+}
+
+impl Inner {
+    /// What is served now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        self.registry.borrow().clone()
+    }
+
+    /// Tells of changes in what is served.
+    pub(crate) fn registry_changes(&self) -> watch::Receiver<Arc<Registry>> {
+        self.registry.subscribe()
+    }
+
+    /// Rebuilds the registry after a definition changed.
+    pub(crate) fn refresh_registry(&self, state: &State) {
+        let _one_at_a_time = self.refreshing.lock();
+        let previous = self.registry();
+        let definitions = state.table(DEFINITIONS);
+        let fresh = Registry::with_definitions(&previous, definitions.values());
+        self.registry.send_replace(Arc::new(fresh));
+    }
+}

@@ -1,0 +1,161 @@
+//! `metadata`: the part of a document that every kind shares.
+
+use serde_json::{Map, Value};
+
+use crate::status::{ApiError, ApiResult};
+
+/// What a field of ObjectMeta holds.
+#[derive(Clone, Copy)]
+enum Shape {
+    Text,
+    Number,
+    Texts,
+    TextMap,
+    Objects,
+}
+
+const FIELDS: [(&str, Shape); 15] = [
+    ("annotations", Shape::TextMap),
+    ("creationTimestamp", Shape::Text),
+    ("deletionGracePeriodSeconds", Shape::Number),
+    ("deletionTimestamp", Shape::Text),
+    ("finalizers", Shape::Texts),
+    ("generateName", Shape::Text),
+    ("generation", Shape::Number),
+    ("labels", Shape::TextMap),
+    ("managedFields", Shape::Objects),
+    ("name", Shape::Text),
+    ("namespace", Shape::Text),
+    ("ownerReferences", Shape::Objects),
+    ("resourceVersion", Shape::Text),
+    ("selfLink", Shape::Text),
+    ("uid", Shape::Text),
+];
+
+/// Makes `metadata` an object with known, well-typed fields and nothing null or empty; returns the unknown fields.
+/// Everything after this may index into `metadata` without fear.
+pub(crate) fn normalise(document: &mut Value) -> ApiResult<Vec<String>> {
+    let Some(root) = document.as_object_mut() else {
+        return Err(ApiError::bad_request("the request body is not a JSON object"));
+    };
+    let metadata = root.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if metadata.is_null() {
+        *metadata = Value::Object(Map::new());
+    }
+    let Some(metadata) = metadata.as_object_mut() else {
+        return Err(wrong_type("metadata", "ObjectMeta"));
+    };
+    let mut unknown = Vec::new();
+    let names: Vec<String> = metadata.keys().cloned().collect();
+    for name in names {
+        let Some((_, shape)) = FIELDS.iter().find(|(known, _)| *known == name) else {
+            metadata.remove(&name);
+            unknown.push(format!("metadata.{name}"));
+            continue;
+        };
+        let Some(value) = metadata.get_mut(&name) else { continue };
+        if value.is_null() || is_empty(value) {
+            metadata.remove(&name);
+        } else if let Some(expected) = mistyped(value, *shape) {
+            return Err(wrong_type(&format!("metadata.{name}"), expected));
+        }
+    }
+    Ok(unknown)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The expected Go type, if the value is of another; nulls in maps become empty strings as in Go.
+fn mistyped(value: &mut Value, shape: Shape) -> Option<&'static str> {
+    match shape {
+        Shape::Text => (!value.is_string()).then_some("string"),
+        Shape::Number => (!value.is_i64() && !value.is_u64()).then_some("int64"),
+        Shape::Texts => {
+            let good = value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+            (!good).then_some("[]string")
+        }
+        Shape::Objects => {
+            let good = value.as_array().is_some_and(|items| items.iter().all(Value::is_object));
+            (!good).then_some("[]object")
+        }
+        Shape::TextMap => {
+            let Some(fields) = value.as_object_mut() else { return Some("map[string]string") };
+            for field in fields.values_mut() {
+                if field.is_null() {
+                    *field = Value::from("");
+                }
+            }
+            (!fields.values().all(Value::is_string)).then_some("string")
+        }
+    }
+}
+
+fn wrong_type(field: &str, expected: &str) -> Box<ApiError> {
+    ApiError::bad_request(format!(
+        "json: cannot unmarshal into Go struct field {field} of type {expected}: the value has another type"
+    ))
+}
+
+/// A text field of `metadata`; empty if absent.
+pub(crate) fn text<'a>(document: &'a Value, field: &str) -> &'a str {
+    document["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// Whether the document has finalizers.
+pub(crate) fn has_finalizers(document: &Value) -> bool {
+    document["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty())
+}
+
+/// `metadata` for writing; `normalise` has made it an object.
+pub(crate) fn fields_mut(document: &mut Value) -> &mut Map<String, Value> {
+    if !document["metadata"].is_object() {
+        document["metadata"] = Value::Object(Map::new());
+    }
+    match &mut document["metadata"] {
+        Value::Object(fields) => fields,
+        // Just made an object.
+        _ => unreachable!("metadata is an object"),
+    }
+}
+
+/// Sets a field, or removes it.
+pub(crate) fn set(document: &mut Value, field: &str, value: Option<Value>) {
+    let fields = fields_mut(document);
+    match value {
+        Some(value) => fields.insert(field.to_owned(), value),
+        None => fields.remove(field),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn odd_metadata_is_told_apart_from_good() {
+        let mut good = json!({"metadata": {"name": "a", "labels": {"x": null}, "finalizers": [], "odd": 1}});
+        assert_eq!(normalise(&mut good).unwrap(), ["metadata.odd"]);
+        assert_eq!(good, json!({"metadata": {"name": "a", "labels": {"x": ""}}}));
+        for bad in [
+            json!([]),
+            json!({"metadata": "x"}),
+            json!({"metadata": {"name": 1}}),
+            json!({"metadata": {"labels": "x"}}),
+            json!({"metadata": {"labels": {"a": 1}}}),
+            json!({"metadata": {"finalizers": [1]}}),
+            json!({"metadata": {"ownerReferences": ["x"]}}),
+            json!({"metadata": {"generation": "x"}}),
+        ] {
+            assert!(normalise(&mut bad.clone()).is_err(), "{bad}");
+        }
+    }
+}
