@@ -1,8 +1,16 @@
 //! The three patch formats that are not server-side apply.
+//!
+//! All of them keep to [`crate::strict_json::MAX_DEPTH`]: documents and patches that obey it give results that do.
 
-use serde_json::Value;
+mod json;
+mod merge;
+mod strategic;
+#[cfg(test)]
+mod tests;
 
-use crate::schema::Schema;
+pub use json::{MAX_COPIED_BYTES, MAX_OPERATIONS, json_patch};
+pub use merge::merge_patch;
+pub use strategic::strategic_merge;
 
 /// Why a patch could not be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,27 +22,11 @@ pub enum PatchError {
     #[error("{0}")]
     Unprocessable(String),
     /// More operations than allowed: answered with 413.
-    #[error("the allowed maximum operations in a JSON patch is {limit}, got {got}")]
+    #[error("The allowed maximum operations in a JSON patch is {limit}, got {got}")]
     TooManyOperations {
         /// The limit.
         limit: usize,
         /// What the patch has.
         got: usize,
     },
-}
-
-/// RFC 6902, with the two habits of Kubernetes' implementation: `test` for null passes on a missing path, and
-/// `remove` of a missing path is an error.
-pub fn json_patch(_document: &Value, _patch: &Value) -> Result<Value, PatchError> {
-    todo!()
-}
-
-/// RFC 7386.
-pub fn merge_patch(_document: &mut Value, _patch: &Value) {
-    todo!()
-}
-
-/// Strategic merge, by the built-in kind's patch hints.
-pub fn strategic_merge(_document: &Value, _patch: &Value, _schema: &Schema) -> Result<Value, PatchError> {
-    todo!()
 }

@@ -1,0 +1,3 @@
+mod json_patch;
+mod merge_patch;
+mod strategic;
