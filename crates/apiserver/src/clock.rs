@@ -34,7 +34,10 @@ impl RuntimeClock {
     /// A clock that shows `epoch` now and advances with the runtime's clock. Call it inside the runtime.
     #[must_use]
     pub fn starting_at(epoch: Timestamp) -> Self {
-        Self { epoch, started: tokio::time::Instant::now() }
+        Self {
+            epoch,
+            started: tokio::time::Instant::now(),
+        }
     }
 }
 

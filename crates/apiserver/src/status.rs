@@ -60,13 +60,22 @@ impl Subject<'_> {
 /// `plural.group`, or the plural alone in the core group.
 #[must_use]
 pub fn qualified(resource: &str, group: &str) -> String {
-    if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") }
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
 }
 
 impl ApiError {
     /// Any error from its parts.
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { code: code.as_u16(), reason, message: message.into(), details: Value::Null })
+        Box::new(Self {
+            code: code.as_u16(),
+            reason,
+            message: message.into(),
+            details: Value::Null,
+        })
     }
 
     fn about(
@@ -75,7 +84,12 @@ impl ApiError {
         message: String,
         details: Map<String, Value>,
     ) -> Box<Self> {
-        Box::new(Self { code: code.as_u16(), reason, message, details: Value::Object(details) })
+        Box::new(Self {
+            code: code.as_u16(),
+            reason,
+            message,
+            details: Value::Object(details),
+        })
     }
 
     /// 400: the request cannot be understood.
@@ -91,8 +105,11 @@ impl ApiError {
 
     /// 404: no such path.
     pub fn no_such_path() -> Box<Self> {
-        let mut error =
-            Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource");
+        let mut error = Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            "the server could not find the requested resource",
+        );
         error.details = json!({});
         error
     }
@@ -140,7 +157,11 @@ impl ApiError {
                         texts.push(text);
                     }
                 }
-                if let [one] = texts.as_slice() { one.clone() } else { format!("[{}]", texts.join(", ")) }
+                if let [one] = texts.as_slice() {
+                    one.clone()
+                } else {
+                    format!("[{}]", texts.join(", "))
+                }
             }
         };
         let kind = qualified(subject.kind, subject.group);
@@ -153,7 +174,11 @@ impl ApiError {
                 let mut cause = Map::new();
                 cause.insert("reason".to_owned(), Value::from(error.kind.cause_reason()));
                 cause.insert("message".to_owned(), Value::from(error.body()));
-                let field = if error.field.is_empty() { "<nil>" } else { error.field.as_str() };
+                let field = if error.field.is_empty() {
+                    "<nil>"
+                } else {
+                    error.field.as_str()
+                };
                 cause.insert("field".to_owned(), Value::from(field));
                 Value::Object(cause)
             })
@@ -175,7 +200,11 @@ impl ApiError {
 
     /// 415.
     pub fn unsupported_media_type(message: impl Into<String>) -> Box<Self> {
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            message,
+        )
     }
 
     /// 406.
@@ -183,7 +212,10 @@ impl ApiError {
         Self::new(
             StatusCode::NOT_ACCEPTABLE,
             "NotAcceptable",
-            format!("only the following media types are accepted: {}", supported.join(", ")),
+            format!(
+                "only the following media types are accepted: {}",
+                supported.join(", ")
+            ),
         )
     }
 
@@ -243,7 +275,9 @@ impl IntoResponse for Box<ApiError> {
         let code = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = json_response(code, self.status().to_string());
         if let Some(seconds) = self.details.get("retryAfterSeconds").and_then(Value::as_u64) {
-            response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
         }
         response
     }
@@ -267,8 +301,9 @@ pub fn deleted(subject: Subject<'_>, uid: &str) -> Value {
 pub(crate) fn json_response(code: StatusCode, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = code;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("application/json"),
+    );
     response
 }

@@ -78,14 +78,21 @@ struct Pending {
 
 impl fmt::Debug for Committer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Committer").field("durable", &self.durable).finish_non_exhaustive()
+        f.debug_struct("Committer")
+            .field("durable", &self.durable)
+            .finish_non_exhaustive()
     }
 }
 
 impl Committer {
     pub(super) fn start(shared: Arc<Shared>, state: State, backend: Option<Box<dyn Backend>>) -> Self {
         let queue = Arc::new(Queue {
-            accepted: Mutex::new(Accepted { state, batch: Vec::new(), closed: false, finished: Vec::new() }),
+            accepted: Mutex::new(Accepted {
+                state,
+                batch: Vec::new(),
+                closed: false,
+                finished: Vec::new(),
+            }),
             work: Condvar::new(),
         });
         let durable = backend.is_some();
@@ -93,7 +100,11 @@ impl Committer {
             let (queue, shared) = (queue.clone(), shared.clone());
             thread::spawn(move || persist_batches(&queue, &shared, backend));
         }
-        Self { shared, queue, durable }
+        Self {
+            shared,
+            queue,
+            durable,
+        }
     }
 
     pub(super) fn accepted(&self) -> State {
@@ -111,7 +122,11 @@ impl Committer {
             let object = event.object.clone();
             if self.durable {
                 let (done, durable) = oneshot::channel();
-                accepted.batch.push(Pending { resource, event, done });
+                accepted.batch.push(Pending {
+                    resource,
+                    event,
+                    done,
+                });
                 self.queue.work.notify_one();
                 (object, Some(durable))
             } else {
@@ -151,7 +166,11 @@ impl Drop for Committer {
 
 impl Accepted {
     fn accept(&mut self, change: Change) -> Result<Event, CommitError> {
-        let Change { resource, expect, write } = change;
+        let Change {
+            resource,
+            expect,
+            write,
+        } = change;
         let key = match &write {
             Write::Put(draft) | Write::Remove(draft) => draft.key(),
         };
@@ -168,7 +187,11 @@ impl Accepted {
             Write::Put(draft) => {
                 let object = Arc::new(draft.at(revision));
                 let previous = self.state.put(&resource, object.clone());
-                let kind = if previous.is_some() { EventKind::Modified } else { EventKind::Added };
+                let kind = if previous.is_some() {
+                    EventKind::Modified
+                } else {
+                    EventKind::Added
+                };
                 Event::new(kind, object, previous)
             }
             Write::Remove(draft) => {
@@ -203,11 +226,16 @@ fn persist_batches(queue: &Queue, shared: &Shared, mut backend: Box<dyn Backend>
             accepted.closed = true;
             accepted.batch.clear();
             accepted.finished.clear();
-            tracing::error!(error = &error as &dyn std::error::Error, "writes can no longer be kept");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "writes can no longer be kept"
+            );
             return;
         }
-        let events: Vec<_> =
-            batch.iter().map(|pending| (pending.resource.clone(), pending.event.clone())).collect();
+        let events: Vec<_> = batch
+            .iter()
+            .map(|pending| (pending.resource.clone(), pending.event.clone()))
+            .collect();
         shared.publish(state, &events);
         for pending in batch {
             // The writer may have gone away; its write stands all the same.

@@ -52,7 +52,13 @@ pub struct Event {
 
 impl Event {
     pub(super) fn new(kind: EventKind, object: Arc<Object>, previous: Option<Arc<Object>>) -> Self {
-        Self { kind, object, previous, at: Instant::now(), frame: OnceLock::new() }
+        Self {
+            kind,
+            object,
+            previous,
+            at: Instant::now(),
+            frame: OnceLock::new(),
+        }
     }
 
     /// The revision of the change.
@@ -64,7 +70,9 @@ impl Event {
     /// The event as a watch frame, serialised once for all watchers.
     #[must_use]
     pub fn frame(&self) -> Bytes {
-        self.frame.get_or_init(|| frame(self.kind.as_str(), &self.object.bytes)).clone()
+        self.frame
+            .get_or_init(|| frame(self.kind.as_str(), &self.object.bytes))
+            .clone()
     }
 
     fn size(&self) -> usize {
@@ -97,7 +105,11 @@ pub struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { min_events: 1024, max_age: Duration::from_secs(300), max_bytes: 16 << 20 }
+        Self {
+            min_events: 1024,
+            max_age: Duration::from_secs(300),
+            max_bytes: 16 << 20,
+        }
     }
 }
 
@@ -130,7 +142,11 @@ struct Kept {
 impl Log {
     pub(super) fn starting_after(revision: u64, retention: Retention) -> Self {
         Self {
-            kept: RwLock::new(Kept { events: VecDeque::new(), bytes: 0, compacted: revision }),
+            kept: RwLock::new(Kept {
+                events: VecDeque::new(),
+                bytes: 0,
+                compacted: revision,
+            }),
             tick: watch::Sender::new(revision),
             retention,
         }
@@ -171,10 +187,16 @@ impl Log {
     pub fn between(&self, after: u64, upto: u64, limit: usize) -> Result<Vec<Arc<Event>>, Expired> {
         let kept = self.kept.read();
         if after < kept.compacted {
-            return Err(Expired { asked: after, oldest: kept.compacted });
+            return Err(Expired {
+                asked: after,
+                oldest: kept.compacted,
+            });
         }
         let start = kept.events.partition_point(|event| event.revision() <= after);
-        let wanted = kept.events.range(start..).take_while(|event| event.revision() <= upto);
+        let wanted = kept
+            .events
+            .range(start..)
+            .take_while(|event| event.revision() <= upto);
         Ok(wanted.take(limit).cloned().collect())
     }
 }
@@ -205,12 +227,18 @@ mod tests {
         assert_eq!(revisions(&log.between(11, 13, 9).unwrap()), [13]);
         assert_eq!(revisions(&log.between(12, 99, 1).unwrap()), [13]);
         assert!(log.between(20, 99, 9).unwrap().is_empty());
-        assert_eq!(log.between(9, 99, 9).unwrap_err(), Expired { asked: 9, oldest: 10 });
+        assert_eq!(
+            log.between(9, 99, 9).unwrap_err(),
+            Expired { asked: 9, oldest: 10 }
+        );
     }
 
     #[test]
     fn history_is_bounded_by_size() {
-        let retention = Retention { max_bytes: 1000, ..Retention::default() };
+        let retention = Retention {
+            max_bytes: 1000,
+            ..Retention::default()
+        };
         let log = Log::starting_after(0, retention);
         for revision in 1..=100 {
             log.push(event(revision));
@@ -222,7 +250,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn old_events_go_once_there_are_enough() {
-        let retention = Retention { min_events: 2, max_age: Duration::from_secs(60), max_bytes: 1 << 20 };
+        let retention = Retention {
+            min_events: 2,
+            max_age: Duration::from_secs(60),
+            max_bytes: 1 << 20,
+        };
         let log = Log::starting_after(0, retention);
         for revision in 1..=3 {
             log.push(event(revision));

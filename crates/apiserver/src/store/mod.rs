@@ -58,7 +58,10 @@ impl State {
 
     fn put(&mut self, resource: &ResourceId, object: Arc<Object>) -> Option<Arc<Object>> {
         self.revision = object.revision;
-        self.tables.entry(resource.clone()).or_default().insert(object.key.clone(), object)
+        self.tables
+            .entry(resource.clone())
+            .or_default()
+            .insert(object.key.clone(), object)
     }
 
     fn remove(&mut self, resource: &ResourceId, key: &ObjectKey, revision: u64) -> Option<Arc<Object>> {
@@ -83,7 +86,11 @@ impl Shared {
             return log.clone();
         }
         let fresh = || Arc::new(Log::starting_after(self.opened_at, self.retention));
-        self.logs.write().entry(resource.clone()).or_insert_with(fresh).clone()
+        self.logs
+            .write()
+            .entry(resource.clone())
+            .or_insert_with(fresh)
+            .clone()
     }
 
     /// Makes accepted writes visible: history first, then the state, then the wake-up, so that whoever is woken sees both.
@@ -164,7 +171,10 @@ impl Store {
     /// Returns once everything up to `revision` is durable and visible.
     pub async fn settled(&self, revision: u64) -> Result<(), CommitError> {
         let mut tick = self.shared.tick.subscribe();
-        tick.wait_for(|visible| *visible >= revision).await.map(|_| ()).map_err(|_| CommitError::Closed)
+        tick.wait_for(|visible| *visible >= revision)
+            .await
+            .map(|_| ())
+            .map_err(|_| CommitError::Closed)
     }
 
     /// The history of a table.

@@ -105,8 +105,13 @@ impl Draft {
     pub fn new(document: &Value) -> Self {
         let metadata = &document["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default();
-        let labels = metadata["labels"].as_object().map(label_pairs).unwrap_or_default();
-        let owners = metadata["ownerReferences"].as_array().map(|refs| refs.iter().map(owner_ref).collect());
+        let labels = metadata["labels"]
+            .as_object()
+            .map(label_pairs)
+            .unwrap_or_default();
+        let owners = metadata["ownerReferences"]
+            .as_array()
+            .map(|refs| refs.iter().map(owner_ref).collect());
         let (before_revision, after_revision) = encode_around_revision(document);
         Self {
             key: ObjectKey::new(text("namespace"), text("name")),
@@ -146,7 +151,10 @@ impl Draft {
 }
 
 fn label_pairs(labels: &Map<String, Value>) -> Box<[(Box<str>, Box<str>)]> {
-    labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().unwrap_or_default().into())).collect()
+    labels
+        .iter()
+        .map(|(key, value)| (key.as_str().into(), value.as_str().unwrap_or_default().into()))
+        .collect()
 }
 
 fn owner_ref(reference: &Value) -> OwnerRef {
@@ -240,8 +248,15 @@ mod tests {
 
     #[test]
     fn keys_order_by_namespace_then_name() {
-        let mut keys = [ObjectKey::new("a-b", "a"), ObjectKey::new("a", "z"), ObjectKey::new("", "n")];
+        let mut keys = [
+            ObjectKey::new("a-b", "a"),
+            ObjectKey::new("a", "z"),
+            ObjectKey::new("", "n"),
+        ];
         keys.sort();
-        assert_eq!(keys.map(|key| format!("{}/{}", key.namespace(), key.name())), ["/n", "a/z", "a-b/a"]);
+        assert_eq!(
+            keys.map(|key| format!("{}/{}", key.namespace(), key.name())),
+            ["/n", "a/z", "a-b/a"]
+        );
     }
 }

@@ -28,16 +28,30 @@ impl RedbBackend {
     /// Opens the file, or makes it.
     pub fn open(path: &Path) -> Result<Self, BackendError> {
         let shown = path.display().to_string();
-        let database = Database::builder().set_cache_size(CACHE_BYTES).create(path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => BackendError::InUse { path: shown.clone() },
-            other => BackendError::Failed { doing: "open", path: shown.clone(), source: Box::new(other.into()) },
-        })?;
-        Ok(Self { database, path: shown })
+        let database = Database::builder()
+            .set_cache_size(CACHE_BYTES)
+            .create(path)
+            .map_err(|error| match error {
+                DatabaseError::DatabaseAlreadyOpen => BackendError::InUse { path: shown.clone() },
+                other => BackendError::Failed {
+                    doing: "open",
+                    path: shown.clone(),
+                    source: Box::new(other.into()),
+                },
+            })?;
+        Ok(Self {
+            database,
+            path: shown,
+        })
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(redb::Error) -> BackendError + use<> {
         let path = self.path.clone();
-        move |source| BackendError::Failed { doing, path: path.clone(), source: Box::new(source) }
+        move |source| BackendError::Failed {
+            doing,
+            path: path.clone(),
+            source: Box::new(source),
+        }
     }
 
     fn facts(&self) -> Result<(Option<u64>, u64), redb::Error> {
@@ -92,16 +106,29 @@ impl Backend for RedbBackend {
     fn load(&mut self) -> Result<Loaded, BackendError> {
         let (format, revision) = self.facts().map_err(self.failed("read"))?;
         if let Some(found) = format.filter(|format| *format != FORMAT) {
-            return Err(BackendError::UnknownFormat { path: self.path.clone(), found, known: FORMAT });
+            return Err(BackendError::UnknownFormat {
+                path: self.path.clone(),
+                found,
+                known: FORMAT,
+            });
         }
-        let mut loaded = Loaded { revision, objects: Vec::new() };
+        let mut loaded = Loaded {
+            revision,
+            objects: Vec::new(),
+        };
         for (key, bytes) in self.documents().map_err(self.failed("read"))? {
             let shown = String::from_utf8_lossy(&key).replace('\0', "/");
-            let document: Value = serde_json::from_slice(&bytes)
-                .map_err(|source| BackendError::Damaged { key: shown.clone(), source })?;
+            let document: Value = serde_json::from_slice(&bytes).map_err(|source| BackendError::Damaged {
+                key: shown.clone(),
+                source,
+            })?;
             let resource = shown.split('/').next().unwrap_or_default().into();
-            let written = document["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
-            loaded.objects.push((resource, Draft::new(&document).at(written.unwrap_or(revision))));
+            let written = document["metadata"]["resourceVersion"]
+                .as_str()
+                .and_then(|text| text.parse().ok());
+            loaded
+                .objects
+                .push((resource, Draft::new(&document).at(written.unwrap_or(revision))));
         }
         Ok(loaded)
     }

@@ -9,27 +9,50 @@ fn document(name: &str, value: u32) -> Value {
 }
 
 fn put(expect: Expect, name: &str, value: u32) -> Change {
-    Change { resource: "things".into(), expect, write: Write::Put(Draft::new(&document(name, value))) }
+    Change {
+        resource: "things".into(),
+        expect,
+        write: Write::Put(Draft::new(&document(name, value))),
+    }
 }
 
 fn remove(revision: u64, name: &str) -> Change {
     let write = Write::Remove(Draft::new(&document(name, 0)));
-    Change { resource: "things".into(), expect: Expect::Revision(revision), write }
+    Change {
+        resource: "things".into(),
+        expect: Expect::Revision(revision),
+        write,
+    }
 }
 
 fn names(table: &Table) -> Vec<String> {
-    table.values().map(|object| format!("{}={}", object.key.name(), object.value()["data"])).collect()
+    table
+        .values()
+        .map(|object| format!("{}={}", object.key.name(), object.value()["data"]))
+        .collect()
 }
 
 #[tokio::test]
 async fn a_write_needs_its_condition() {
     let store = Store::in_memory(Retention::default());
     let first = store.commit(put(Expect::Absent, "a", 1)).await.unwrap();
-    assert_eq!(store.commit(put(Expect::Absent, "a", 2)).await.unwrap_err(), CommitError::Conflict);
-    assert_eq!(store.commit(put(Expect::Revision(99), "a", 2)).await.unwrap_err(), CommitError::Conflict);
-    let second = store.commit(put(Expect::Revision(first.revision), "a", 2)).await.unwrap();
+    assert_eq!(
+        store.commit(put(Expect::Absent, "a", 2)).await.unwrap_err(),
+        CommitError::Conflict
+    );
+    assert_eq!(
+        store.commit(put(Expect::Revision(99), "a", 2)).await.unwrap_err(),
+        CommitError::Conflict
+    );
+    let second = store
+        .commit(put(Expect::Revision(first.revision), "a", 2))
+        .await
+        .unwrap();
     assert!(second.revision > first.revision);
-    assert_eq!(store.commit(remove(first.revision, "a")).await.unwrap_err(), CommitError::Conflict);
+    assert_eq!(
+        store.commit(remove(first.revision, "a")).await.unwrap_err(),
+        CommitError::Conflict
+    );
     store.commit(remove(second.revision, "a")).await.unwrap();
     assert!(store.visible().table("things").is_empty());
 }
@@ -40,7 +63,11 @@ async fn earlier_revisions_can_be_read_until_compacted() {
     let things: ResourceId = "things".into();
     let a = store.commit(put(Expect::Absent, "a", 1)).await.unwrap().revision;
     let b = store.commit(put(Expect::Absent, "b", 1)).await.unwrap().revision;
-    let a2 = store.commit(put(Expect::Revision(a), "a", 2)).await.unwrap().revision;
+    let a2 = store
+        .commit(put(Expect::Revision(a), "a", 2))
+        .await
+        .unwrap()
+        .revision;
     store.commit(remove(b, "b")).await.unwrap();
     let at = |revision| names(&store.table_at(&things, revision).unwrap());
     assert_eq!(at(a), ["a=1"]);
@@ -54,17 +81,21 @@ async fn earlier_revisions_can_be_read_until_compacted() {
 async fn durable_writes_are_there_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.redb");
-    let open = || {
-        Store::durable(Box::new(RedbBackend::open(&path).unwrap()), Retention::default()).unwrap()
-    };
+    let open = || Store::durable(Box::new(RedbBackend::open(&path).unwrap()), Retention::default()).unwrap();
     let store = open();
     let a = store.commit(put(Expect::Absent, "a", 1)).await.unwrap();
     let b = store.commit(put(Expect::Absent, "b", 1)).await.unwrap();
-    store.commit(put(Expect::Revision(b.revision), "b", 2)).await.unwrap();
+    store
+        .commit(put(Expect::Revision(b.revision), "b", 2))
+        .await
+        .unwrap();
     store.commit(remove(a.revision, "a")).await.unwrap();
     let revision = store.visible().revision;
     store.close().await;
-    assert_eq!(store.commit(put(Expect::Absent, "c", 1)).await.unwrap_err(), CommitError::Closed);
+    assert_eq!(
+        store.commit(put(Expect::Absent, "c", 1)).await.unwrap_err(),
+        CommitError::Closed
+    );
     drop(store);
 
     let reopened = open();
@@ -72,10 +103,24 @@ async fn durable_writes_are_there_after_reopening() {
     let table = reopened.visible().table("things");
     assert_eq!(names(&table), ["b=2"]);
     let b = table.values().next().unwrap();
-    assert_eq!(b.value()["metadata"]["resourceVersion"], json!(b.revision.to_string()));
+    assert_eq!(
+        b.value()["metadata"]["resourceVersion"],
+        json!(b.revision.to_string())
+    );
     // History did not survive, and says so.
-    assert!(reopened.log(&"things".into()).between(revision - 1, revision, 9).is_err());
-    assert!(reopened.log(&"things".into()).between(revision, revision, 9).unwrap().is_empty());
+    assert!(
+        reopened
+            .log(&"things".into())
+            .between(revision - 1, revision, 9)
+            .is_err()
+    );
+    assert!(
+        reopened
+            .log(&"things".into())
+            .between(revision, revision, 9)
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +128,10 @@ async fn a_second_process_is_told_that_the_file_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.redb");
     let _first = RedbBackend::open(&path).unwrap();
-    assert!(matches!(RedbBackend::open(&path), Err(BackendError::InUse { .. })));
+    assert!(matches!(
+        RedbBackend::open(&path),
+        Err(BackendError::InUse { .. })
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +144,10 @@ async fn concurrent_writers_all_get_through_in_one_order() {
             let store = store.clone();
             tokio::spawn(async move {
                 for n in 0..10 {
-                    store.commit(put(Expect::Absent, &format!("w{writer}-{n}"), 1)).await.unwrap();
+                    store
+                        .commit(put(Expect::Absent, &format!("w{writer}-{n}"), 1))
+                        .await
+                        .unwrap();
                 }
             })
         })
@@ -106,7 +157,10 @@ async fn concurrent_writers_all_get_through_in_one_order() {
     }
     let state = store.visible();
     assert_eq!(state.table("things").len(), 160);
-    let events = store.log(&"things".into()).between(1, state.revision, usize::MAX).unwrap();
+    let events = store
+        .log(&"things".into())
+        .between(1, state.revision, usize::MAX)
+        .unwrap();
     let revisions: Vec<u64> = events.iter().map(|event| event.revision()).collect();
     assert_eq!(revisions, (2..=161).collect::<Vec<_>>());
 }
