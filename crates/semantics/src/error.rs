@@ -120,6 +120,7 @@ impl FieldError {
                 | FieldErrorKind::Duplicate
                 | FieldErrorKind::NotFound
                 | FieldErrorKind::NotSupported
+                | FieldErrorKind::TooMany
         );
         if let (true, Some(value)) = (shows_value, &self.value) {
             text.push_str(": ");

@@ -1,45 +1,34 @@
 //! Structural schemas: what a kind's documents look like, and what becomes of one that does not.
+//!
+//! A schema is read from a CRD ([`Schema::from_crd`]) or from an OpenAPI document of built-in kinds
+//! ([`Schema::from_openapi`]) into an arena of nodes ([`Node`]). Over it work pruning ([`Schema::prune`]), defaulting
+//! ([`Schema::apply_defaults`]) and validation ([`Schema::validate`]), in the words of Kubernetes 1.36.
+//!
+//! This module must never know which kinds exist, nor how documents are stored or served.
 
+mod cel;
+mod check;
+mod correlate;
+mod crd;
+mod crd_rules;
+mod defaults;
+mod embedded;
+mod format;
 mod node;
-
-use serde_json::Value;
-
-use crate::FieldError;
+mod object_meta;
+mod openapi;
+mod path;
+mod pattern;
+mod prune;
+mod raw;
+mod rules;
+mod structural;
+mod unique;
+mod validate;
 
 pub use node::{Additional, Cursor, JsonType, ListType, MapType, Node, NodeId, PatchHints, Schema};
+pub use object_meta::prune_object_meta;
+pub use rules::ValueRules;
 
-/// Rules about a value that do not change its shape: `enum`, `pattern`, bounds, `format`, value-only `allOf`…, CEL.
-#[derive(Debug, Clone, Default)]
-pub struct ValueRules {}
-
-impl Schema {
-    /// Reads `spec.versions[*].schema.openAPIV3Schema` of a CRD, refusing what is not structural.
-    /// `field` is the path of the schema in the CRD, for error messages.
-    pub fn from_crd(_schema: &Value, _field: &str) -> Result<Self, Vec<FieldError>> {
-        todo!()
-    }
-
-    /// Reads one named type of an OpenAPI v3 document's `components.schemas`, following `$ref`.
-    #[must_use]
-    pub fn from_openapi(_components: &serde_json::Map<String, Value>, _name: &str) -> Self {
-        todo!()
-    }
-
-    /// Removes fields the schema does not know; returns their paths (`spec.foo`, `spec.items[0].bar`), sorted.
-    /// `apiVersion`, `kind` and `metadata` at the root are always known.
-    pub fn prune(&self, _object: &mut Value) -> Vec<String> {
-        todo!()
-    }
-
-    /// Fills in defaults, dropping first a `null` that is not nullable and has a default.
-    pub fn apply_defaults(&self, _object: &mut Value) {
-        todo!()
-    }
-
-    /// Checks a document: types, value rules, list uniqueness, CEL. With `old`, unchanged parts that were
-    /// already wrong pass (ratcheting) and transition rules see `oldSelf`.
-    #[must_use]
-    pub fn validate(&self, _object: &Value, _old: Option<&Value>) -> Vec<FieldError> {
-        todo!()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -125,13 +125,22 @@ impl Schema {
     /// Where the whole document is described.
     #[must_use]
     pub fn cursor(&self) -> Cursor<'_> {
-        Cursor { schema: self, id: self.root }
+        Cursor {
+            schema: self,
+            id: self.root,
+        }
     }
 
     /// A schema that lets everything pass: objects are granular maps, lists atomic.
     #[must_use]
     pub fn anything() -> Self {
-        Self { nodes: vec![Node { preserve_unknown: true, ..Node::default() }], root: 0 }
+        Self {
+            nodes: vec![Node {
+                preserve_unknown: true,
+                ..Node::default()
+            }],
+            root: 0,
+        }
     }
 }
 
@@ -145,7 +154,10 @@ impl<'a> Cursor<'a> {
     /// This cursor, moved to another node of the same schema.
     #[must_use]
     pub fn at(self, id: NodeId) -> Self {
-        Self { schema: self.schema, id }
+        Self {
+            schema: self.schema,
+            id,
+        }
     }
 
     /// The schema of the property `name`: a named one, else `additionalProperties`; `None` if the schema does not say.

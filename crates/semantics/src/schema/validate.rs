@@ -1,0 +1,126 @@
+//! Checking a document against its schema: the order of the checks, and what stops what.
+
+use serde_json::Value;
+
+use super::cel;
+use super::check::Check;
+use super::embedded;
+use super::node::{NodeId, Schema};
+use super::path::Path;
+use super::unique;
+use crate::{FieldError, FieldErrorKind};
+
+impl Schema {
+    /// Checks a document: types, value rules, list uniqueness, CEL. With `old`, unchanged parts that were
+    /// already wrong pass (ratcheting) and transition rules see `oldSelf`.
+    #[must_use]
+    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let cursor = self.cursor();
+        let below = cursor.node().values.below;
+        let mut check = Check::default();
+        check.value(cursor, object, old, &Path::Root);
+        let mut errors = check.into_errors();
+        if below.embedded {
+            embedded::check(cursor, object, &Path::Root, &mut errors);
+        }
+        if below.unique {
+            let mut old_errors = Vec::new();
+            if let Some(old) = old {
+                unique::check(cursor, old, &Path::Root, &mut old_errors);
+            }
+            if old_errors.is_empty() {
+                unique::check(cursor, object, &Path::Root, &mut errors);
+            }
+        }
+        if below.cel {
+            if errors.iter().any(blocks_rules) {
+                errors.push(FieldError::invalid(
+                    "",
+                    Value::Null,
+                    "some validation rules were not checked because the object was invalid; \
+                     correct the existing errors to complete validation",
+                ));
+            } else {
+                cel::check(cursor, object, old, true, true, &Path::Root, &mut errors);
+            }
+        }
+        errors
+    }
+
+    /// Checks the defaults at a node and below. Defaults below `additionalProperties` are not looked at; upstream
+    /// does not either.
+    pub(super) fn check_defaults(&self, id: NodeId, field: &str, errors: &mut Vec<FieldError>) {
+        let cursor = self.cursor().at(id);
+        let node = cursor.node();
+        if let Some(default) = &node.default {
+            let field = format!("{field}.default");
+            errors.append(&mut self.default_errors(id, default, &field));
+        }
+        if let Some(id) = node.items {
+            self.check_defaults(id, &format!("{field}.items"), errors);
+        }
+        for (name, &id) in &node.properties {
+            self.check_defaults(id, &format!("{field}.properties[{name}]"), errors);
+        }
+    }
+
+    fn default_errors(&self, id: NodeId, default: &Value, field: &str) -> Vec<FieldError> {
+        let cursor = self.cursor().at(id);
+        let mut errors = Vec::new();
+        let mut pruned = default.clone();
+        if !super::prune::prune_at(cursor, &mut pruned).is_empty() {
+            errors.push(FieldError::invalid(
+                field,
+                default.clone(),
+                "must not have unknown fields",
+            ));
+        }
+        let mut found = Vec::new();
+        embedded::check(cursor, default, &Path::Root, &mut found);
+        if found.is_empty() {
+            let mut check = Check::default();
+            check.value(cursor, default, None, &Path::Root);
+            found = check.into_errors();
+        }
+        if found.is_empty() && cursor.node().values.below.cel {
+            let root = cursor.node().embedded_resource;
+            // As an update that changes nothing, then as a creation.
+            cel::check(
+                cursor,
+                default,
+                Some(default),
+                false,
+                root,
+                &Path::Root,
+                &mut found,
+            );
+            if found.is_empty() {
+                cel::check(cursor, default, None, false, root, &Path::Root, &mut found);
+            }
+        }
+        for mut error in found {
+            error.field = match error.field.as_str() {
+                "" => field.to_owned(),
+                below if below.starts_with('[') => format!("{field}{below}"),
+                below => format!("{field}.{below}"),
+            };
+            errors.push(error);
+        }
+        errors
+    }
+}
+
+/// Rules are written for values that have their type and size.
+fn blocks_rules(error: &FieldError) -> bool {
+    matches!(
+        error.kind,
+        FieldErrorKind::NotSupported
+            | FieldErrorKind::Required
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::TooMany
+            | FieldErrorKind::TypeInvalid
+    )
+}
+
+#[cfg(test)]
+mod tests;
