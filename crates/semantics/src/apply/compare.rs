@@ -78,7 +78,7 @@ fn compare_at(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> Result<
     let mut found = Found::default();
     let leaf = if new.is_none() {
         compare_as(old_forms, old, new, ty, &mut found)?
-    } else if old.is_none() || old_forms == new_forms {
+    } else if old.is_none() || old_forms.pick() == new_forms.pick() {
         compare_as(new_forms, old, new, ty, &mut found)?
     } else {
         // A change of form: the old one's children go and the new one's come.

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::check::check;
 use super::compare::compare;
 use super::conflict::ConflictAt;
 use super::fieldset::fieldset;
@@ -43,6 +44,7 @@ fn set_by_client(live: &Value, api_version: &str, ty: Type<'_>) -> Option<Set> {
     if last.get("apiVersion").and_then(Value::as_str) != Some(api_version) {
         return None;
     }
+    check(&last, ty).and_then(|()| check(live, ty)).ok()?;
     let change = compare(&last, live, ty).ok()?;
     let set = fieldset(&last, ty);
     Some(

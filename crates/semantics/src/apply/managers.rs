@@ -252,20 +252,20 @@ fn seconds(time: Option<&str>) -> i64 {
 }
 
 /// How many entries of [`Operation::Update`] an object may have.
-const MAX_UPDATERS: usize = 10;
+pub(super) const MAX_UPDATERS: usize = 10;
 
 /// Who owns what the oldest updaters owned, once there are too many.
 const ANCIENT: &str = "ancient-changes";
 
-/// Merges the oldest updaters of each version until no more than ten are left.
-pub(super) fn cap(managers: &mut Managers) {
+/// Merges the oldest updaters of each version until no more than `max` are left.
+pub(super) fn cap(managers: &mut Managers, max: usize) {
     let mut updaters: Vec<ManagerKey> = managers
         .keys()
         .filter(|key| key.operation == Operation::Update)
         .cloned()
         .collect();
     let mut left = updaters.len();
-    if left <= MAX_UPDATERS {
+    if left <= max {
         return;
     }
     updaters.sort_by_cached_key(|key| {
@@ -278,7 +278,7 @@ pub(super) fn cap(managers: &mut Managers) {
     });
     let mut first_of_version: BTreeMap<String, ManagerKey> = BTreeMap::new();
     for key in updaters {
-        if left <= MAX_UPDATERS {
+        if left <= max {
             break;
         }
         let Some(first) = first_of_version.get(&key.api_version) else {

@@ -33,7 +33,7 @@ pub use conflict::{ApplyError, Conflict};
 use crate::schema::Schema;
 use managers::{ManagerKey, Managers, Operation};
 use types::Type;
-use updater::{Refusal, UNOWNED_METADATA, Update};
+use updater::{Refusal, Update};
 
 /// Who owns what an object had before the first apply on it, if nobody was recorded.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -106,16 +106,15 @@ pub fn apply(
         api_version: writer.api_version,
         now: writer.now,
     };
-    let applied = effective(config, reset);
     let mut attempt = managers.clone();
-    let mut result = updater::apply(&mut attempt, &object, &applied, &by, force);
+    let mut result = updater::apply(&mut attempt, &object, config, &by, force);
     if writer.manager == last_applied::MANAGER {
         result = match result {
             Err(Refusal::Conflicts(conflicts)) => {
                 let remaining = last_applied::remaining(conflicts, &object, writer.api_version, ty);
                 if remaining.is_empty() {
                     attempt = managers;
-                    updater::apply(&mut attempt, &object, &applied, &by, true)
+                    updater::apply(&mut attempt, &object, config, &by, true)
                 } else {
                     Err(Refusal::Conflicts(remaining))
                 }
@@ -131,7 +130,7 @@ pub fn apply(
     })?;
 
     let mut new = new.unwrap_or(object);
-    if writer.manager == last_applied::MANAGER {
+    if writer.manager == last_applied::MANAGER && !reset.contains(&"metadata") {
         last_applied::follow(&mut new, config);
     }
     managers::put_raw(&mut new, managers::encode(&attempt));
@@ -186,7 +185,7 @@ pub fn track_update(
     if !changed && from_live {
         return managers::put_raw(new, recorded.cloned());
     }
-    managers::cap(&mut managers);
+    managers::cap(&mut managers, managers::MAX_UPDATERS);
     managers::put_raw(new, managers::encode(&managers));
     if let Some(live) = live {
         revert_times(live, new);
@@ -268,19 +267,6 @@ fn describe(object: &Value) -> String {
         metadata("name").unwrap_or_default(),
         top("kind")
     )
-}
-
-/// What of a configuration counts at this endpoint. Clients that print Go structs send `creationTimestamp: null`,
-/// which must not clear the live one.
-fn effective(config: &Value, reset: &[&str]) -> Value {
-    let mut config = config.clone();
-    if let Some(fields) = config.as_object_mut() {
-        fields.retain(|name, _| !reset.contains(&name.as_str()));
-    }
-    if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.retain(|name, value| !value.is_null() || !UNOWNED_METADATA.contains(&name.as_str()));
-    }
-    config
 }
 
 fn keep_times(live: Option<&Value>, mut new: Value) -> Value {

@@ -8,17 +8,19 @@ use super::set::Set;
 use super::types::{Form, Type};
 use crate::schema::ListType;
 
-/// The document without the members of `set`. An object or list that loses its last child goes too.
+/// The document without the members of `set`. An object or list that loses its last child becomes `null`, which tells
+/// it from one that somebody removed; [`drop_nulls`] makes an end of both.
 pub(super) fn remove(value: &Value, set: &Set, ty: Type<'_>) -> Value {
-    remove_at(value, set, ty).unwrap_or_else(|| Value::Object(Map::new()))
+    match remove_at(value, set, ty) {
+        Value::Null => Value::Object(Map::new()),
+        left => left,
+    }
 }
 
-fn remove_at(value: &Value, set: &Set, ty: Type<'_>) -> Option<Value> {
+fn remove_at(value: &Value, set: &Set, ty: Type<'_>) -> Value {
     match (ty.form_of(value), value) {
-        (Form::List, Value::Array(list)) if !list.is_empty() => {
-            if *ty.list_type() == ListType::Atomic {
-                return None;
-            }
+        (Form::Scalar, _) => value.clone(),
+        (Form::List, Value::Array(list)) if *ty.list_type() != ListType::Atomic => {
             let kept = list.iter().filter_map(|item| {
                 let node = items::element(ty, item)
                     .ok()
@@ -26,30 +28,55 @@ fn remove_at(value: &Value, set: &Set, ty: Type<'_>) -> Option<Value> {
                 match node {
                     None => Some(item.clone()),
                     Some(node) if node.member => None,
-                    Some(node) => remove_at(item, &node.children, ty.items()),
+                    Some(node) => Some(remove_at(item, &node.children, ty.items())),
                 }
             });
             let kept: Vec<_> = kept.collect();
-            (!kept.is_empty()).then_some(Value::Array(kept))
-        }
-        (Form::Map, Value::Object(fields)) if !fields.is_empty() => {
-            if ty.map_is_atomic() {
-                return None;
+            if kept.is_empty() {
+                Value::Null
+            } else {
+                Value::Array(kept)
             }
+        }
+        (Form::Map, Value::Object(fields)) if !ty.map_is_atomic() => {
             let mut kept = Map::new();
             for (name, child) in fields {
-                let left = match set.field(name) {
-                    None => Some(child.clone()),
+                match set.field(name) {
+                    None => kept.insert(name.clone(), child.clone()),
                     Some(node) if node.member => None,
-                    Some(node) => remove_at(child, &node.children, ty.field(name).ty),
+                    Some(node) => {
+                        kept.insert(name.clone(), remove_at(child, &node.children, ty.field(name).ty))
+                    }
                 };
-                if let Some(left) = left {
-                    kept.insert(name.clone(), left);
-                }
             }
-            (!kept.is_empty()).then_some(Value::Object(kept))
+            if kept.is_empty() {
+                Value::Null
+            } else {
+                Value::Object(kept)
+            }
         }
-        _ => Some(value.clone()),
+        // One piece goes as a whole.
+        _ => Value::Null,
+    }
+}
+
+/// Drops `null` from fields that are not nullable; those that have a default are left for it.
+pub(super) fn drop_nulls(value: &mut Value, ty: Type<'_>) {
+    match value {
+        Value::Object(fields) => fields.retain(|name, child| {
+            let field = ty.field(name).ty;
+            if child.is_null() && field.drops_null() {
+                return false;
+            }
+            drop_nulls(child, field);
+            true
+        }),
+        Value::Array(list) => {
+            for item in list {
+                drop_nulls(item, ty.items());
+            }
+        }
+        _ => {}
     }
 }
 

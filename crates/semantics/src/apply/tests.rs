@@ -1,5 +1,8 @@
 //! Whole applies and updates.
 
+mod build;
+mod recorded;
+
 use serde_json::{Value, json};
 
 use super::{Writer, apply, track_update};

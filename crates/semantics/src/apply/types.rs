@@ -236,6 +236,15 @@ impl<'a> Type<'a> {
         }
     }
 
+    /// Whether `null` here means nothing at all.
+    pub(super) fn drops_null(self) -> bool {
+        match self {
+            Self::Known { at, .. } => !at.node().nullable && at.node().default.is_none(),
+            Self::Text => true,
+            Self::Deduced | Self::Untyped | Self::Undeclared => false,
+        }
+    }
+
     /// The scalar type, `None` for any.
     pub(super) fn scalar(self) -> Option<JsonType> {
         match self {

@@ -9,7 +9,7 @@ use super::items::ItemError;
 use super::managers::{ManagerKey, Managers, Owned};
 use super::merge::merge;
 use super::path::{self, PathElement};
-use super::remove::{reconcile, remove};
+use super::remove::{drop_nulls, reconcile, remove};
 use super::set::Set;
 use super::types::Type;
 
@@ -23,7 +23,7 @@ pub(super) fn drop_fields(set: &mut Set, names: &[&str]) {
 }
 
 /// Fields of `metadata` that nobody owns.
-pub(super) const UNOWNED_METADATA: [&str; 9] = [
+const UNOWNED_METADATA: [&str; 9] = [
     "name",
     "namespace",
     "creationTimestamp",
@@ -188,7 +188,6 @@ pub(super) fn apply(
         Some(last) if !last.set.is_empty() => prune(merged, managers, by, &last.set),
         _ => merged,
     };
-    restore_fields(&mut new, live, by.reset);
     let change = compare(live, &new, by.ty)?.without(by.reset);
     disown(managers, &change, Some(by.key), force).map_err(Refusal::Conflicts)?;
     if let Some(owned) = managers.get_mut(by.key) {
@@ -203,17 +202,32 @@ pub(super) fn apply(
     if let Some(owned) = managers.get_mut(by.key) {
         owned.time = Some(by.now.to_owned());
     }
+    restore(&mut new, live, by.reset);
+    drop_nulls(&mut new, by.ty);
     Ok(Some(new))
 }
 
-/// Makes the named top-level fields what they are in `live`.
-fn restore_fields(new: &mut Value, live: &Value, names: &[&str]) {
+/// Makes the named top-level fields what they are in `live`, as well as those that nobody owns and that the
+/// configuration has as `null` (clients that print Go structs send `creationTimestamp: null`).
+fn restore(new: &mut Value, live: &Value, reset: &[&str]) {
     let Some(fields) = new.as_object_mut() else { return };
-    for &name in names {
+    for &name in reset {
         match live.get(name) {
             Some(value) => fields.insert(name.to_owned(), value.clone()),
             None => fields.remove(name),
         };
+    }
+    let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (name, value) in metadata.iter_mut().filter(|(_, value)| value.is_null()) {
+        if UNOWNED_METADATA.contains(&name.as_str()) {
+            *value = live
+                .get("metadata")
+                .and_then(|old| old.get(name))
+                .cloned()
+                .unwrap_or_default();
+        }
     }
 }
 
