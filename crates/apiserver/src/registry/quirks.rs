@@ -2,10 +2,10 @@
 //!
 //! Everything else is the same for every kind; a new difference belongs here, never into a verb.
 
-use apiary_semantics::FieldError;
+use apiary_semantics::{FieldError, builtin};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What a kind does differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,17 +27,6 @@ pub enum Quirk {
     /// Defines other kinds.
     Definition,
 }
-
-/// Field names that differ between core/v1 and events.k8s.io/v1 events.
-const EVENT_FIELDS: [(&str, &str); 7] = [
-    ("involvedObject", "regarding"),
-    ("message", "note"),
-    ("source", "deprecatedSource"),
-    ("firstTimestamp", "deprecatedFirstTimestamp"),
-    ("lastTimestamp", "deprecatedLastTimestamp"),
-    ("count", "deprecatedCount"),
-    ("reportingComponent", "reportingController"),
-];
 
 impl Quirk {
     pub(super) fn of(group: &str, plural: &str) -> Self {
@@ -78,25 +67,15 @@ impl Quirk {
 
     /// From the stored form to the served one.
     pub fn show(self, document: &mut Value) {
-        if self == Self::EventView
-            && let Some(fields) = document.as_object_mut()
-        {
-            fields.insert("apiVersion".to_owned(), json!("events.k8s.io/v1"));
-            for (stored, shown) in EVENT_FIELDS {
-                rename(fields, stored, shown);
-            }
+        if self == Self::EventView {
+            builtin::event_from_core(document);
         }
     }
 
     /// From the served form to the stored one.
     pub fn store(self, document: &mut Value) {
-        if self == Self::EventView
-            && let Some(fields) = document.as_object_mut()
-        {
-            fields.insert("apiVersion".to_owned(), json!("v1"));
-            for (stored, shown) in EVENT_FIELDS {
-                rename(fields, shown, stored);
-            }
+        if self == Self::EventView {
+            builtin::event_to_core(document);
         }
     }
 
@@ -119,12 +98,6 @@ impl Quirk {
             Self::Definition => super::definition::check(document, old),
             Self::None | Self::Namespace | Self::Event | Self::EventView | Self::Lease => Vec::new(),
         }
-    }
-}
-
-fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
-    if let Some(value) = fields.remove(from) {
-        fields.insert(to.to_owned(), value);
     }
 }
 

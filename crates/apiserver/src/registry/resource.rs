@@ -6,6 +6,7 @@ use apiary_semantics::builtin::{self, Builtin};
 use apiary_semantics::naming::NameRule;
 use apiary_semantics::schema::Schema;
 use apiary_semantics::table::{self, Column};
+use serde_json::Value;
 
 use super::quirks::Quirk;
 use crate::status::Subject;
@@ -52,7 +53,7 @@ pub struct Custom {
     /// The schema.
     pub schema: Arc<Schema>,
     /// The schema as the definition writes it, for OpenAPI.
-    pub open_api_schema: Arc<serde_json::Value>,
+    pub open_api_schema: Arc<Value>,
     /// The definition is being deleted: nothing new may be made.
     pub terminating: bool,
     /// The warning that answers requests to a deprecated version.
@@ -144,6 +145,22 @@ impl Resource {
         match &self.origin {
             Origin::Builtin(_) => None,
             Origin::Custom(custom) => Some(custom),
+        }
+    }
+
+    /// A field that selectors may name, as text; missing is empty.
+    #[must_use]
+    pub fn selectable_text(&self, field: &Selectable, document: &Value) -> String {
+        match &self.origin {
+            Origin::Builtin(_) => builtin::selectable_value(&field.name, document),
+            Origin::Custom(_) => {
+                let found = field.path.iter().fold(document, |at, part| &at[part.as_str()]);
+                match found {
+                    Value::String(text) => text.clone(),
+                    Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+                    scalar => scalar.to_string(),
+                }
+            }
         }
     }
 

@@ -165,8 +165,13 @@ impl Query {
     }
 }
 
+/// 422 about the options of a patch.
+pub(crate) fn patch_options_invalid(errors: &[FieldError]) -> Box<ApiError> {
+    options_invalid("PatchOptions", errors)
+}
+
 /// 422 about the options of a request.
-pub(crate) fn options_invalid(kind: &str, errors: &[FieldError]) -> Box<ApiError> {
+fn options_invalid(kind: &str, errors: &[FieldError]) -> Box<ApiError> {
     ApiError::invalid(Subject { group: "meta.k8s.io", resource: kind, kind, name: "" }, errors)
 }
 

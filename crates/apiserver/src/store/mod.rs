@@ -183,6 +183,20 @@ impl Store {
         self.shared.log(resource)
     }
 
+    /// The changes of all tables with `after < revision <= upto`, in order.
+    pub fn changes(&self, after: u64, upto: u64) -> Result<Vec<(ResourceId, Arc<Event>)>, Expired> {
+        let logs: Vec<(ResourceId, Arc<Log>)> =
+            self.shared.logs.read().iter().map(|(resource, log)| (resource.clone(), log.clone())).collect();
+        let mut changes = Vec::new();
+        for (resource, log) in logs {
+            for event in log.between(after, upto, usize::MAX)? {
+                changes.push((resource.clone(), event));
+            }
+        }
+        changes.sort_by_key(|(_, event)| event.revision());
+        Ok(changes)
+    }
+
     /// Tells the newest visible revision.
     #[must_use]
     pub fn ticks(&self) -> watch::Receiver<u64> {

@@ -23,7 +23,6 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::identity::Identity;
 use crate::registry::Resource;
 use crate::request::{Form, Query, Target};
 use crate::server::Inner;
@@ -36,7 +35,6 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) query: Query,
     pub(crate) form: Form,
-    pub(crate) identity: Identity,
     pub(crate) user_agent: String,
     pub(crate) media_type: String,
 }
@@ -50,6 +48,41 @@ impl Call {
         let agent = self.user_agent.split('/').next().unwrap_or_default();
         let agent = agent.get(..agent.len().min(128)).unwrap_or_default();
         if agent.is_empty() { "unknown" } else { agent }
+    }
+
+    /// A request of the server's own.
+    pub(crate) fn internal(server: Arc<Inner>, resource: Arc<Resource>, key: &ObjectKey, subresource: &str) -> Self {
+        let target = Target {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            plural: resource.plural.clone(),
+            namespace: key.namespace().to_owned(),
+            name: key.name().to_owned(),
+            subresource: subresource.to_owned(),
+            legacy_watch: false,
+        };
+        Self {
+            server,
+            resource,
+            target,
+            query: Query::default(),
+            form: Form::Full,
+            user_agent: "apiary".to_owned(),
+            media_type: "application/json".to_owned(),
+        }
+    }
+
+    /// The same request, pointed at another object.
+    pub(crate) fn retargeted(&self, target: Target) -> Self {
+        Self {
+            server: self.server.clone(),
+            resource: self.resource.clone(),
+            target,
+            query: self.query.clone(),
+            form: self.form,
+            user_agent: self.user_agent.clone(),
+            media_type: self.media_type.clone(),
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -66,10 +99,10 @@ impl Call {
 
     /// Top-level fields that a write through this endpoint must not change.
     pub(crate) fn reset_fields(&self) -> &'static [&'static str] {
-        match (self.is_status(), self.resource.has_status, self.resource.custom().is_some()) {
-            (true, _, _) => &["spec", "metadata"],
-            (false, true, _) => &["status"],
-            (false, false, _) => &[],
+        match (self.is_status(), self.resource.has_status) {
+            (true, _) => &["spec", "metadata"],
+            (false, true) => &["status"],
+            (false, false) => &[],
         }
     }
 }

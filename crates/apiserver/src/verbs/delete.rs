@@ -1,0 +1,173 @@
+//! DELETE on an object.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::commit::{self, Stored};
+use super::metadata::{has_finalizers, set};
+use super::update::{UPDATE_TRIES, current_document, held};
+use super::{Call, Document, Outcome};
+use crate::clock::rfc3339_seconds;
+use crate::registry::Quirk;
+use crate::request::decode_document;
+use crate::status::{self, ApiError, ApiResult};
+use crate::store::{Expect, Object};
+
+/// Holds an owner until the dependents that block it are gone.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// Holds an owner until its dependents have been let go.
+pub(crate) const ORPHAN: &str = "orphan";
+
+/// What becomes of dependents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// `DeleteOptions`, from body and query.
+#[derive(Debug, Clone)]
+pub(crate) struct DeleteOptions {
+    pub(crate) propagation: Propagation,
+    pub(crate) uid: Option<String>,
+    pub(crate) revision: Option<String>,
+    pub(crate) dry_run: bool,
+}
+
+impl DeleteOptions {
+    pub(crate) fn background() -> Self {
+        Self { propagation: Propagation::Background, uid: None, revision: None, dry_run: false }
+    }
+
+    pub(crate) fn read(call: &Call, body: &[u8]) -> ApiResult<Self> {
+        let document = if body.is_empty() {
+            json!({})
+        } else {
+            let (document, _) = decode_document(&call.media_type, body)?;
+            let kind = document["kind"].as_str().unwrap_or_default();
+            if !document.is_object() || !matches!(kind, "" | "DeleteOptions") {
+                return Err(ApiError::bad_request(format!(
+                    "decoded object cannot be converted to DeleteOptions: it is of kind \"{kind}\""
+                )));
+            }
+            document
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let policy = text(&document["propagationPolicy"]).or_else(|| call.query.propagation_policy.clone());
+        let orphan = document["orphanDependents"].as_bool().or(call.query.orphan_dependents);
+        let propagation = match (policy.as_deref(), orphan) {
+            (None | Some("Background"), None | Some(false)) => Propagation::Background,
+            (Some("Foreground"), None) => Propagation::Foreground,
+            (Some("Orphan"), None) | (None, Some(true)) => Propagation::Orphan,
+            (Some(_), Some(_)) => {
+                return Err(ApiError::bad_request("orphanDependents and propagationPolicy cannot be both set"));
+            }
+            (Some(other), None) => {
+                return Err(ApiError::bad_request(format!(
+                    "invalid propagationPolicy \"{other}\": use Background, Foreground or Orphan"
+                )));
+            }
+        };
+        let preconditions = &document["preconditions"];
+        Ok(Self {
+            propagation,
+            uid: text(&preconditions["uid"]),
+            revision: text(&preconditions["resourceVersion"]),
+            dry_run: call.query.dry_run || document["dryRun"] == json!(["All"]),
+        })
+    }
+}
+
+pub(crate) async fn delete(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
+    let options = DeleteOptions::read(call, body)?;
+    delete_object(call, &options).await
+}
+
+/// Deletes the call's object, or marks it if something holds it.
+pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiResult<Outcome> {
+    let resource = &*call.resource;
+    let subject = resource.subject(&call.target.name);
+    for _ in 0..UPDATE_TRIES {
+        let Some(current) = call.server.store.accepted().get(&resource.id, &call.key()).cloned() else {
+            return Err(ApiError::not_found(subject));
+        };
+        check_preconditions(call, options, &current)?;
+        let mut document = current_document(call, &current);
+        mark(call, &mut document, options.propagation);
+        if has_finalizers(&document) || held(resource.quirk, &document) {
+            resource.quirk.store(&mut document);
+            if options.dry_run || current.deleting {
+                commit::settled(&call.server, &current).await?;
+                let document =
+                    if options.dry_run { Document::Value(document) } else { Document::Stored(current) };
+                return Ok(Outcome { code: StatusCode::OK, document, warnings: Vec::new() });
+            }
+            match commit::put(call, Expect::Revision(current.revision), &document).await? {
+                Stored::Done(object) => {
+                    let document = Document::Stored(object);
+                    return Ok(Outcome { code: StatusCode::OK, document, warnings: Vec::new() });
+                }
+                Stored::Raced => continue,
+            }
+        }
+        let removed = status::deleted(subject, &current.uid);
+        let outcome = Outcome { code: StatusCode::OK, document: Document::Value(removed), warnings: Vec::new() };
+        if options.dry_run {
+            return Ok(outcome);
+        }
+        // Watchers see the object as it was, without the mark that it never carried.
+        let last = current.value();
+        if let Stored::Done(_) = commit::remove(call, current.revision, &last).await? {
+            return Ok(outcome);
+        }
+    }
+    Err(ApiError::modified(subject))
+}
+
+fn check_preconditions(call: &Call, options: &DeleteOptions, current: &Object) -> ApiResult<()> {
+    let subject = call.resource.subject(&call.target.name);
+    if let Some(uid) = &options.uid
+        && **uid != *current.uid
+    {
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", current.uid);
+        return Err(ApiError::conflict(subject, &why));
+    }
+    if let Some(revision) = &options.revision
+        && *revision != current.revision.to_string()
+    {
+        let why = format!(
+            "Precondition failed: ResourceVersion in precondition: {revision}, ResourceVersion in object meta: {}",
+            current.revision
+        );
+        return Err(ApiError::conflict(subject, &why));
+    }
+    Ok(())
+}
+
+/// Sets the deletion timestamp, the finalizer that the propagation needs, and the new generation.
+fn mark(call: &Call, document: &mut Value, propagation: Propagation) {
+    if document["metadata"]["deletionTimestamp"].is_string() {
+        return;
+    }
+    set(document, "deletionTimestamp", Some(json!(rfc3339_seconds(call.now()))));
+    set(document, "deletionGracePeriodSeconds", Some(json!(0)));
+    if let Some(generation) = document["metadata"]["generation"].as_i64() {
+        set(document, "generation", Some(json!(generation + 1)));
+    }
+    let finalizer = match propagation {
+        Propagation::Background => None,
+        Propagation::Foreground => Some(FOREGROUND),
+        Propagation::Orphan => Some(ORPHAN),
+    };
+    if let Some(finalizer) = finalizer {
+        let mut finalizers = document["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        if !finalizers.iter().any(|name| name == finalizer) {
+            finalizers.push(json!(finalizer));
+        }
+        set(document, "finalizers", Some(Value::Array(finalizers)));
+    }
+    if call.resource.quirk == Quirk::Namespace {
+        document["status"] = json!({"phase": "Terminating"});
+    }
+}
