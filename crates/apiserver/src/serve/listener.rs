@@ -20,9 +20,36 @@ use tower::ServiceExt;
 
 use super::{
     auth::{self, Authenticator, ClientCertificate},
-    guard::{self, Guard, Limits},
+    drain::drain,
     tls,
 };
+
+/// Bounds on what clients may use up.
+///
+/// What a single request may use up, the API bounds itself.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections at a time; further ones wait to be accepted.
+    pub connections: usize,
+    /// How long a client may take to finish the TLS handshake.
+    pub handshake: Duration,
+    /// How long an HTTP/1 connection may wait for the next request's head. Longer than clients keep idle
+    /// connections, so that it is they who close them and none is closed under a request.
+    pub header: Duration,
+    /// How long requests under way may go on after the server was told to stop.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            handshake: Duration::from_secs(10),
+            header: Duration::from_secs(120),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
 
 /// A socket that clients can connect to and that nobody serves yet.
 ///
@@ -91,13 +118,9 @@ impl Listener {
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        let guard = Guard {
-            time_limit: limits.request,
-            stopping: serving.stopping.clone(),
-        };
         let api = api
             .layer(middleware::from_fn_with_state(authenticator, auth::authenticate))
-            .layer(middleware::from_fn_with_state(guard, guard::guard));
+            .layer(middleware::from_fn_with_state(serving.stopping.clone(), drain));
         let front = Front {
             acceptor: TlsAcceptor::from(tls),
             handshake_limit: limits.handshake,

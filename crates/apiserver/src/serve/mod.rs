@@ -7,14 +7,13 @@
 //! * [`certs`] keeps a certificate authority and what it has issued;
 //! * [`kubeconfig`] tells clients where the server is and who they are;
 //! * [`auth`] lets only known identities through, and tells handlers which one asks;
-//! * [`guard`] bounds what a single request may cost;
 //! * [`listener`] accepts connections, and lets them finish when the process stops.
 //!
 //! It must never know a kind, a path below the API root, or the store.
 
 pub mod auth;
 pub mod certs;
-pub mod guard;
+mod drain;
 pub mod identity;
 pub mod kubeconfig;
 pub mod listener;
@@ -25,9 +24,8 @@ pub mod tls;
 pub use self::{
     auth::Authenticator,
     certs::{Pki, PkiRequest},
-    guard::Limits,
     identity::Identity,
     kubeconfig::Kubeconfig,
-    listener::{Listener, Serving},
+    listener::{Limits, Listener, Serving},
     lock::DataDirLock,
 };
