@@ -36,10 +36,3 @@ impl Identity {
         }
     }
 }
-
-impl Default for Identity {
-    /// Callers inside the process are trusted.
-    fn default() -> Self {
-        Self::authenticated("system:admin", ["system:masters".to_owned()])
-    }
-}
