@@ -7,6 +7,7 @@
 //! Objects of other versions are taken to have the same shape. This module never validates beyond what merging needs,
 //! never defaults, and never looks at the clock.
 
+mod cap;
 mod check;
 mod compare;
 mod conflict;
@@ -16,10 +17,12 @@ mod items;
 mod last_applied;
 mod managers;
 mod merge;
+mod object_meta;
 mod path;
 mod remove;
 mod scalar;
 mod set;
+mod times;
 mod types;
 mod updater;
 
@@ -134,7 +137,10 @@ pub fn apply(
         last_applied::follow(&mut new, config);
     }
     managers::put_raw(&mut new, managers::encode(&attempt));
-    Ok(keep_times(live, new))
+    if let Some(live) = live {
+        times::revert(live, &mut new);
+    }
+    Ok(new)
 }
 
 /// Records who changed what by a write that was no apply: `new` (already merged by the caller) replaces `live`.
@@ -185,10 +191,10 @@ pub fn track_update(
     if !changed && from_live {
         return managers::put_raw(new, recorded.cloned());
     }
-    managers::cap(&mut managers, managers::MAX_UPDATERS);
+    cap::cap(&mut managers, cap::MAX_UPDATERS);
     managers::put_raw(new, managers::encode(&managers));
     if let Some(live) = live {
-        revert_times(live, new);
+        times::revert(live, new);
     }
 }
 
@@ -267,53 +273,4 @@ fn describe(object: &Value) -> String {
         metadata("name").unwrap_or_default(),
         top("kind")
     )
-}
-
-fn keep_times(live: Option<&Value>, mut new: Value) -> Value {
-    if let Some(live) = live {
-        revert_times(live, &mut new);
-    }
-    new
-}
-
-/// If `new` differs from `live` in nothing but the times of its managers, takes the old times.
-fn revert_times(live: &Value, new: &mut Value) {
-    let (Some(old), Some(Value::Array(fresh))) = (managers::raw(live), managers::raw(new)) else {
-        return;
-    };
-    let Some(old) = old.as_array() else { return };
-    let same_entry = |(a, b): (&Value, &Value)| match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            let timeless = |entry: &Map<String, Value>| entry.len() - usize::from(entry.contains_key("time"));
-            timeless(a) == timeless(b)
-                && a.iter()
-                    .all(|(name, value)| name == "time" || b.get(name) == Some(value))
-        }
-        _ => false,
-    };
-    if old.len() != fresh.len() || old == fresh || !old.iter().zip(fresh).all(same_entry) {
-        return;
-    }
-    let same_metadata = |(a, b): (&Map<String, Value>, &Map<String, Value>)| {
-        a.len() == b.len()
-            && a.iter()
-                .all(|(name, value)| name == "managedFields" || b.get(name) == Some(value))
-    };
-    let same_rest = match (live.as_object(), new.as_object()) {
-        (Some(a), Some(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(name, value)| match (name.as_str(), b.get(name)) {
-                    ("metadata", Some(other)) => value
-                        .as_object()
-                        .zip(other.as_object())
-                        .is_some_and(same_metadata),
-                    (_, other) => other == Some(value),
-                })
-        }
-        _ => false,
-    };
-    if same_rest {
-        let old = Value::Array(old.clone());
-        managers::put_raw(new, Some(old));
-    }
 }

@@ -4,11 +4,10 @@
 //! object or list is one piece or many, and what its children are. Where the schema is silent, objects are taken field
 //! by field and lists as one piece.
 
-use std::sync::LazyLock;
-
 use serde_json::Value;
 
-use crate::schema::{Additional, Cursor, JsonType, ListType, MapType, Node, Schema};
+use super::object_meta;
+use crate::schema::{Additional, Cursor, JsonType, ListType, MapType, Schema};
 
 /// The type of a place in a document.
 #[derive(Debug, Clone, Copy)]
@@ -183,7 +182,7 @@ impl<'a> Type<'a> {
                 }
                 "metadata" => {
                     return Field {
-                        ty: object_meta(),
+                        ty: Self::known(object_meta::schema().cursor(), false, false),
                         named: true,
                     };
                 }
@@ -253,84 +252,4 @@ impl<'a> Type<'a> {
             _ => None,
         }
     }
-}
-
-/// The type of every object's `metadata`, which custom kinds do not describe.
-fn object_meta() -> Type<'static> {
-    static OBJECT_META: LazyLock<Schema> = LazyLock::new(build_object_meta);
-    Type::known(OBJECT_META.cursor(), false, false)
-}
-
-fn build_object_meta() -> Schema {
-    let mut nodes = Vec::new();
-    let mut add = |node: Node| {
-        nodes.push(node);
-        u32::try_from(nodes.len() - 1).unwrap_or_default()
-    };
-    let typed = |json_type| Node {
-        json_type: Some(json_type),
-        ..Node::default()
-    };
-    let text = add(typed(JsonType::String));
-    let integer = add(typed(JsonType::Integer));
-    let text_map = add(Node {
-        additional: Additional::Node(text),
-        ..typed(JsonType::Object)
-    });
-    let text_set = add(Node {
-        items: Some(text),
-        list_type: ListType::Set,
-        ..typed(JsonType::Array)
-    });
-    let boolean = add(typed(JsonType::Boolean));
-    let owner = add(Node {
-        map_type: MapType::Atomic,
-        properties: [
-            ("apiVersion", text),
-            ("kind", text),
-            ("name", text),
-            ("uid", text),
-            ("controller", boolean),
-            ("blockOwnerDeletion", boolean),
-        ]
-        .map(|(name, id)| (name.to_owned(), id))
-        .into(),
-        ..typed(JsonType::Object)
-    });
-    let owners = add(Node {
-        items: Some(owner),
-        list_type: ListType::Map(vec!["uid".to_owned()]),
-        ..typed(JsonType::Array)
-    });
-    let anything = add(Node {
-        preserve_unknown: true,
-        ..Node::default()
-    });
-    let managed = add(Node {
-        items: Some(anything),
-        ..typed(JsonType::Array)
-    });
-    let root = add(Node {
-        properties: [
-            ("annotations", text_map),
-            ("creationTimestamp", text),
-            ("deletionGracePeriodSeconds", integer),
-            ("deletionTimestamp", text),
-            ("finalizers", text_set),
-            ("generateName", text),
-            ("generation", integer),
-            ("labels", text_map),
-            ("managedFields", managed),
-            ("name", text),
-            ("namespace", text),
-            ("ownerReferences", owners),
-            ("resourceVersion", text),
-            ("selfLink", text),
-            ("uid", text),
-        ]
-        .map(|(name, id)| (name.to_owned(), id))
-        .into(),
-        ..typed(JsonType::Object)
-    });
-    Schema { nodes, root }
 }

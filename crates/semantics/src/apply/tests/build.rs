@@ -33,6 +33,7 @@ fn add(schema: &mut Schema, json: &Value) -> u32 {
             Some("boolean") => Some(JsonType::Boolean),
             Some(other) => panic!("no such type: {other}"),
         },
+        nullable: flag("nullable"),
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         int_or_string: flag("x-kubernetes-int-or-string"),
         embedded_resource: flag("x-kubernetes-embedded-resource"),
