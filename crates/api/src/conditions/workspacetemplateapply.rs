@@ -1,0 +1,99 @@
+//! Conditions of a WorkspaceTemplateApply.
+
+use super::{ConditionType, words::words};
+
+words! {
+    /// Types of conditions of a WorkspaceTemplateApply. Synced and Ready are the Workspace's, copied as they are.
+    WorkspaceTemplateApplyCondition {
+        /// The Workspace is what the template and the variables say.
+        Applied = "Applied",
+        /// Something must happen before the Workspace is made or changed.
+        Waiting = "Waiting",
+        /// A person must approve a change.
+        ApprovalNeeded = "ApprovalNeeded",
+        /// Terraform could be run.
+        Synced = "Synced",
+        /// The infrastructure is there.
+        Ready = "Ready",
+        /// Nothing is done, because somebody asked for that.
+        Paused = "Paused",
+        /// The object is going away.
+        Deleting = "Deleting",
+    }
+}
+
+words! {
+    /// Reasons of conditions of a WorkspaceTemplateApply.
+    WorkspaceTemplateApplyReason {
+        /// The Workspace is what it should be.
+        Applied = "Applied",
+        /// The template was rendered; the Workspace is not there yet.
+        Rendered = "Rendered",
+        /// The template does not exist.
+        TemplateNotFound = "TemplateNotFound",
+        /// The template is gone; its last rendering counts.
+        TemplateGone = "TemplateGone",
+        /// The template is in another namespace and does not consent.
+        TemplateNotShared = "TemplateNotShared",
+        /// The template cannot be parsed.
+        TemplateInvalid = "TemplateInvalid",
+        /// The released revision of the template is not to be had.
+        RevisionNotFound = "RevisionNotFound",
+        /// No variable fills a hole.
+        VariableMissing = "VariableMissing",
+        /// A variable does not fit.
+        VariableInvalid = "VariableInvalid",
+        /// Nothing is waited for.
+        NothingToWaitFor = "NothingToWaitFor",
+        /// Secrets that are waited for do not exist.
+        WaitingForSecrets = "WaitingForSecrets",
+        /// Workspaces that are waited for are not ready.
+        WaitingForWorkspaces = "WaitingForWorkspaces",
+        /// Things wait for each other in a circle.
+        DependencyCycle = "DependencyCycle",
+        /// It is not its turn.
+        WaitingForTurn = "WaitingForTurn",
+        /// Others that wait for it must go first.
+        WaitingForDependents = "WaitingForDependents",
+        /// A secret that was known is missing; its last value counts.
+        InputMissing = "InputMissing",
+        /// No approval is needed.
+        NotNeeded = "NotNeeded",
+        /// A change would destroy or replace something, and nobody approved it.
+        DestructiveChange = "DestructiveChange",
+        /// The first rendering of something taken over, and nobody approved it.
+        AdoptedChange = "AdoptedChange",
+        /// The Workspace carries somebody else's identity.
+        WorkspaceNotOurs = "WorkspaceNotOurs",
+        /// The Workspace was kept on purpose, and there is no consent to take it back.
+        WorkspaceRetained = "WorkspaceRetained",
+        /// The place of the state was changed, which is refused while there is state.
+        StateLocationChanged = "StateLocationChanged",
+        /// State would be lost with a pod: no backend is configured.
+        NoDurableState = "NoDurableState",
+        /// The API that Workspaces are served by is not installed.
+        WorkspaceApiMissing = "WorkspaceApiMissing",
+        /// Management policies are switched off in the provider.
+        ManagementPoliciesDisabled = "ManagementPoliciesDisabled",
+        /// The owner is gone and did not consent to destruction.
+        OwnerGone = "OwnerGone",
+        /// The namespace is going away, in which nothing is destroyed.
+        NamespaceTerminating = "NamespaceTerminating",
+        /// The Workspace is being destroyed.
+        Destroying = "Destroying",
+        /// The Workspace and its infrastructure are kept.
+        Retained = "Retained",
+        /// It is not going away.
+        NotDeleting = "NotDeleting",
+        /// Nothing is done, because somebody asked for that.
+        Paused = "Paused",
+        /// A pause was asked for, and a running operation has to finish first.
+        Pausing = "Pausing",
+        /// Nobody asked for a pause.
+        NotPaused = "NotPaused",
+    }
+}
+
+impl ConditionType for WorkspaceTemplateApplyCondition {
+    type Reason = WorkspaceTemplateApplyReason;
+}

@@ -1,0 +1,58 @@
+//! Every label, annotation and finalizer of ours, in one place.
+//!
+//! All of them start with `infrastructure.cluster.x-k8s.io/`, so that a person who meets one on an object knows whose
+//! it is. What must survive `clusterctl move` is written as one of these, because status does not move.
+//! Marks of other projects are in [`crate::foreign::marks`].
+
+/// Label on a Workspace: namespace of the WorkspaceTemplateApply that it belongs to.
+pub const WTA_NAMESPACE: &str = "infrastructure.cluster.x-k8s.io/wta-namespace";
+/// Label on a Workspace: name of the WorkspaceTemplateApply that it belongs to, shortened to a label value.
+pub const WTA_NAME: &str = "infrastructure.cluster.x-k8s.io/wta-name";
+/// Label on a Workspace: uid of the WorkspaceTemplateApply that it belongs to.
+pub const WTA_UID: &str = "infrastructure.cluster.x-k8s.io/wta-uid";
+/// Label on a WorkspaceTemplateApply: the owner that made it, also when its owner reference was stripped.
+pub const OWNER: &str = "infrastructure.cluster.x-k8s.io/owner";
+/// Label on a Workspace: which runner acts on it, on a cluster that several share.
+pub const RUNNER: &str = "infrastructure.cluster.x-k8s.io/runner";
+/// Label on a WorkspaceTemplate: its module makes nothing real, so that a simulation may stand in for Terraform.
+pub const SANDBOX: &str = "infrastructure.cluster.x-k8s.io/sandbox";
+
+/// Annotation on a WorkspaceTemplateApply: its owner consents to the destruction of what it made.
+pub const LET_GO: &str = "infrastructure.cluster.x-k8s.io/let-go";
+/// Annotation on a WorkspaceTemplateApply: `group/name` of a Workspace that exists or must still be destroyed.
+pub const WORKSPACE: &str = "infrastructure.cluster.x-k8s.io/workspace";
+/// Annotation on a CAPTControlPlane: which of its children may operate now.
+pub const TURN: &str = "infrastructure.cluster.x-k8s.io/turn";
+/// Annotation on a WorkspaceTemplateApply: a person asks for a plan.
+pub const PLAN_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/plan-requested";
+/// Annotation on a WorkspaceTemplateApply: a person asks for another try.
+pub const RETRY_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/retry-requested";
+/// Annotation on a WorkspaceTemplateApply: names the plan or the rendering that a person approved.
+pub const APPROVED: &str = "infrastructure.cluster.x-k8s.io/approved";
+/// Annotation on a WorkspaceTemplateApply: `"true"` asks for no approvals.
+pub const ALLOW_DESTRUCTIVE: &str = "infrastructure.cluster.x-k8s.io/allow-destructive";
+/// Annotation on a Workspace: kept on purpose when its WorkspaceTemplateApply went.
+pub const RETAINED: &str = "infrastructure.cluster.x-k8s.io/retained";
+/// Annotation on a WorkspaceTemplateApply: consent to take a retained Workspace back.
+pub const ADOPT_RETAINED: &str = "infrastructure.cluster.x-k8s.io/adopt-retained";
+
+/// Annotation on a CRD: generated from our lean view of somebody else's kind, not the original.
+pub const LEAN_VIEW: &str = "infrastructure.cluster.x-k8s.io/lean-view";
+
+/// Finalizer of a CAPTCluster. The Go implementation uses the same.
+pub const CAPTCLUSTER_FINALIZER: &str = "infrastructure.cluster.x-k8s.io/captcluster";
+/// Finalizer of a CAPTControlPlane. The Go implementation uses the same, whence the other group.
+pub const CAPTCONTROLPLANE_FINALIZER: &str = "controlplane.cluster.x-k8s.io/captcontrolplane";
+/// Finalizer of a CAPTControlPlane that still has Fargate profiles to remove.
+pub const FARGATE_PROFILES_FINALIZER: &str = "infrastructure.cluster.x-k8s.io/fargate-profiles";
+/// Finalizer of a WorkspaceTemplate that is in use.
+pub const WORKSPACETEMPLATE_FINALIZER: &str = "infrastructure.cluster.x-k8s.io/workspacetemplate";
+/// Finalizer of a WorkspaceTemplateApply.
+pub const WORKSPACETEMPLATEAPPLY_FINALIZER: &str = "infrastructure.cluster.x-k8s.io/workspacetemplateapply";
+/// Finalizer of a Secret that holds Terraform state.
+pub const TERRAFORM_STATE_FINALIZER: &str = "infrastructure.cluster.x-k8s.io/terraform-state";
+
+/// Finalizer that the Go implementation leaves on a WorkspaceTemplateApply; replaced by ours.
+pub const LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER: &str = "infrastructure.cluster.x-k8s.io/finalizer";
+/// Finalizer that the Go implementation leaves on a WorkspaceTemplate; replaced by ours.
+pub const LEGACY_WORKSPACETEMPLATE_FINALIZER: &str = "workspacetemplate.v2.infrastructure.cluster.x-k8s.io";
