@@ -1,1 +1,81 @@
-fn main() {}
+//! The `capt` binary: argument parsing and wiring, no logic.
+
+mod cmd;
+mod data_dir;
+mod report;
+
+use std::{io::IsTerminal, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+/// Cluster API Provider Terraform: EKS clusters from Terraform modules, as ordinary Kubernetes objects.
+#[derive(Parser)]
+#[command(name = "capt", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  # Start here: a Kubernetes API on this machine that knows capt's kinds
+  capt up
+
+  # Install capt's CRDs on a cluster
+  capt manifests crds | kubectl apply --server-side -f -
+
+Run `capt help COMMAND` for what a command does and which options it takes.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// What to log to stderr, such as `debug` or `warn,apiary=trace` [default: $RUST_LOG, else info]
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Up(cmd::up::Args),
+    Manifests(cmd::manifests::Args),
+    /// Print the version
+    Version,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = start_log(cli.log.as_deref()).and_then(|()| match cli.command {
+        Command::Up(args) => cmd::up::run(args),
+        Command::Manifests(args) => cmd::manifests::run(&args),
+        Command::Version => cmd::print(concat!("capt ", env!("CARGO_PKG_VERSION"), "\n")),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", report::render(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The log goes to stderr, so that stdout has only what a script may read.
+fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
+    let filter = match filter {
+        Some(filter) => {
+            EnvFilter::try_new(filter).map_err(|error| anyhow::anyhow!("--log {filter}: {error}"))?
+        }
+        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,45 @@
+//! `capt manifests`: what a cluster must know to run capt, generated from its source.
+
+use capt_api::manifests;
+
+use super::print;
+
+/// Print the manifests that a cluster needs
+#[derive(clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Print the CRDs of capt's kinds, as YAML documents
+    #[command(after_help = "\
+Examples:
+  # Install capt's kinds on a cluster
+  capt manifests crds | kubectl apply --server-side -f -
+
+  # The same where Cluster API and Crossplane are not installed
+  capt manifests crds --foreign | kubectl apply --server-side -f -")]
+    Crds {
+        /// Also print CRDs for the kinds of other projects that capt uses, in the form capt needs them
+        #[arg(long)]
+        foreign: bool,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    match args.what {
+        What::Crds { foreign } => print(&crds(foreign)?),
+    }
+}
+
+fn crds(foreign: bool) -> anyhow::Result<String> {
+    let mut files = manifests::crd_files()?;
+    if foreign {
+        files.extend(manifests::foreign_crd_files()?);
+    }
+    let documents: Vec<String> = files.into_iter().map(|file| file.yaml).collect();
+    Ok(documents.join("---\n"))
+}

@@ -1,0 +1,40 @@
+//! Being asked to stop.
+
+use anyhow::Context;
+use tokio::signal::unix::{self, SignalKind};
+
+/// The signals that ask us to stop.
+pub(super) struct Signals {
+    interrupt: unix::Signal,
+    terminate: unix::Signal,
+}
+
+/// One request to stop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StopSignal(SignalKind);
+
+impl Signals {
+    /// From here on these signals no longer end the process by themselves.
+    pub(super) fn install() -> anyhow::Result<Self> {
+        let install = |kind| unix::signal(kind).context("cannot listen for signals");
+        Ok(Self {
+            interrupt: install(SignalKind::interrupt())?,
+            terminate: install(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn next(&mut self) -> StopSignal {
+        tokio::select! {
+            _ = self.interrupt.recv() => StopSignal(SignalKind::interrupt()),
+            _ = self.terminate.recv() => StopSignal(SignalKind::terminate()),
+        }
+    }
+}
+
+impl StopSignal {
+    /// What shells report for a process that this signal has ended.
+    pub(super) fn exit_code(self) -> i32 {
+        128 + self.0.as_raw_value()
+    }
+}

@@ -1,0 +1,102 @@
+//! What the binary says about itself.
+
+use crate::support::run;
+
+fn stdout(args: &[&str]) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let output = run(home.path(), args);
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_command_explains_itself_with_examples() {
+    for (args, mentions) in [
+        (&["--help"][..], &["up", "manifests", "version"][..]),
+        (
+            &["up", "--help"],
+            &[
+                "--data-dir",
+                "--listen",
+                "127.0.0.1:16443",
+                "--kubeconfig",
+                "--in-memory",
+            ],
+        ),
+        (&["manifests", "crds", "--help"], &["--foreign", "kubectl apply"]),
+    ] {
+        let help = stdout(args);
+        for mention in mentions.iter().chain(&["Examples:", "--log"]) {
+            assert!(
+                help.contains(mention),
+                "{args:?} does not mention {mention}:\n{help}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_version_is_the_same_however_it_is_asked_for() {
+    let version = concat!("capt ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(stdout(&["--version"]), version);
+    assert_eq!(stdout(&["version"]), version);
+}
+
+#[test]
+fn the_crds_are_printed_as_yaml_documents() {
+    let names = |yaml: &str| -> Vec<String> {
+        let crds: Vec<serde_json::Value> = serde_saphyr::from_multiple(yaml).unwrap();
+        for crd in &crds {
+            assert_eq!(crd["kind"], "CustomResourceDefinition");
+        }
+        crds.iter()
+            .map(|crd| crd["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let own = names(&stdout(&["manifests", "crds"]));
+    assert_eq!(own.len(), 6, "{own:?}");
+    let with_foreign = names(&stdout(&["manifests", "crds", "--foreign"]));
+    assert!(with_foreign.starts_with(&own));
+    assert!(
+        with_foreign.contains(&"clusters.cluster.x-k8s.io".to_owned()),
+        "{with_foreign:?}"
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    use std::process::Stdio;
+
+    let home = tempfile::tempdir().unwrap();
+    let mut child = crate::support::capt(home.path())
+        .args(["manifests", "crds"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn nonsense_is_refused_with_what_to_write_instead() {
+    let home = tempfile::tempdir().unwrap();
+    for (args, complaint) in [
+        (&["up", "--listen", "16443"][..], "write HOST:PORT"),
+        (&["--log", "=/=", "version"], "--log =/="),
+    ] {
+        let output = run(home.path(), args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success());
+        assert!(
+            stderr.contains("error:") && stderr.contains(complaint),
+            "{stderr}"
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! The built binary, as a user meets it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say so and stop"
+)]
+
+mod help;
+mod support;
+mod up;
