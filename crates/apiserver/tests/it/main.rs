@@ -1,0 +1,15 @@
+//! The API as its clients see it: requests in, answers out, in-process and under a virtual clock.
+
+mod apply;
+mod client;
+mod create;
+mod definitions;
+mod delete;
+mod discovery;
+mod hostile;
+mod kube_rs;
+mod lifecycle;
+mod lists;
+mod patches;
+mod updates;
+mod watches;
