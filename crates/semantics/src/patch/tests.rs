@@ -1,3 +1,5 @@
+mod anything;
+mod builtin;
 mod json_patch;
 mod merge_patch;
 mod strategic;

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn label_match(selector: &str, labels: &[(&str, &str)]) -> bool {
@@ -206,5 +208,17 @@ fn bad_field_selectors_say_why() {
         (r"x=\", r"invalid field selector: invalid escape sequence: \"),
     ] {
         assert_eq!(FieldSelector::parse(text).unwrap_err(), error, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_parsed_prints_and_parses_again(text in "[ab!=<>(), ./\\\\ä0-9inot\t]{0,24}") {
+        if let Ok(selector) = LabelSelector::parse(&text) {
+            prop_assert_eq!(LabelSelector::parse(&selector.to_string()), Ok(selector));
+        }
+        if let Ok(selector) = FieldSelector::parse(&text) {
+            prop_assert_eq!(FieldSelector::parse(&selector.to_string()), Ok(selector));
+        }
     }
 }

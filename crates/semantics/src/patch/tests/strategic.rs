@@ -4,7 +4,7 @@ use crate::patch::{PatchError, strategic_merge};
 use crate::schema::{Additional, JsonType, Node, NodeId, PatchHints, Schema};
 
 /// A schema whose root has lists and maps of all strategies, and whose keyed items look like the root again.
-fn schema() -> Schema {
+pub(super) fn schema() -> Schema {
     const ROOT: NodeId = 0;
     const TEXT: NodeId = 1;
     const NUMBER: NodeId = 2;

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -144,4 +145,14 @@ fn greedy_paths_give_up() {
     }
     let path = JsonPath::parse("..a..a..a..a..a..a..x").unwrap();
     assert!(path.find(&document).is_empty());
+}
+
+proptest! {
+    #[test]
+    fn no_path_panics(text in "[.\\[\\]()?@$*:,'\"\\\\a-c0-3=<!{} ä-]{0,24}") {
+        let document = json!({"a": [{"b": 1, "c": "x"}, {"b": null}, [1, 2, 3]], "b": {"a": {"b": ["ä"]}}});
+        if let Ok(path) = JsonPath::parse(&text) {
+            prop_assert_eq!(path.first(&document), path.find(&document).first().copied());
+        }
+    }
 }
