@@ -293,9 +293,9 @@ fn intersection_and_difference_look_at_members_only() {
 #[test]
 fn named_fields_count_as_members_but_keys_of_maps_do_not() {
     let schema = build::schema(&json!({"type": "object", "properties": {
-        "named": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {}}}},
+        "named": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "object", "additionalProperties": true}}}},
         "list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-            "items": {"type": "object", "properties": {"name": {"type": "string"}, "inner": {"type": "object"}}}},
+            "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "inner": {"type": "object"}}}},
     }}));
     let item = r#"k:{"name":"a"}"#;
     let given =

@@ -1,5 +1,7 @@
 //! What holds for any configurations.
 
+use std::sync::LazyLock;
+
 use proptest::collection::btree_map;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -15,8 +17,11 @@ use crate::schema::Schema;
 
 const V1: &str = "example.com/v1";
 
-fn schema() -> Schema {
-    build::schema(&serde_json::from_str(include_str!("thing.schema.json")).unwrap())
+/// Built once: every case needs it.
+fn schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> =
+        LazyLock::new(|| build::schema(&serde_json::from_str(include_str!("thing.schema.json")).unwrap()));
+    &SCHEMA
 }
 
 fn writer<'a>(manager: &'a str, now: &'a str) -> Writer<'a> {
@@ -89,9 +94,9 @@ proptest! {
     #[test]
     fn applying_twice_is_applying_once(first in spec(""), second in spec("")) {
         let schema = schema();
-        let one = apply(&schema, None, &object(&first), writer("a", "2026-01-01T00:00:00Z"), false, &[]).unwrap();
-        let two = apply(&schema, Some(&one), &object(&second), writer("b", "2026-01-01T00:00:01Z"), true, &[]).unwrap();
-        let three = apply(&schema, Some(&two), &object(&second), writer("b", "2026-01-01T00:00:02Z"), false, &[]).unwrap();
+        let one = apply(schema, None, &object(&first), writer("a", "2026-01-01T00:00:00Z"), false, &[]).unwrap();
+        let two = apply(schema, Some(&one), &object(&second), writer("b", "2026-01-01T00:00:01Z"), true, &[]).unwrap();
+        let three = apply(schema, Some(&two), &object(&second), writer("b", "2026-01-01T00:00:02Z"), false, &[]).unwrap();
         prop_assert_eq!(two, three);
     }
 
@@ -99,11 +104,11 @@ proptest! {
     fn what_one_manager_adds_it_can_take_back(base in spec("x"), added in spec("y")) {
         let schema = schema();
         let mut base = object(&base);
-        track_update(&schema, None, &mut base, writer("base", "2026-01-01T00:00:00Z"), &[]);
+        track_update(schema, None, &mut base, writer("base", "2026-01-01T00:00:00Z"), &[]);
         base["metadata"]["uid"] = json!("u");
-        let with = apply(&schema, Some(&base), &object(&added), writer("a", "2026-01-01T00:00:01Z"), false, &[]).unwrap();
+        let with = apply(schema, Some(&base), &object(&added), writer("a", "2026-01-01T00:00:01Z"), false, &[]).unwrap();
         let config = json!({"apiVersion": V1, "kind": "Thing", "metadata": {"name": "t"}});
-        let without = apply(&schema, Some(&with), &config, writer("a", "2026-01-01T00:00:02Z"), false, &[]).unwrap();
+        let without = apply(schema, Some(&with), &config, writer("a", "2026-01-01T00:00:02Z"), false, &[]).unwrap();
         prop_assert_eq!(without, base);
     }
 
@@ -114,7 +119,7 @@ proptest! {
         let run = |order: [(&str, &Value); 2]| {
             let mut live = None;
             for (manager, spec) in order {
-                live = Some(apply(&schema, live.as_ref(), &object(spec), writer(manager, now), false, &[]).unwrap());
+                live = Some(apply(schema, live.as_ref(), &object(spec), writer(manager, now), false, &[]).unwrap());
             }
             unordered(live.unwrap())
         };
@@ -125,13 +130,13 @@ proptest! {
     fn an_update_back_and_forth_owns_only_what_differs(first in spec(""), second in spec("")) {
         let schema = schema();
         let mut one = object(&first);
-        track_update(&schema, None, &mut one, writer("a", "2026-01-01T00:00:00Z"), &[]);
+        track_update(schema, None, &mut one, writer("a", "2026-01-01T00:00:00Z"), &[]);
         one["metadata"]["uid"] = json!("u");
         let mut two = object(&second);
         two["metadata"]["uid"] = json!("u");
-        track_update(&schema, Some(&one), &mut two, writer("a", "2026-01-01T00:00:01Z"), &[]);
+        track_update(schema, Some(&one), &mut two, writer("a", "2026-01-01T00:00:01Z"), &[]);
         let mut fresh = object(&second);
-        track_update(&schema, None, &mut fresh, writer("a", "2026-01-01T00:00:01Z"), &[]);
+        track_update(schema, None, &mut fresh, writer("a", "2026-01-01T00:00:01Z"), &[]);
         // One manager alone owns everything, whatever happened before.
         prop_assert_eq!(
             &two["metadata"]["managedFields"][0]["fieldsV1"],
@@ -142,7 +147,7 @@ proptest! {
     #[test]
     fn sets_survive_the_wire(value in spec("\"é\\")) {
         let schema = schema();
-        let set = fieldset(&object(&value), Type::document(&schema));
+        let set = fieldset(&object(&value), Type::document(schema));
         prop_assert_eq!(decode(&encode(&set)).unwrap(), set);
     }
 }

@@ -470,3 +470,35 @@ fn no_object_has_more_than_ten_updaters() {
     );
     assert_eq!(entries[9]["manager"], "m14");
 }
+
+#[test]
+fn built_in_kinds_are_applied_by_their_own_schema() {
+    let kind = crate::builtin::all()
+        .iter()
+        .find(|kind| kind.kind == "ServiceAccount")
+        .unwrap();
+    let schema = crate::builtin::schema(kind);
+    let config = |secret: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b"},
+            "secrets": [{"name": secret}], "imagePullSecrets": [{"name": "p"}],
+        })
+    };
+    let writer = |manager| Writer {
+        manager,
+        api_version: "v1",
+        subresource: "",
+        now: "2026-01-01T00:00:00Z",
+    };
+    let one = apply(&schema, None, &config("one"), writer("one"), false, &[]).unwrap();
+    let two = apply(&schema, Some(&one), &config("two"), writer("two"), false, &[]).unwrap();
+    assert_eq!(two["secrets"], json!([{"name": "one"}, {"name": "two"}]));
+    // A list of references to secrets has an item for each; the list of those for pulling images is one piece.
+    assert_eq!(
+        two["metadata"]["managedFields"][1]["fieldsV1"],
+        json!({
+            "f:imagePullSecrets": {},
+            "f:secrets": {r#"k:{"name":"two"}"#: {}},
+        })
+    );
+}

@@ -15,7 +15,7 @@ use crate::schema::Schema;
 fn schema() -> Schema {
     let list = json!({
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["key", "id"],
-        "items": {"type": "object", "properties": {
+        "items": {"type": "object", "required": ["key", "id"], "properties": {
             "key": {"type": "string"}, "id": {"type": "integer"}, "bv": {"type": "boolean"}, "nv": {"type": "number"},
             "value": {"type": "object", "additionalProperties": {"type": "string"}},
         }},
