@@ -106,7 +106,12 @@ impl FieldError {
         value: Option<Value>,
         detail: impl Into<String>,
     ) -> Self {
-        Self { kind, field: field.into(), value, detail: detail.into() }
+        Self {
+            kind,
+            field: field.into(),
+            value,
+            detail: detail.into(),
+        }
     }
 
     /// The text without the field, as it stands in a `Status` cause.
@@ -151,7 +156,24 @@ impl std::error::Error for FieldError {}
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
+        Value::Number(number) if number.as_i64().is_none() => go_float(number.as_f64().unwrap_or(f64::NAN)),
         other => other.to_string(),
+    }
+}
+
+/// A float as Go's `%v` prints it.
+pub(crate) fn go_float(value: f64) -> String {
+    // `{:e}` gives the shortest digits that read back as the same number, and so does Go.
+    let text = format!("{value:e}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..=5).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => value.to_string(),
     }
 }
 
@@ -169,8 +191,27 @@ mod tests {
                 FieldError::invalid("spec.name", json!("A"), "must be lower case"),
                 "spec.name: Invalid value: \"A\": must be lower case",
             ),
-            (FieldError::duplicate("spec.x[1]", json!({"a": 1})), "spec.x[1]: Duplicate value: {\"a\":1}"),
-            (FieldError::forbidden("metadata.uid", "is immutable"), "metadata.uid: Forbidden: is immutable"),
+            (
+                FieldError::duplicate("spec.x[1]", json!({"a": 1})),
+                "spec.x[1]: Duplicate value: {\"a\":1}",
+            ),
+            (
+                FieldError::forbidden("metadata.uid", "is immutable"),
+                "metadata.uid: Forbidden: is immutable",
+            ),
+            (FieldError::invalid("a", json!(5.0), ""), "a: Invalid value: 5"),
+            (
+                FieldError::invalid("a", json!(2_345_678.5), ""),
+                "a: Invalid value: 2.3456785e+06",
+            ),
+            (
+                FieldError::invalid("a", json!(0.00001), ""),
+                "a: Invalid value: 1e-05",
+            ),
+            (
+                FieldError::invalid("a", json!(2_000_000), ""),
+                "a: Invalid value: 2000000",
+            ),
         ];
         for (error, text) in cases {
             assert_eq!(error.to_string(), text);

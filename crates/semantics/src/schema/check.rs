@@ -6,8 +6,9 @@
 use serde_json::{Number, Value, json};
 
 use super::correlate::Pair;
-use super::format::{Format, FormatKind};
+use super::format::Format;
 use super::node::{Additional, Cursor, JsonType, Node, NodeId};
+use super::number::{self, Complaint};
 use super::path::Path;
 use super::rules::Rules;
 use crate::{FieldError, FieldErrorKind};
@@ -95,7 +96,7 @@ impl Check {
         // One for the junctors, one for their being checked, one for `enum`, one for the whole.
         count += 4;
         if let Some(rules) = rules {
-            count += self.junctors(rules, cursor, value, old, path);
+            count += self.junctors(rules, cursor, value, path);
         }
         match value {
             Value::String(text) => {
@@ -110,9 +111,7 @@ impl Check {
             }
             Value::Number(number) => {
                 count += 2;
-                if let Some(rules) = rules {
-                    self.number(rules, node.json_type, number, path);
-                }
+                self.number(rules, node.json_type, number, path);
             }
             Value::Array(items) => count += 2 + self.array(cursor, items, old, path),
             Value::Object(_) | Value::Bool(_) | Value::Null => {}
@@ -159,7 +158,7 @@ impl Check {
             }
             return fits;
         }
-        let is_whole = value.as_f64().is_some_and(|float| float.fract() == 0.0);
+        let is_whole = value.as_f64().is_some_and(number::is_integer);
         let fits = types.contains(&got)
             || (got == "number" && is_whole && types.contains(&"integer"))
             || (got == "integer" && types.contains(&"number"));
@@ -244,79 +243,22 @@ impl Check {
         }
     }
 
-    fn number(&mut self, rules: &Rules, json_type: Option<JsonType>, number: &Number, path: &Path<'_>) {
-        let float = number.as_f64().unwrap_or(f64::NAN);
-        let int = number.as_i64();
-        let value = || Value::Number(number.clone());
-        if let Some(detail) = out_of_range(rules, json_type, number) {
-            self.unplaced(format!(
-                "Checked value must be of type {detail} in {}",
-                path.dotted()
-            ));
-        }
-        if let Some(factor) = rules.multiple_of {
-            let (fits, shown) = match int {
-                Some(int) => (
-                    int.checked_rem(factor as i64) == Some(0),
-                    (factor as i64).to_string(),
-                ),
-                None => {
-                    let times = if factor < 1.0 {
-                        1.0 / factor * float
-                    } else {
-                        float / factor
-                    };
-                    ((times - times.round()).abs() < 1e-9, go_float(factor))
-                }
-            };
-            if !fits {
-                self.invalid(path, value(), &format!("should be a multiple of {shown}"));
+    fn number(
+        &mut self,
+        rules: Option<&Rules>,
+        json_type: Option<JsonType>,
+        number: &Number,
+        path: &Path<'_>,
+    ) {
+        number::check(rules, json_type, number, |complaint| match complaint {
+            Complaint::Field(value, sentence) => self.invalid(path, value, &sentence),
+            Complaint::Unplaced(sentence) => self.unplaced(format!("{sentence} in {}", path.dotted())),
+            Complaint::Factor(factor) => {
+                let name = path.dotted();
+                let detail = format!("factor MultipleOf declared for {name} must be positive: {factor}");
+                self.errors.push(FieldError::invalid(name, json!(factor), detail));
             }
-        }
-        // Bounds of integers are compared as integers, and then printed as such.
-        let bound = |bound: f64| match int {
-            Some(_) => (bound as i64).to_string(),
-            None => go_float(bound),
-        };
-        if let Some(min) = rules.minimum {
-            let (below, equal) = match int {
-                Some(int) => (int < min as i64, int == min as i64),
-                None => (float < min, float == min),
-            };
-            if below || (equal && rules.exclusive_minimum) {
-                let or_equal = if rules.exclusive_minimum {
-                    ""
-                } else {
-                    " or equal to"
-                };
-                let or_equal = or_equal
-                    .strip_prefix(' ')
-                    .map_or(String::new(), |text| format!("{text} "));
-                self.invalid(
-                    path,
-                    value(),
-                    &format!("should be greater than {or_equal}{}", bound(min)),
-                );
-            }
-        }
-        if let Some(max) = rules.maximum {
-            let (above, equal) = match int {
-                Some(int) => (int > max as i64, int == max as i64),
-                None => (float > max, float == max),
-            };
-            if above || (equal && rules.exclusive_maximum) {
-                let or_equal = if rules.exclusive_maximum {
-                    ""
-                } else {
-                    "or equal to "
-                };
-                self.invalid(
-                    path,
-                    value(),
-                    &format!("should be less than {or_equal}{}", bound(max)),
-                );
-            }
-        }
+        });
     }
 
     fn array(&mut self, cursor: Cursor<'_>, items: &[Value], old: Option<&Value>, path: &Path<'_>) -> u32 {
@@ -427,29 +369,21 @@ impl Check {
         id: NodeId,
         cursor: Cursor<'_>,
         value: &Value,
-        old: Option<&Value>,
         path: &Path<'_>,
     ) -> (u32, Vec<FieldError>) {
         let start = self.errors.len();
-        // The value itself is not forgiven here, only what is below it.
-        let count = self.all(cursor.at(id), value, old, path);
+        // Nothing is forgiven below a junctor: what one branch says of an old value may not be what another says.
+        let count = self.all(cursor.at(id), value, None, path);
         (count, self.errors.split_off(start))
     }
 
-    fn junctors(
-        &mut self,
-        rules: &Rules,
-        cursor: Cursor<'_>,
-        value: &Value,
-        old: Option<&Value>,
-        path: &Path<'_>,
-    ) -> u32 {
+    fn junctors(&mut self, rules: &Rules, cursor: Cursor<'_>, value: &Value, path: &Path<'_>) -> u32 {
         let mut count = 0;
         if !rules.any_of.is_empty() {
             let mut best: Option<(u32, Vec<FieldError>)> = None;
             let mut passed = None;
             for &id in &rules.any_of {
-                let (matched, errors) = self.branch(id, cursor, value, old, path);
+                let (matched, errors) = self.branch(id, cursor, value, path);
                 if errors.is_empty() {
                     passed = Some(matched);
                     break;
@@ -474,7 +408,7 @@ impl Check {
             let mut best: Option<(u32, Vec<FieldError>)> = None;
             let mut passed = Vec::new();
             for &id in &rules.one_of {
-                let (matched, errors) = self.branch(id, cursor, value, old, path);
+                let (matched, errors) = self.branch(id, cursor, value, path);
                 if errors.is_empty() {
                     passed.push(matched);
                     best = None;
@@ -502,7 +436,7 @@ impl Check {
         if !rules.all_of.is_empty() {
             let mut passed = 0;
             for &id in &rules.all_of {
-                let (matched, errors) = self.branch(id, cursor, value, old, path);
+                let (matched, errors) = self.branch(id, cursor, value, path);
                 count += matched;
                 passed += usize::from(errors.is_empty());
                 self.errors.extend(errors);
@@ -514,7 +448,7 @@ impl Check {
             }
         }
         if let Some(id) = rules.not {
-            let (_, errors) = self.branch(id, cursor, value, old, path);
+            let (_, errors) = self.branch(id, cursor, value, path);
             if errors.is_empty() {
                 self.unplaced(format!(
                     "{} must not validate the schema (not)",
@@ -529,47 +463,4 @@ impl Check {
 /// A quoted string, as Go and JSON agree to write most of them.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
-}
-
-/// Says what a number that does not fit its type should have been.
-fn out_of_range(rules: &Rules, json_type: Option<JsonType>, number: &Number) -> Option<String> {
-    let kind = rules.format.as_ref().map(|format| format.kind);
-    let float = number.as_f64().unwrap_or(f64::NAN);
-    let is_long = number.as_i64().is_some()
-        || (float.fract() == 0.0
-            && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float));
-    let (fits, type_name) = match (json_type, kind) {
-        (Some(JsonType::Integer), Some(FormatKind::Int32)) => (
-            is_long && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&float),
-            "integer",
-        ),
-        (Some(JsonType::Integer), _) => (is_long, "integer"),
-        (Some(JsonType::Number), Some(FormatKind::Float)) => (float.abs() <= f64::from(f32::MAX), "number"),
-        _ => (true, ""),
-    };
-    if fits {
-        return None;
-    }
-    Some(match &rules.format {
-        Some(format) => format!("{type_name} with format {}", format.name),
-        None => format!("{type_name} (default format)"),
-    })
-}
-
-/// A float as Go's `%v` prints it.
-fn go_float(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let exponent = value.abs().log10().floor();
-    if (-4.0..6.0).contains(&exponent) {
-        return format!("{value}");
-    }
-    let text = format!("{value:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, exponent) = match exponent.strip_prefix('-') {
-        Some(exponent) => ('-', exponent),
-        None => ('+', exponent),
-    };
-    format!("{digits}e{sign}{exponent:0>2}")
 }

@@ -1,5 +1,7 @@
 //! Which part of the old document a part of the new one continues.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::node::{Cursor, ListType, Node};
@@ -74,4 +76,44 @@ pub(super) fn item_of<'a>(list: &Node, old: &'a Value, index: usize, item: &Valu
     old.get(index)
         .filter(is_same)
         .or_else(|| old.iter().find(is_same))
+}
+
+/// The old value with its sets and keyed lists in the order of the new one, where they hold the same items. Their
+/// order means nothing, so a rule that compares old and new must not see it.
+pub(super) fn aligned<'a>(cursor: Cursor<'_>, old: &'a Value, new: &Value) -> Cow<'a, Value> {
+    let node = cursor.node();
+    if !node.values.below.unique || old == new {
+        return Cow::Borrowed(old);
+    }
+    match (old, new) {
+        (Value::Object(old_fields), Value::Object(new)) => {
+            let mut copy = None;
+            for (name, old_value) in old_fields {
+                if let (Some(inner), Some(new)) = (cursor.property(name), new.get(name))
+                    && let Cow::Owned(value) = aligned(inner, old_value, new)
+                {
+                    copy.get_or_insert_with(|| old_fields.clone())
+                        .insert(name.clone(), value);
+                }
+            }
+            copy.map_or(Cow::Borrowed(old), |fields| Cow::Owned(Value::Object(fields)))
+        }
+        (Value::Array(old_items), Value::Array(new)) if old_items.len() == new.len() => {
+            let counterpart = |(index, item): (usize, &Value)| match &node.list_type {
+                ListType::Atomic => None,
+                ListType::Set => old_items.contains(item).then(|| item.clone()),
+                ListType::Map(_) => {
+                    let old = item_of(node, old, index, item)?;
+                    Some(
+                        cursor
+                            .items()
+                            .map_or_else(|| old.clone(), |inner| aligned(inner, old, item).into_owned()),
+                    )
+                }
+            };
+            let items: Option<Vec<_>> = new.iter().enumerate().map(counterpart).collect();
+            items.map_or(Cow::Borrowed(old), |items| Cow::Owned(Value::Array(items)))
+        }
+        _ => Cow::Borrowed(old),
+    }
 }

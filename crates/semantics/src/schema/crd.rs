@@ -16,7 +16,10 @@ impl Schema {
     /// Reads `spec.versions[*].schema.openAPIV3Schema` of a CRD, refusing what is not structural.
     /// `field` is the path of the schema in the CRD, for error messages.
     pub fn from_crd(schema: &Value, field: &str) -> Result<Self, Vec<FieldError>> {
-        let mut errors = structural::errors(schema, field);
+        let mut errors = Vec::new();
+        if structural::is_readable(schema) {
+            errors.extend(structural::errors(schema, field));
+        }
         errors.extend(crd_rules::errors(schema, field));
         if !errors.is_empty() {
             return Err(errors);

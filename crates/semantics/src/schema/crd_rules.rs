@@ -365,20 +365,21 @@ fn cel_rule(rule: &Value, field: &str, errors: &mut Vec<FieldError>) {
         errors.push(not_supported(format!("{field}.reason"), reason, &reasons));
     }
     let path = text(rule, "fieldPath");
+    let mut refuse_path = |detail| {
+        errors.push(FieldError::invalid(
+            format!("{field}.fieldPath"),
+            json!(path),
+            detail,
+        ));
+        errors.push(FieldError::invalid(
+            format!("{field}.fieldPath"),
+            json!(path),
+            "must be a valid path",
+        ));
+    };
     if !path.is_empty() && path.trim().is_empty() {
-        let detail = "must be non-empty if specified";
-        errors.push(FieldError::invalid(
-            format!("{field}.fieldPath"),
-            json!(path),
-            detail,
-        ));
-    }
-    if has_line_break(path) {
-        let detail = "must not contain line breaks";
-        errors.push(FieldError::invalid(
-            format!("{field}.fieldPath"),
-            json!(path),
-            detail,
-        ));
+        refuse_path("must be non-empty if specified");
+    } else if has_line_break(path) {
+        refuse_path("must not contain line breaks");
     }
 }

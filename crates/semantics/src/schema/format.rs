@@ -327,7 +327,7 @@ fn is_request_uri(text: &str) -> bool {
         },
         None => host.rfind(':').map_or("", |at| &host[at..]),
     };
-    !host.contains([' ', '"', '<', '>', '\\', '^', '`', '{', '|', '}'])
+    !host.contains([' ', '#', '"', '<', '>', '\\', '^', '`', '{', '|', '}'])
         && (port.is_empty()
             || port
                 .strip_prefix(':')

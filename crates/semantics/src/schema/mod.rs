@@ -15,6 +15,7 @@ mod defaults;
 mod embedded;
 mod format;
 mod node;
+mod number;
 mod object_meta;
 mod openapi;
 mod path;

@@ -7,6 +7,11 @@ use regex::Regex;
 
 /// Compiles a Go pattern; the error is the reason, on one line.
 pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+    if let Some(count) = too_often(pattern) {
+        return Err(format!(
+            "error parsing regexp: invalid repeat count: `{{{count}}}`"
+        ));
+    }
     Regex::new(&translate(pattern)).map_err(|error| match error {
         regex::Error::Syntax(text) => {
             let reason = text.lines().last().unwrap_or_default();
@@ -88,6 +93,13 @@ fn escape<'a>(rest: &'a str, in_class: bool, out: &mut String) -> &'a str {
             out.push_str(&regex::escape(literal));
             return after;
         }
+        'p' | 'P' | 'x' if after.starts_with('{') => {
+            let end = after.find('}').map_or(after.len(), |at| at + 1);
+            out.push('\\');
+            out.push(c);
+            out.push_str(&after[..end]);
+            return &after[end..];
+        }
         other => {
             out.push('\\');
             out.push(other);
@@ -104,6 +116,19 @@ fn is_repetition(rest: &str) -> bool {
     let (low, high) = inside.split_once(',').unwrap_or((inside, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     !low.is_empty() && digits(low) && digits(high)
+}
+
+/// A repetition beyond Go's limit.
+fn too_often(pattern: &str) -> Option<&str> {
+    let repetitions = pattern.split('{').skip(1).filter(|rest| is_repetition(rest));
+    let mut counts = repetitions
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(count, _)| count);
+    counts.find(|count| {
+        count
+            .split(',')
+            .any(|n| !n.is_empty() && n.parse().is_ok_and(|n: u64| n > 1000))
+    })
 }
 
 #[cfg(test)]
@@ -129,6 +154,7 @@ mod tests {
             (r"^\<\>$", "<>", true),
             (r"^\/a$", "/a", true),
             (r"^\S+\s$", "a ", true),
+            (r"^\p{L}\x{41}$", "éA", true),
         ];
         for (pattern, text, expected) in cases {
             let regex = compile(pattern).unwrap();
@@ -138,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_does_not_compile_is_one_line() {
-        for pattern in ["(", "[a", "*a", "a(?=b)"] {
+        for pattern in ["(", "[a", "*a", "a(?=b)", "a{2,1001}"] {
             let reason = compile(pattern).unwrap_err();
             assert!(reason.starts_with("error parsing regexp: "), "{reason}");
             assert!(!reason.contains('\n'));

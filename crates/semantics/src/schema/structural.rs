@@ -23,6 +23,23 @@ pub(super) fn errors(schema: &Value, field: &str) -> Vec<FieldError> {
     errors
 }
 
+/// Whether every keyword can be read at all. Others are refused elsewhere, and the structure is not judged then.
+pub(super) fn is_readable(schema: &Value) -> bool {
+    let Some(keywords) = schema.as_object() else {
+        return true;
+    };
+    keywords.iter().all(|(key, value)| match key.as_str() {
+        "id" | "$schema" | "$ref" | "patternProperties" | "dependencies" | "definitions" => is_zero(value),
+        "additionalItems" => value.is_null(),
+        "x-kubernetes-preserve-unknown-fields" => value != &json!(false),
+        "items" => !value.is_array() && is_readable(value),
+        "additionalProperties" | "not" => is_readable(value),
+        "properties" => entries(schema, "properties").all(|(_, inner)| is_readable(inner)),
+        "allOf" | "anyOf" | "oneOf" => list(schema, key).iter().all(is_readable),
+        _ => true,
+    })
+}
+
 fn invariants(schema: &Value, level: Level, field: &str, errors: &mut Vec<FieldError>) {
     let kind = text(schema, "type");
     let embedded = flag(schema, "x-kubernetes-embedded-resource");

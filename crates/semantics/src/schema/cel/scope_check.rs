@@ -1,41 +1,18 @@
-//! Finds names that a rule cannot reach, when the CRD is written and not when the first object arrives.
+//! Finds what a rule cannot mean, when the CRD is written and not when the first object arrives.
 //!
-//! This is no type checker: it follows `self` and `oldSelf` through fields, items and comprehensions, and stays silent
-//! about what it cannot follow.
+//! This is a type checker with modest claims: it follows `self` and `oldSelf` through fields, items and comprehensions,
+//! knows the types of scalars, and stays silent about what it cannot follow.
 
-use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, operators};
+use std::collections::HashMap;
 
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+};
+
+use super::super::format::FormatKind;
 use super::super::node::{Additional, Cursor, JsonType};
+use super::functions::{self, Type};
 use super::names::escape;
-
-/// Names that begin a function's name (`math.greatest`) or name a type.
-const KNOWN: [&str; 25] = [
-    "base64",
-    "bool",
-    "bytes",
-    "cel",
-    "double",
-    "duration",
-    "dyn",
-    "format",
-    "google",
-    "int",
-    "ip",
-    "jsonpatch",
-    "list",
-    "lists",
-    "map",
-    "math",
-    "null_type",
-    "optional",
-    "optional_type",
-    "sets",
-    "string",
-    "strings",
-    "timestamp",
-    "type",
-    "uint",
-];
 
 /// What is known of a subexpression.
 #[derive(Clone, Copy)]
@@ -44,164 +21,310 @@ enum Shape<'a> {
     Node(Cursor<'a>, bool),
     /// The metadata of a resource.
     Metadata,
+    Scalar(Type),
     Unknown,
 }
 
-/// Checks an expression; the error is what follows `compilation failed: `.
+impl Shape<'_> {
+    fn scalar(self) -> Option<Type> {
+        let cursor = match self {
+            Self::Scalar(scalar) => return Some(scalar),
+            Self::Node(cursor, _) => cursor,
+            Self::Metadata | Self::Unknown => return None,
+        };
+        match (
+            cursor.node().json_type?,
+            cursor.node().values.format().map(|format| format.kind),
+        ) {
+            (JsonType::Boolean, _) => Some(Type::Bool),
+            (JsonType::Integer, _) => Some(Type::Int),
+            (JsonType::Number, _) => Some(Type::Double),
+            (JsonType::String, Some(FormatKind::Byte)) => Some(Type::Bytes),
+            (JsonType::String, Some(FormatKind::Duration)) => Some(Type::Duration),
+            (JsonType::String, Some(FormatKind::Date | FormatKind::DateTime)) => Some(Type::Timestamp),
+            (JsonType::String, _) => Some(Type::String),
+            (JsonType::Object | JsonType::Array, _) => None,
+        }
+    }
+
+    /// Whether this is certainly no value of that type.
+    fn is_not(self, wanted: Type) -> bool {
+        match self {
+            Self::Metadata => true,
+            Self::Node(cursor, _) if cursor.node().json_type.is_none() => false,
+            Self::Unknown => false,
+            other => other.scalar() != Some(wanted),
+        }
+    }
+}
+
+/// How errors about an expression begin: only messages yield strings.
+pub(super) fn prefix(wanted: Type) -> &'static str {
+    if wanted == Type::String {
+        "messageExpression "
+    } else {
+        ""
+    }
+}
+
+/// Checks an expression that must yield `wanted`; the error is upstream's text.
 pub(super) fn check(
     expression: &IdedExpr,
     source: &str,
     cursor: Cursor<'_>,
     root: bool,
     optional_old_self: bool,
+    wanted: Type,
 ) -> Result<(), String> {
     let this = Shape::Node(cursor, root);
+    let old = if optional_old_self { Shape::Unknown } else { this };
     let mut checker = Checker {
         source,
-        variables: vec![("self", this)],
+        variables: vec![("self", this), ("oldSelf", old)],
+        searched: HashMap::new(),
+        errors: Vec::new(),
     };
-    checker
-        .variables
-        .push(("oldSelf", if optional_old_self { Shape::Unknown } else { this }));
-    checker.shape(expression).map(|_| ())
+    let shape = checker.shape(expression);
+    let is_message = wanted == Type::String;
+    if !checker.errors.is_empty() {
+        checker.errors.sort();
+        let texts: Vec<_> = checker.errors.into_iter().map(|(_, text)| text).collect();
+        return Err(format!(
+            "{}compilation failed: {}",
+            prefix(wanted),
+            texts.join("\n")
+        ));
+    }
+    if shape.is_not(wanted) {
+        return Err(if is_message {
+            "messageExpression must evaluate to a string".to_owned()
+        } else {
+            "cel expression must evaluate to a bool".to_owned()
+        });
+    }
+    Ok(())
 }
 
 struct Checker<'a> {
     source: &'a str,
     variables: Vec<(&'a str, Shape<'a>)>,
+    /// Where to look next for a text that has been looked for. The parser does not tell places.
+    searched: HashMap<String, usize>,
+    errors: Vec<(usize, String)>,
 }
 
 impl<'a> Checker<'a> {
-    fn shape(&mut self, expression: &'a IdedExpr) -> Result<Shape<'a>, String> {
+    fn shape(&mut self, expression: &'a IdedExpr) -> Shape<'a> {
         match &expression.expr {
             Expr::Ident(name) => self.variable(name),
             Expr::Select(select) => {
-                let operand = self.shape(&select.operand)?;
-                self.field(operand, &select.field)
+                let operand = self.shape(&select.operand);
+                let field = self.field(operand, &select.field);
+                if select.test {
+                    Shape::Scalar(Type::Bool)
+                } else {
+                    field
+                }
             }
-            Expr::Call(call) => {
-                let target = match &call.target {
-                    Some(target) => self.shape(target)?,
-                    None => Shape::Unknown,
-                };
-                let mut arguments = Vec::with_capacity(call.args.len());
-                for argument in &call.args {
-                    arguments.push(self.shape(argument)?);
-                }
-                if call.func_name == operators::INDEX {
-                    return Ok(element(arguments.first().copied().unwrap_or(target)));
-                }
-                Ok(Shape::Unknown)
-            }
-            Expr::Comprehension(comprehension) => {
-                let range = self.shape(&comprehension.iter_range)?;
-                self.shape(&comprehension.accu_init)?;
-                let depth = self.variables.len();
-                // Over a map, the variable is the key.
-                let item = match range {
-                    Shape::Node(cursor, _) if cursor.node().json_type == Some(JsonType::Array) => {
-                        element(range)
-                    }
-                    _ => Shape::Unknown,
-                };
-                self.variables.push((&comprehension.iter_var, item));
-                if let Some(second) = &comprehension.iter_var2 {
-                    self.variables.push((second, Shape::Unknown));
-                }
-                self.variables.push((&comprehension.accu_var, Shape::Unknown));
-                let inner = [
-                    &comprehension.loop_cond,
-                    &comprehension.loop_step,
-                    &comprehension.result,
-                ];
-                for expression in inner {
-                    self.shape(expression)?;
-                }
-                self.variables.truncate(depth);
-                Ok(Shape::Unknown)
-            }
+            Expr::Call(call) => self.call(call),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::List(list) => {
                 for element in &list.elements {
-                    self.shape(element)?;
+                    self.shape(element);
                 }
-                Ok(Shape::Unknown)
+                Shape::Unknown
             }
             Expr::Map(map) => {
                 for entry in &map.entries {
                     if let EntryExpr::MapEntry(entry) = &entry.expr {
-                        self.shape(&entry.key)?;
-                        self.shape(&entry.value)?;
+                        self.shape(&entry.key);
+                        self.shape(&entry.value);
                     }
                 }
-                Ok(Shape::Unknown)
+                Shape::Unknown
             }
-            Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => Ok(Shape::Unknown),
+            Expr::Literal(literal) => Shape::Scalar(match literal {
+                LiteralValue::Boolean(_) => Type::Bool,
+                LiteralValue::Bytes(_) => Type::Bytes,
+                LiteralValue::Double(_) => Type::Double,
+                LiteralValue::Int(_) => Type::Int,
+                LiteralValue::Null => Type::Null,
+                LiteralValue::String(_) => Type::String,
+                LiteralValue::UInt(_) => Type::Uint,
+            }),
+            Expr::Struct(_) | Expr::Unspecified => Shape::Unknown,
         }
     }
 
-    fn variable(&self, name: &str) -> Result<Shape<'a>, String> {
+    fn variable(&mut self, name: &str) -> Shape<'a> {
         if let Some((_, shape)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
-            return Ok(*shape);
+            return *shape;
         }
-        if name.starts_with('@') || KNOWN.contains(&name) {
-            return Ok(Shape::Unknown);
+        if !name.starts_with('@') && !functions::is_type(name) {
+            self.error(
+                name,
+                0,
+                &format!("undeclared reference to '{name}' (in container '')"),
+            );
         }
-        Err(self.at(
-            name,
-            &format!("undeclared reference to '{name}' (in container '')"),
-        ))
+        Shape::Unknown
     }
 
-    fn field(&self, operand: Shape<'a>, name: &str) -> Result<Shape<'a>, String> {
-        let undefined = || Err(self.at(&format!(".{name}"), &format!("undefined field '{name}'")));
-        let (cursor, root) = match operand {
-            Shape::Unknown => return Ok(Shape::Unknown),
-            Shape::Metadata if matches!(name, "name" | "generateName") => return Ok(Shape::Unknown),
-            Shape::Metadata => return undefined(),
-            Shape::Node(cursor, root) => (cursor, root),
+    fn call(&mut self, call: &'a CallExpr) -> Shape<'a> {
+        let name = call.func_name.as_str();
+        if let Some(Expr::Ident(space)) = call.target.as_ref().map(|target| &target.expr)
+            && functions::is_function(&format!("{space}.{name}"))
+        {
+            for argument in &call.args {
+                self.shape(argument);
+            }
+            return Shape::Unknown;
+        }
+        if let Some(target) = &call.target {
+            self.shape(target);
+        }
+        let is_operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
+        if !is_operator && !functions::is_function(name) {
+            let message = format!("undeclared reference to '{name}' (in container '')");
+            self.error(&format!("{name}("), name.len(), &message);
+        }
+        let arguments: Vec<_> = call.args.iter().map(|argument| self.shape(argument)).collect();
+        match (name, arguments.as_slice()) {
+            (operators::INDEX, [container, _]) => element(*container),
+            (operators::CONDITIONAL, [_, yes, no]) => match (yes.scalar(), no.scalar()) {
+                (Some(yes), Some(no)) if yes == no => Shape::Scalar(yes),
+                _ => Shape::Unknown,
+            },
+            (name, [left, right]) if is_operator => self.binary(name, *left, *right),
+            (operators::LOGICAL_NOT, _) => Shape::Scalar(Type::Bool),
+            (name, _) => functions::result_of(name).map_or(Shape::Unknown, Shape::Scalar),
+        }
+    }
+
+    fn binary(&mut self, operator: &str, left: Shape<'a>, right: Shape<'a>) -> Shape<'a> {
+        let (Some(left), Some(right)) = (left.scalar(), right.scalar()) else {
+            return functions::result_of(operator).map_or(Shape::Unknown, Shape::Scalar);
         };
-        let node = cursor.node();
+        match functions::operate(operator, left, right) {
+            Some(result) => Shape::Scalar(result),
+            None => {
+                let symbol = operator.trim_matches('_');
+                self.error(
+                    symbol,
+                    0,
+                    &format!(
+                        "found no matching overload for '{operator}' applied to '({}, {})'",
+                        left.name(),
+                        right.name()
+                    ),
+                );
+                Shape::Unknown
+            }
+        }
+    }
+
+    fn comprehension(&mut self, comprehension: &'a ComprehensionExpr) -> Shape<'a> {
+        let range = self.shape(&comprehension.iter_range);
+        let start = self.shape(&comprehension.accu_init);
+        let depth = self.variables.len();
+        let item = match range {
+            Shape::Node(cursor, _) => match cursor.node().json_type {
+                Some(JsonType::Array) => element(range),
+                // Over a map, the variable is the key.
+                Some(JsonType::Object) => Shape::Scalar(Type::String),
+                _ => Shape::Unknown,
+            },
+            _ => Shape::Unknown,
+        };
+        self.variables.push((&comprehension.iter_var, item));
+        if let Some(second) = &comprehension.iter_var2 {
+            self.variables.push((second, Shape::Unknown));
+        }
+        self.variables.push((&comprehension.accu_var, start));
+        self.shape(&comprehension.loop_cond);
+        self.shape(&comprehension.loop_step);
+        let result = self.shape(&comprehension.result);
+        self.variables.truncate(depth);
+        result
+    }
+
+    fn field(&mut self, operand: Shape<'a>, name: &str) -> Shape<'a> {
+        let (cursor, root) = match operand {
+            Shape::Metadata if matches!(name, "name" | "generateName") => return Shape::Scalar(Type::String),
+            Shape::Metadata => return self.undefined(name),
+            Shape::Node(cursor, root) => (cursor, root),
+            Shape::Scalar(_) | Shape::Unknown => return Shape::Unknown,
+        };
         match name {
-            "apiVersion" | "kind" if root => return Ok(Shape::Unknown),
-            "metadata" if root => return Ok(Shape::Metadata),
+            "apiVersion" | "kind" if root => return Shape::Scalar(Type::String),
+            "metadata" if root => return Shape::Metadata,
             _ => {}
         }
+        let node = cursor.node();
         match (node.json_type, node.additional) {
-            (None, _) => Ok(Shape::Unknown),
-            (Some(JsonType::Object), Additional::Node(id)) => Ok(of(cursor.at(id))),
-            (Some(JsonType::Object), Additional::Any) => Ok(Shape::Unknown),
+            (Some(JsonType::Object), Additional::Node(id)) => of(cursor.at(id)),
+            (None, _) | (Some(JsonType::Object), Additional::Any) => Shape::Unknown,
             (Some(JsonType::Object), Additional::Unsaid) => {
                 let found = node
                     .properties
                     .iter()
                     .find(|(property, _)| escape(property).as_deref() == Some(name));
                 match found.map(|(_, &id)| cursor.at(id)) {
+                    // What has no type cannot be reached.
                     Some(inner) if inner.node().json_type.is_some() || inner.node().int_or_string => {
-                        Ok(of(inner))
+                        of(inner)
                     }
-                    _ => undefined(),
+                    _ => self.undefined(name),
                 }
             }
-            (Some(other), _) => Err(self.at(
-                &format!(".{name}"),
-                &format!("type '{}' does not support field selection", type_name(other)),
-            )),
+            (Some(other), _) => {
+                let kind = operand.scalar().map_or("list", Type::name);
+                let kind = if other == JsonType::Array { "list" } else { kind };
+                self.error(
+                    &format!(".{name}"),
+                    0,
+                    &format!("type '{kind}' does not support field selection"),
+                );
+                Shape::Unknown
+            }
         }
     }
 
-    /// Words an error as the compiler does, with the place. The place is where the text first occurs.
-    fn at(&self, text: &str, message: &str) -> String {
-        let offset = self.source.find(text).unwrap_or_default();
+    fn undefined(&mut self, name: &str) -> Shape<'a> {
+        self.error(&format!(".{name}"), 0, &format!("undefined field '{name}'"));
+        Shape::Unknown
+    }
+
+    /// Notes an error as the compiler words it, at the next place where the text occurs.
+    fn error(&mut self, text: &str, shift: usize, message: &str) {
+        let from = self.searched.get(text).copied().unwrap_or_default();
+        let found = self.source[from..]
+            .match_indices(text)
+            .map(|(at, _)| from + at)
+            .find(|at| {
+                let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let before = self.source[..*at].chars().next_back();
+                let after = self.source[at + text.len()..].chars().next();
+                let touches = |edge: Option<char>, neighbour: Option<char>| {
+                    edge.is_some_and(is_word) && neighbour.is_some_and(is_word)
+                };
+                !touches(text.chars().next(), before) && !touches(text.chars().next_back(), after)
+            });
+        let offset = found.unwrap_or_default();
+        self.searched
+            .insert(text.to_owned(), (offset + text.len()).min(self.source.len()));
+        let offset = offset + if found.is_some() { shift } else { 0 };
         let before = &self.source[..offset];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.matches('\n').count() + 1;
         let column = before[line_start..].chars().count();
         let snippet = self.source[line_start..].lines().next().unwrap_or_default();
-        format!(
-            "ERROR: <input>:{line}:{}: {message}\n | {snippet}\n | {}^",
-            column + 1,
-            ".".repeat(column)
-        )
+        let dots = ".".repeat(column);
+        let place = format!(
+            "ERROR: <input>:{line}:{}: {message}\n | {snippet}\n | {dots}^",
+            column + 1
+        );
+        self.errors.push((offset, place));
     }
 }
 
@@ -217,16 +340,5 @@ fn element(shape: Shape<'_>) -> Shape<'_> {
         (Some(items), _) => of(items),
         (None, Additional::Node(id)) => of(cursor.at(id)),
         (None, _) => Shape::Unknown,
-    }
-}
-
-fn type_name(json_type: JsonType) -> &'static str {
-    match json_type {
-        JsonType::Object => "map",
-        JsonType::Array => "list",
-        JsonType::String => "string",
-        JsonType::Integer => "int",
-        JsonType::Number => "double",
-        JsonType::Boolean => "bool",
     }
 }

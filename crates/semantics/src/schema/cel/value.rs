@@ -4,14 +4,14 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kube_cel::KubeCelExt;
-use kube_cel::cel::objects::{Key, Map, OptionalValue};
+use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::parser::{Expression, Parser};
 use kube_cel::cel::{self, Context};
 use serde_json::Value;
 
 use super::super::format::FormatKind;
 use super::super::node::{Additional, Cursor, JsonType};
+use super::functions;
 use super::names::escape;
 
 thread_local! {
@@ -22,13 +22,7 @@ thread_local! {
 
 /// Runs something in a context that has all functions.
 pub(super) fn with_functions<T>(run: impl FnOnce(&Context<'static>) -> T) -> T {
-    FUNCTIONS.with(|cell| run(cell.get_or_init(|| Context::default().with_all())))
-}
-
-pub(super) fn optional(value: Option<cel::Value>) -> cel::Value {
-    cel::Value::Opaque(Arc::new(
-        value.map_or_else(OptionalValue::none, OptionalValue::of),
-    ))
+    FUNCTIONS.with(|cell| run(cell.get_or_init(functions::context)))
 }
 
 fn text(text: &str) -> cel::Value {
@@ -81,6 +75,8 @@ pub(super) fn convert(cursor: Cursor<'_>, value: &Value, root: bool) -> cel::Val
                     continue;
                 }
                 match (node.properties.get(name), node.additional) {
+                    // A property that is null is not there.
+                    (Some(_), _) if value.is_null() => {}
                     (Some(&id), _) => {
                         let inner = cursor.at(id);
                         if let Some(name) = escape(name) {

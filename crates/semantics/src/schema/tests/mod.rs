@@ -1,6 +1,7 @@
 mod crd;
 mod openapi;
 mod shape;
+mod upstream;
 
 use serde_json::{Value, json};
 
