@@ -12,6 +12,7 @@ use crate::store::{Object, ObjectKey, OwnerRef, ResourceId};
 use crate::verbs::Call;
 use crate::verbs::create::Tracking;
 use crate::verbs::delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, delete_object};
+use crate::verbs::metadata;
 use crate::verbs::update::{Desired, change_object, current_document};
 
 /// One task.
@@ -209,6 +210,7 @@ async fn edit_through(
         }
         let mut document = current_document(&call, &current);
         change(&mut document);
+        metadata::normalise(&mut document)?;
         let desired = Desired { document, tracking: Tracking::Update };
         if change_object(&call, &current, desired, Vec::new()).await?.is_some() {
             return Ok(());

@@ -61,7 +61,9 @@ fn decode_yaml(body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
     }
     let text = std::str::from_utf8(body)
         .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-    let document = serde_saphyr::from_str(text)
+    // `y` and `on` are texts, as they are for the YAML reader of Kubernetes' own clients.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let document = serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
     Ok((document, Vec::new()))
 }

@@ -210,8 +210,12 @@ fn persist_batches(queue: &Queue, shared: &Shared, mut backend: Box<dyn Backend>
             let mut accepted = queue.accepted.lock();
             while accepted.batch.is_empty() {
                 if accepted.closed {
-                    for finished in accepted.finished.drain(..) {
-                        let _ = finished.send(());
+                    let finished = std::mem::take(&mut accepted.finished);
+                    drop(accepted);
+                    // Whoever waits may open the file again at once.
+                    drop(backend);
+                    for waiting in finished {
+                        let _ = waiting.send(());
                     }
                     return;
                 }
