@@ -5,7 +5,10 @@
 //! Nothing in the product depends on this crate.
 
 mod codegen;
+mod conformance;
+mod ours;
 mod peers;
+mod realkube;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -25,11 +28,37 @@ enum Command {
     Codegen(codegen::Codegen),
     /// Build the real programs that ours is compared with (etcd, kube-apiserver, …), only what is missing.
     Peers(peers::Args),
+    /// Run a real Kubernetes API in the foreground, to look at.
+    Real,
+    /// Play the scenarios of `conformance/` against a real server and ours, and compare the answers.
+    Conformance(conformance::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
+        Command::Real => until_interrupted(run_real()),
+        Command::Conformance(args) => until_interrupted(conformance::run(&args)),
     }
+}
+
+/// Runs a task, and drops it in an orderly way on an interrupt so that no process stays behind.
+fn until_interrupted(task: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::runtime::Runtime::new()?.block_on(async {
+        let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            result = task => result,
+            _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
+            _ = terminated.recv() => anyhow::bail!("terminated"),
+        }
+    })
+}
+
+async fn run_real() -> anyhow::Result<()> {
+    peers::ensure_built(&["etcd", "kube-apiserver", "kube-controller-manager"])?;
+    let real = realkube::RealKube::start(true).await?;
+    println!("ready after {:?}", real.ready_after);
+    println!("export KUBECONFIG={}", real.kubeconfig().display());
+    std::future::pending().await
 }
