@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+pub use rustls::ServerConfig;
 use rustls::{
-    RootCertStore, ServerConfig,
+    RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject},
     server::WebPkiClientVerifier,

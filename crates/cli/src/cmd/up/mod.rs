@@ -7,6 +7,7 @@ mod ready;
 mod signals;
 
 use std::{
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -16,8 +17,8 @@ use anyhow::Context;
 use apiary::{
     ApiServer, Identity, Options, Storage,
     serve::{
-        Authenticator, DataDirLock, Kubeconfig, Limits, Listener, Pki, PkiRequest, Serving,
-        tls::server_config,
+        Authenticator, DataDirLock, Kubeconfig, Limits, Listener, Pki, PkiRequest,
+        tls::{self, ServerConfig},
     },
 };
 use tempfile::TempDir;
@@ -87,18 +88,18 @@ async fn up(args: Args) -> anyhow::Result<()> {
     // Before anything else, so that no signal finds us without a handler.
     let mut signals = Signals::install()?;
     let place = Place::choose(&args)?;
-    // Whatever may be refused is tried before anything is changed.
+    // Whatever may be refused is tried before the store is touched.
     let _lock = DataDirLock::take(place.dir())?;
     let listener = Listener::bind(args.listen.resolve().await?).await?;
+    let door = Door::prepare(&args, &place, listener.local_addr())?;
 
     let api = ApiServer::open(Options {
         storage: place.storage(&args),
         ..Options::default()
     })
-    .await
-    .context("cannot open the store")?;
+    .await?;
     install::crds(&api).await?;
-    let serving = serve(listener, &args, &place, &api)?;
+    let serving = listener.serve(door.tls, door.authenticator, api.router(), &Limits::default());
     Ready {
         url: args.listen.url(serving.local_addr()),
         in_memory: args.in_memory,
@@ -114,28 +115,33 @@ async fn up(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Makes certificates and the kubeconfig as needed, and opens the door.
-fn serve(listener: Listener, args: &Args, place: &Place, api: &ApiServer) -> anyhow::Result<Serving> {
-    let address = listener.local_addr();
-    if !address.ip().is_loopback() {
-        tracing::warn!(%address, "other machines can reach this address; they need the kubeconfig to get in");
+/// How clients get in.
+struct Door {
+    tls: Arc<ServerConfig>,
+    authenticator: Arc<Authenticator>,
+}
+
+impl Door {
+    /// Makes certificates as needed, and the kubeconfig for a server at `address`.
+    fn prepare(args: &Args, place: &Place, address: SocketAddr) -> anyhow::Result<Self> {
+        if !address.ip().is_loopback() {
+            tracing::warn!(%address, "other machines can reach this address; they need the kubeconfig to get in");
+        }
+        let request = PkiRequest {
+            server_names: args.listen.names(address),
+            admin_user: ADMIN_USER.to_owned(),
+            admin_group: ADMIN_GROUP.to_owned(),
+            now: SystemTime::now(),
+        };
+        let pki = Pki::load_or_create(&place.dir().join("pki"), &request)?;
+        Kubeconfig::for_admin(CONTEXT, args.listen.url(address), &pki).write(place.kubeconfig())?;
+        let identity = Identity::authenticated(ADMIN_USER, [ADMIN_GROUP.to_owned()]);
+        let authenticator = Arc::new(Authenticator::new(&pki.token, identity));
+        Ok(Self {
+            tls: tls::server_config(&pki)?,
+            authenticator,
+        })
     }
-    let request = PkiRequest {
-        server_names: args.listen.names(address),
-        admin_user: ADMIN_USER.to_owned(),
-        admin_group: ADMIN_GROUP.to_owned(),
-        now: SystemTime::now(),
-    };
-    let pki = Pki::load_or_create(&place.dir().join("pki"), &request)?;
-    Kubeconfig::for_admin(CONTEXT, args.listen.url(address), &pki).write(place.kubeconfig())?;
-    let identity = Identity::authenticated(ADMIN_USER, [ADMIN_GROUP.to_owned()]);
-    let authenticator = Arc::new(Authenticator::new(&pki.token, identity));
-    Ok(listener.serve(
-        server_config(&pki)?,
-        authenticator,
-        api.router(),
-        &Limits::default(),
-    ))
 }
 
 /// Where things are kept.
