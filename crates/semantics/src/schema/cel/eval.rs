@@ -1,5 +1,8 @@
 //! Evaluating the rules over a document.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{self, ExecutionError};
 use serde_json::{Value, json};
 
@@ -165,7 +168,7 @@ fn evaluate(
                     (old, true) => context.add_variable_from_value("oldSelf", optional(old.clone())),
                 }
             }
-            let error = match cel::Value::resolve(&rule.expression, &context) {
+            let error = match resolve(&rule.expression, &context) {
                 Ok(cel::Value::Bool(true)) => continue,
                 Ok(_) => {
                     if !rule.uses_old_self && ratchet.is_unchanged() {
@@ -190,6 +193,12 @@ fn evaluate(
     });
 }
 
+/// Evaluates an expression. The evaluator unwraps in places; what stops it must not stop the server.
+fn resolve(expression: &Expression, context: &cel::Context<'_>) -> Result<cel::Value, ExecutionError> {
+    catch_unwind(AssertUnwindSafe(|| cel::Value::resolve(expression, context)))
+        .unwrap_or_else(|_| Err(ExecutionError::function_error("rule", "the evaluator stopped")))
+}
+
 /// The error of a rule that is not true.
 fn failure(
     rule: &Rule,
@@ -201,7 +210,7 @@ fn failure(
     let detail = rule
         .message_expression
         .as_ref()
-        .and_then(|expression| match cel::Value::resolve(expression, context) {
+        .and_then(|expression| match resolve(expression, context) {
             Ok(cel::Value::String(message)) => Some(message.trim().to_owned()),
             _ => None,
         })

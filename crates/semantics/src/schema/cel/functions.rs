@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::operators;
-use kube_cel::cel::objects::{Key, Opaque, OptionalValue};
+use kube_cel::cel::extractors::This;
+use kube_cel::cel::objects::{Key, Map, Opaque, OptionalValue};
+use kube_cel::cel::parser::{Expression, Parser};
 use kube_cel::cel::{Context, ExecutionError, Value};
 
 /// The types of scalars.
@@ -56,7 +58,7 @@ const TYPES: [&str; 9] = [
 ];
 
 pub(super) fn is_type(name: &str) -> bool {
-    TYPES.contains(&name)
+    TYPES.contains(&name) || name == "google"
 }
 
 /// Functions in the language and in the libraries that Kubernetes gives to CRD rules, as far as they are implemented.
@@ -95,8 +97,6 @@ const FUNCTIONS: &[&str] = &[
     "uint",
     "value",
     // Strings, lists, sets, regular expressions, URLs.
-    "base64.decode",
-    "base64.encode",
     "charAt",
     "distinct",
     "find",
@@ -175,7 +175,6 @@ const FUNCTIONS: &[&str] = &[
     "isQuantity",
     "isSemver",
     "isUnspecified",
-    "jsonpatch.escapeKey",
     "major",
     "masked",
     "minor",
@@ -302,16 +301,108 @@ pub(super) fn optional(value: Option<Value>) -> Value {
     ))
 }
 
-/// A context that has everything a rule can name but `self` and `oldSelf`.
+thread_local! {
+    /// The libraries as they come, for what we pass on to them.
+    static LIBRARIES: (Context<'static>, Option<Expression>, Option<Expression>) = (
+        Context::default().with_all(),
+        Parser::default().parse("string(it)").ok(),
+        Parser::default().parse("int(it)").ok(),
+    );
+}
+
+/// What the libraries make of `string(value)` or `int(value)`.
+fn pass_on(value: Value, to_string: bool) -> Result<Value, ExecutionError> {
+    LIBRARIES.with(|(context, string, int)| {
+        let expression = if to_string { string } else { int };
+        let expression = expression.as_ref().ok_or(ExecutionError::NoSuchOverload)?;
+        let mut context = context.new_inner_scope();
+        context.add_variable_from_value("it", value);
+        Value::resolve(expression, &context)
+    })
+}
+
+fn string_of(value: Value) -> Result<Value, ExecutionError> {
+    let text = match &value {
+        Value::Bool(value) => value.to_string(),
+        Value::Duration(value) => {
+            let nanos = value.num_nanoseconds().ok_or(ExecutionError::NoSuchOverload)?;
+            format!("{}s", nanos as f64 / 1e9)
+        }
+        Value::Timestamp(value) => {
+            let text = value.to_rfc3339();
+            let (seconds, zone) = match text.strip_suffix("+00:00") {
+                Some(seconds) => (seconds, "Z"),
+                None => text.split_at(text.len() - 6),
+            };
+            let seconds = if seconds.contains('.') {
+                seconds.trim_end_matches('0').trim_end_matches('.')
+            } else {
+                seconds
+            };
+            format!("{seconds}{zone}")
+        }
+        _ => return pass_on(value, true),
+    };
+    Ok(Value::String(Arc::new(text)))
+}
+
+fn bool_of(value: &Value) -> Result<Value, ExecutionError> {
+    match value {
+        Value::Bool(value) => Ok(Value::Bool(*value)),
+        Value::String(text) => match text.as_str() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
+            _ => Err(ExecutionError::function_error(
+                "bool",
+                "type conversion error from 'string' to 'bool'",
+            )),
+        },
+        _ => Err(ExecutionError::NoSuchOverload),
+    }
+}
+
+/// Strings are as long as they have code points.
+fn size_of(value: &Value) -> Result<i64, ExecutionError> {
+    let size = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.map.len(),
+        _ => return Err(ExecutionError::NoSuchOverload),
+    };
+    i64::try_from(size).map_err(|_| ExecutionError::NoSuchOverload)
+}
+
+/// A context that has everything a rule can name but `self` and `oldSelf`. Where the libraries fall short of
+/// Kubernetes, our functions replace theirs.
 pub(super) fn context() -> Context<'static> {
     let mut context = Context::default().with_all();
     context.add_function("dyn", |value: Value| Ok::<_, ExecutionError>(value));
     context.add_function("type", |value: Value| Ok::<_, ExecutionError>(type_of(&value)));
+    context.add_function("bool", |value: Value| bool_of(&value));
+    context.add_function("size", |This(value): This<Value>| size_of(&value));
+    context.add_function("string", |This(value): This<Value>| string_of(value));
+    context.add_function("int", |value: Value| match value {
+        Value::Timestamp(time) => Ok(Value::Int(time.timestamp())),
+        other => pass_on(other, false),
+    });
     context.add_function(OPTIONAL_SELECT, |operand: Value, key: Value| {
         optional_select(&operand, &key)
     });
     for name in TYPES {
         context.add_variable_from_value(name, type_value(name));
     }
+    let space = |entries: &[(&str, Value)]| {
+        let entry =
+            |(name, value): &(&str, Value)| (Key::String(Arc::new((*name).to_owned())), value.clone());
+        Value::Map(Map {
+            map: Arc::new(entries.iter().map(entry).collect()),
+        })
+    };
+    let protobuf = space(&[
+        ("Duration", type_value("google.protobuf.Duration")),
+        ("Timestamp", type_value("google.protobuf.Timestamp")),
+    ]);
+    context.add_variable_from_value("google", space(&[("protobuf", protobuf)]));
     context
 }

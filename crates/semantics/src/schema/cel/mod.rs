@@ -171,7 +171,7 @@ pub(super) fn compile(
 }
 
 fn parse(source: &str, wanted: Type) -> Result<Expression, String> {
-    // The parser is generated code that has been seen to panic on broken input; a CRD must not stop the server.
+    // The parser is generated code that unwraps in places; a CRD must not stop the server.
     let parsed = catch_unwind(AssertUnwindSafe(|| {
         Parser::default().enable_optional_syntax(true).parse(source)
     }));

@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
             Expr::Ident(name) => self.variable(name),
             Expr::Select(select) => {
                 let operand = self.shape(&select.operand);
-                let field = self.field(operand, &select.field);
+                let field = self.field(operand, &select.field, ".");
                 if select.test {
                     Shape::Scalar(Type::Bool)
                 } else {
@@ -172,6 +172,13 @@ impl<'a> Checker<'a> {
 
     fn call(&mut self, call: &'a CallExpr) -> Shape<'a> {
         let name = call.func_name.as_str();
+        if let (operators::OPT_SELECT, [operand, field]) = (name, call.args.as_slice())
+            && let Expr::Literal(LiteralValue::String(field)) = &field.expr
+        {
+            let operand = self.shape(operand);
+            self.field(operand, field.inner(), ".?");
+            return Shape::Unknown;
+        }
         if let Some(Expr::Ident(space)) = call.target.as_ref().map(|target| &target.expr)
             && functions::is_function(&format!("{space}.{name}"))
         {
@@ -248,10 +255,11 @@ impl<'a> Checker<'a> {
         result
     }
 
-    fn field(&mut self, operand: Shape<'a>, name: &str) -> Shape<'a> {
+    /// `marker` is what stands before the name.
+    fn field(&mut self, operand: Shape<'a>, name: &str, marker: &str) -> Shape<'a> {
         let (cursor, root) = match operand {
             Shape::Metadata if matches!(name, "name" | "generateName") => return Shape::Scalar(Type::String),
-            Shape::Metadata => return self.undefined(name),
+            Shape::Metadata => return self.undefined(name, marker),
             Shape::Node(cursor, root) => (cursor, root),
             Shape::Scalar(_) | Shape::Unknown => return Shape::Unknown,
         };
@@ -274,14 +282,14 @@ impl<'a> Checker<'a> {
                     Some(inner) if inner.node().json_type.is_some() || inner.node().int_or_string => {
                         of(inner)
                     }
-                    _ => self.undefined(name),
+                    _ => self.undefined(name, marker),
                 }
             }
             (Some(other), _) => {
                 let kind = operand.scalar().map_or("list", Type::name);
                 let kind = if other == JsonType::Array { "list" } else { kind };
                 self.error(
-                    &format!(".{name}"),
+                    &format!("{marker}{name}"),
                     0,
                     &format!("type '{kind}' does not support field selection"),
                 );
@@ -290,8 +298,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn undefined(&mut self, name: &str) -> Shape<'a> {
-        self.error(&format!(".{name}"), 0, &format!("undefined field '{name}'"));
+    fn undefined(&mut self, name: &str, marker: &str) -> Shape<'a> {
+        self.error(
+            &format!("{marker}{name}"),
+            0,
+            &format!("undefined field '{name}'"),
+        );
         Shape::Unknown
     }
 

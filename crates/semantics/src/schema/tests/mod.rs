@@ -1,5 +1,6 @@
 mod crd;
 mod openapi;
+mod property;
 mod shape;
 mod upstream;
 
