@@ -13,7 +13,12 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 pub(crate) async fn ensure(server: &Inner) -> Result<(), CommitError> {
     let now = rfc3339_seconds(server.clock.now());
     for name in NAMESPACES {
-        if server.store.visible().get("namespaces", &ObjectKey::new("", name)).is_some() {
+        if server
+            .store
+            .visible()
+            .get("namespaces", &ObjectKey::new("", name))
+            .is_some()
+        {
             continue;
         }
         let namespace = json!({
@@ -29,7 +34,11 @@ pub(crate) async fn ensure(server: &Inner) -> Result<(), CommitError> {
             "status": {"phase": "Active"},
         });
         let write = Write::Put(Draft::new(&namespace));
-        let change = Change { resource: "namespaces".into(), expect: Expect::Absent, write };
+        let change = Change {
+            resource: "namespaces".into(),
+            expect: Expect::Absent,
+            write,
+        };
         server.store.commit(change).await?;
     }
     Ok(())

@@ -13,8 +13,16 @@ use crate::registry::{Registry, Resource};
 use crate::request::wants_aggregated;
 use crate::status::json_response;
 
-const OBJECT_VERBS: [&str; 8] =
-    ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const OBJECT_VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -56,7 +64,11 @@ pub(crate) fn version(registry: &Registry, group: &str, version: &str) -> Option
         return None;
     }
     let resources: Vec<Value> = entries.iter().flat_map(Entry::legacy).collect();
-    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
     Some(answer(&json!({
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -72,8 +84,13 @@ fn answer(document: &Value) -> Response {
 /// Groups with their versions, those of the reviews included.
 fn all_groups(registry: &Registry) -> BTreeMap<String, Vec<String>> {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let served = registry.versions.keys().map(|(group, version)| (group.as_str(), version.as_str()));
-    let reviews = builtin::reviews().iter().map(|review| (review.group, review.version));
+    let served = registry
+        .versions
+        .keys()
+        .map(|(group, version)| (group.as_str(), version.as_str()));
+    let reviews = builtin::reviews()
+        .iter()
+        .map(|review| (review.group, review.version));
     for (group, version) in served.chain(reviews) {
         let versions = groups.entry(group.to_owned()).or_default();
         if !versions.iter().any(|known| known == version) {
@@ -88,9 +105,13 @@ fn all_groups(registry: &Registry) -> BTreeMap<String, Vec<String>> {
 
 /// Kubernetes' order of versions: stable before beta before alpha, higher numbers first.
 fn priority(version: &str) -> (u8, u32, u32) {
-    let Some(rest) = version.strip_prefix('v') else { return (0, 0, 0) };
+    let Some(rest) = version.strip_prefix('v') else {
+        return (0, 0, 0);
+    };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    let Ok(major) = rest[..digits].parse() else { return (0, 0, 0) };
+    let Ok(major) = rest[..digits].parse() else {
+        return (0, 0, 0);
+    };
     let tail = &rest[digits..];
     let minor = |text: &str| text.parse().unwrap_or(0);
     match tail {
@@ -117,12 +138,18 @@ fn aggregated(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Response {
             let versions: Vec<Value> = versions
                 .iter()
                 .map(|version| {
-                    let resources: Vec<Value> =
-                        entries(registry, &group, version).iter().map(Entry::aggregated).collect();
+                    let resources: Vec<Value> = entries(registry, &group, version)
+                        .iter()
+                        .map(Entry::aggregated)
+                        .collect();
                     json!({"version": version, "resources": resources, "freshness": "Current"})
                 })
                 .collect();
-            let metadata = if group.is_empty() { json!({}) } else { json!({"name": group}) };
+            let metadata = if group.is_empty() {
+                json!({})
+            } else {
+                json!({"name": group})
+            };
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();
@@ -134,8 +161,12 @@ fn aggregated(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Response {
     });
     let mut response = answer(&document);
     // Without the parameters a client takes the answer for the older form.
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(AGGREGATED));
-    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(AGGREGATED));
+    response
+        .headers_mut()
+        .insert(header::VARY, HeaderValue::from_static("Accept"));
     response
 }
 
@@ -155,7 +186,9 @@ struct Entry {
 
 fn entries(registry: &Registry, group: &str, version: &str) -> Vec<Entry> {
     let served = registry.versions.get(&(group.to_owned(), version.to_owned()));
-    let resources = served.into_iter().flat_map(|resources| resources.values().map(|resource| entry(resource)));
+    let resources = served
+        .into_iter()
+        .flat_map(|resources| resources.values().map(|resource| entry(resource)));
     let reviews = builtin::reviews()
         .iter()
         .filter(|review| review.group == group && review.version == version)
@@ -202,7 +235,11 @@ fn review_entry(review: &Builtin) -> Entry {
 
 impl Entry {
     fn verbs_of(subresource: &str) -> &'static [&'static str] {
-        if subresource == "finalize" { &["update"] } else { &STATUS_VERBS }
+        if subresource == "finalize" {
+            &["update"]
+        } else {
+            &STATUS_VERBS
+        }
     }
 
     fn legacy(&self) -> Vec<Value> {
@@ -250,9 +287,7 @@ impl Entry {
             let listed: Vec<Value> = self
                 .subresources
                 .iter()
-                .map(|name| {
-                    json!({"subresource": name, "responseKind": kind, "verbs": Self::verbs_of(name)})
-                })
+                .map(|name| json!({"subresource": name, "responseKind": kind, "verbs": Self::verbs_of(name)}))
                 .collect();
             document["subresources"] = Value::Array(listed);
         }
@@ -268,6 +303,9 @@ mod tests {
     fn versions_are_ordered_as_kubernetes_orders_them() {
         let mut versions = ["v1alpha1", "v10", "foo", "v2", "v1beta2", "v1beta1", "v1"];
         versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
-        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
+        assert_eq!(
+            versions,
+            ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
+        );
     }
 }

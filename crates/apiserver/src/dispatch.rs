@@ -13,11 +13,11 @@ use http::{HeaderValue, Method, Request, StatusCode, header};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use crate::serve::Identity;
 use crate::metrics::RequestLabels;
 use crate::request::{
     Form, Query, Target, accepted_form, decode_document, media_type, parse_path, read_body,
 };
+use crate::serve::Identity;
 use crate::server::Inner;
 use crate::status::{ApiError, ApiResult, json_response};
 use crate::verbs::{Call, collection, create, delete, get, list, patch, render, update, watch};
@@ -35,7 +35,11 @@ pub(crate) fn router(server: Arc<Inner>) -> Router {
 
 async fn handle(State(server): State<Arc<Inner>>, request: Request<Body>) -> Response {
     let started = Instant::now();
-    let mut labels = RequestLabels { verb: "other", resource: String::new(), code: 500 };
+    let mut labels = RequestLabels {
+        verb: "other",
+        resource: String::new(),
+        code: 500,
+    };
     let answered = timeout(REQUEST_TIMEOUT, answer(&server, request, &mut labels));
     // A panic is a defect of ours, never the client's: it must not take the connection, or the server, with it.
     let response = match AssertUnwindSafe(answered).catch_unwind().await {
@@ -48,7 +52,11 @@ async fn handle(State(server): State<Arc<Inner>>, request: Request<Body>) -> Res
         )
         .into_response(),
         Err(_panic) => {
-            tracing::error!(verb = labels.verb, resource = labels.resource, "a request handler panicked");
+            tracing::error!(
+                verb = labels.verb,
+                resource = labels.resource,
+                "a request handler panicked"
+            );
             ApiError::internal("this is a defect of the server; its log has the details").into_response()
         }
     };
@@ -82,14 +90,22 @@ async fn answer(
         }
         ["openapi", "v3"] => return Ok(server.openapi.index(&registry)),
         ["openapi", "v3", "api", version] => {
-            return server.openapi.document(&registry, "", version).ok_or_else(ApiError::no_such_path);
+            return server
+                .openapi
+                .document(&registry, "", version)
+                .ok_or_else(ApiError::no_such_path);
         }
         ["openapi", "v3", "apis", group, version] => {
-            return server.openapi.document(&registry, group, version).ok_or_else(ApiError::no_such_path);
+            return server
+                .openapi
+                .document(&registry, group, version)
+                .ok_or_else(ApiError::no_such_path);
         }
         _ => {}
     }
-    let Some(target) = parse_path(&path) else { return Ok(not_found_page()) };
+    let Some(target) = parse_path(&path) else {
+        return Ok(not_found_page());
+    };
     if target.plural.is_empty() {
         let found = discovery::version(&registry, &target.group, &target.version);
         return found.map_or_else(|| Ok(not_found_page()), Ok);
@@ -99,7 +115,10 @@ async fn answer(
         labels.verb = "create";
         return review(request, &target).await;
     }
-    let Some(resource) = registry.get(&target.group, &target.version, &target.plural).cloned() else {
+    let Some(resource) = registry
+        .get(&target.group, &target.version, &target.plural)
+        .cloned()
+    else {
         return Ok(not_found_page());
     };
     let (parts, body) = request.into_parts();
@@ -127,12 +146,7 @@ fn check_subresource(call: &Call) -> ApiResult<()> {
     }
 }
 
-async fn perform(
-    call: Call,
-    method: &Method,
-    body: Body,
-    labels: &mut RequestLabels,
-) -> ApiResult<Response> {
+async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLabels) -> ApiResult<Response> {
     let is_object = !call.target.name.is_empty();
     let has_subresource = !call.target.subresource.is_empty();
     if !is_object && call.resource.namespaced && call.target.namespace.is_empty() && *method != Method::GET {
@@ -200,15 +214,20 @@ async fn review(request: Request<Body>, target: &Target) -> ApiResult<Response> 
 }
 
 fn header_text(headers: &http::HeaderMap, name: &header::HeaderName) -> String {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+    headers
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn plain(code: StatusCode, text: impl Into<Body>) -> Response {
     let mut response = Response::new(text.into());
     *response.status_mut() = code;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     response
 }
 
@@ -219,7 +238,11 @@ fn not_found_page() -> Response {
 
 fn health(query: Option<&str>) -> Response {
     let verbose = query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
-    let text = if verbose { "[+]ping ok\n[+]store ok\nhealthz check passed\n" } else { "ok" };
+    let text = if verbose {
+        "[+]ping ok\n[+]store ok\nhealthz check passed\n"
+    } else {
+        "ok"
+    };
     plain(StatusCode::OK, text)
 }
 

@@ -64,7 +64,11 @@ impl Default for Metrics {
         let watches = Family::default();
         let objects = Family::default();
         let revision = Level::default();
-        registry.register("apiserver_request", "Requests by verb, resource and answer", requests.clone());
+        registry.register(
+            "apiserver_request",
+            "Requests by verb, resource and answer",
+            requests.clone(),
+        );
         registry.register(
             "apiserver_request_duration_seconds",
             "Time to answer, watches excluded",
@@ -72,8 +76,19 @@ impl Default for Metrics {
         );
         registry.register("apiserver_open_watches", "Watches now open", watches.clone());
         registry.register("apiserver_storage_objects", "Objects stored", objects.clone());
-        registry.register("apiserver_storage_revision", "Newest visible revision", revision.clone());
-        Self { registry: Mutex::new(registry), requests, durations, watches, objects, revision }
+        registry.register(
+            "apiserver_storage_revision",
+            "Newest visible revision",
+            revision.clone(),
+        );
+        Self {
+            registry: Mutex::new(registry),
+            requests,
+            durations,
+            watches,
+            objects,
+            revision,
+        }
     }
 }
 
@@ -81,12 +96,16 @@ impl Metrics {
     pub(crate) fn observe(&self, labels: &RequestLabels, duration: Option<Duration>) {
         self.requests.get_or_create(labels).inc();
         if let Some(duration) = duration {
-            self.durations.get_or_create(&VerbLabels { verb: labels.verb }).observe(duration.as_secs_f64());
+            self.durations
+                .get_or_create(&VerbLabels { verb: labels.verb })
+                .observe(duration.as_secs_f64());
         }
     }
 
     pub(crate) fn open_watch(&self, resource: &Resource) -> Gauge {
-        let labels = ResourceLabels { resource: resource.id.to_string() };
+        let labels = ResourceLabels {
+            resource: resource.id.to_string(),
+        };
         let level = Arc::new(self.watches.get_or_create(&labels).clone());
         level.inc();
         Gauge(level)
@@ -94,10 +113,15 @@ impl Metrics {
 
     /// The text that `/metrics` answers with.
     pub(crate) fn text(&self, state: &State) -> String {
-        self.revision.set(i64::try_from(state.revision).unwrap_or(i64::MAX));
+        self.revision
+            .set(i64::try_from(state.revision).unwrap_or(i64::MAX));
         for (resource, table) in state.tables() {
-            let labels = ResourceLabels { resource: resource.to_string() };
-            self.objects.get_or_create(&labels).set(i64::try_from(table.len()).unwrap_or(i64::MAX));
+            let labels = ResourceLabels {
+                resource: resource.to_string(),
+            };
+            self.objects
+                .get_or_create(&labels)
+                .set(i64::try_from(table.len()).unwrap_or(i64::MAX));
         }
         let mut out = String::new();
         // Formatting into a String cannot fail.

@@ -34,11 +34,17 @@ impl OpenApi {
     /// `/openapi/v3`
     pub(crate) fn index(&self, registry: &Registry) -> Response {
         let mut paths = Map::new();
-        let reviews = builtin::reviews().iter().map(|review| (review.group.to_owned(), review.version.to_owned()));
+        let reviews = builtin::reviews()
+            .iter()
+            .map(|review| (review.group.to_owned(), review.version.to_owned()));
         let versions: std::collections::BTreeSet<_> =
             registry.versions.keys().cloned().chain(reviews).collect();
         for (group, version) in versions {
-            let path = if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") };
+            let path = if group.is_empty() {
+                format!("api/{version}")
+            } else {
+                format!("apis/{group}/{version}")
+            };
             let fingerprint = fingerprint(registry, &group, &version);
             paths.insert(
                 path.clone(),
@@ -51,14 +57,19 @@ impl OpenApi {
     /// `/openapi/v3/api/v1` and `/openapi/v3/apis/{group}/{version}`
     pub(crate) fn document(&self, registry: &Registry, group: &str, version: &str) -> Option<Response> {
         let known = registry.serves(group, version)
-            || builtin::reviews().iter().any(|review| review.group == group && review.version == version);
+            || builtin::reviews()
+                .iter()
+                .any(|review| review.group == group && review.version == version);
         if !known {
             return None;
         }
         let key = (group.to_owned(), version.to_owned());
         let mut cache = self.cache.lock();
         if cache.generation != registry.generation {
-            *cache = Cache { generation: registry.generation, documents: HashMap::new() };
+            *cache = Cache {
+                generation: registry.generation,
+                documents: HashMap::new(),
+            };
         }
         let make = || Bytes::from(document(registry, group, version).to_string());
         let body = cache.documents.entry(key).or_insert_with(make).clone();
@@ -68,7 +79,10 @@ impl OpenApi {
         if let Ok(etag) = HeaderValue::from_str(&etag) {
             headers.insert(header::ETAG, etag);
         }
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+        headers.insert(
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("public, immutable"),
+        );
         Some(response)
     }
 }
@@ -80,14 +94,23 @@ fn fingerprint(registry: &Registry, group: &str, version: &str) -> String {
     hash.update(group);
     hash.update([0]);
     hash.update(version);
-    for resource in registry.versions.get(&(group.to_owned(), version.to_owned())).into_iter().flatten() {
+    for resource in registry
+        .versions
+        .get(&(group.to_owned(), version.to_owned()))
+        .into_iter()
+        .flatten()
+    {
         hash.update(resource.0);
         if let Some(custom) = resource.1.custom() {
             hash.update(&custom.definition_uid);
             hash.update(custom.definition_generation.to_be_bytes());
         }
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02X}")).collect()
+    hash.finalize()
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02X}"))
+        .collect()
 }
 
 fn document(registry: &Registry, group: &str, version: &str) -> Value {
@@ -163,14 +186,25 @@ fn group_version_kind(resource: &Resource) -> Value {
 /// Just the operations and parameters that clients look for: kubectl decides by them whether the server validates
 /// fields and can do dry runs.
 fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, type_name: &str) {
-    let prefix = if resource.group.is_empty() { "/api" } else { "/apis" };
-    let scope = if resource.namespaced { "/namespaces/{namespace}" } else { "" };
+    let prefix = if resource.group.is_empty() {
+        "/api"
+    } else {
+        "/apis"
+    };
+    let scope = if resource.namespaced {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
     let collection = format!("{prefix}/{}{scope}/{}", resource.api_version(), resource.plural);
     let object = format!("{collection}/{{name}}");
     let mut object_operations = Map::new();
-    for (method, action) in
-        [("get", "get"), ("put", "put"), ("patch", "patch"), ("delete", "delete")]
-    {
+    for (method, action) in [
+        ("get", "get"),
+        ("put", "put"),
+        ("patch", "patch"),
+        ("delete", "delete"),
+    ] {
         object_operations.insert(method.to_owned(), operation(resource, action, type_name));
     }
     let mut collection_operations = Map::new();
@@ -189,11 +223,16 @@ fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, type_name: &st
 }
 
 fn operation(resource: &Resource, action: &str, type_name: &str) -> Value {
-    let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
+    let parameter =
+        |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}});
     let writes = matches!(action, "put" | "patch" | "post");
     let parameters: Vec<Value> = match action {
-        "put" | "post" => ["dryRun", "fieldManager", "fieldValidation"].map(parameter).to_vec(),
-        "patch" => ["dryRun", "fieldManager", "fieldValidation", "force"].map(parameter).to_vec(),
+        "put" | "post" => ["dryRun", "fieldManager", "fieldValidation"]
+            .map(parameter)
+            .to_vec(),
+        "patch" => ["dryRun", "fieldManager", "fieldValidation", "force"]
+            .map(parameter)
+            .to_vec(),
         "delete" | "deletecollection" => vec![parameter("dryRun")],
         _ => Vec::new(),
     };

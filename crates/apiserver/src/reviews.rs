@@ -34,9 +34,11 @@ pub(crate) fn answer(plural: &str, mut document: Value, identity: &Identity) -> 
                 json!({"resourceRules": [everything], "nonResourceRules": [paths], "incomplete": false});
             ("authorization.k8s.io/v1", "SelfSubjectRulesReview", status)
         }
-        "selfsubjectreviews" => {
-            ("authentication.k8s.io/v1", "SelfSubjectReview", json!({"userInfo": user}))
-        }
+        "selfsubjectreviews" => (
+            "authentication.k8s.io/v1",
+            "SelfSubjectReview",
+            json!({"userInfo": user}),
+        ),
         "tokenreviews" => {
             let status = json!({"authenticated": false, "user": {}, "error": "tokens are not issued here"});
             ("authentication.k8s.io/v1", "TokenReview", status)

@@ -42,7 +42,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { storage: Storage::Memory, clock: Arc::new(SystemClock), retention: Retention::default() }
+        Self {
+            storage: Storage::Memory,
+            clock: Arc::new(SystemClock),
+            retention: Retention::default(),
+        }
     }
 }
 

@@ -30,6 +30,11 @@ impl Dependents {
     }
 
     pub(super) fn of(&self, owner_uid: &str) -> Vec<(ResourceId, ObjectKey)> {
-        self.by_owner.get(owner_uid).into_iter().flatten().cloned().collect()
+        self.by_owner
+            .get(owner_uid)
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 }

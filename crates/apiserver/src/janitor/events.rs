@@ -10,9 +10,13 @@ const KEPT_FOR: SignedDuration = SignedDuration::from_hours(1);
 
 /// The events that have had their time.
 pub(super) fn expired(server: &Inner) -> Vec<Work> {
-    let Ok(oldest) = server.clock.now().checked_sub(KEPT_FOR) else { return Vec::new() };
+    let Ok(oldest) = server.clock.now().checked_sub(KEPT_FOR) else {
+        return Vec::new();
+    };
     let table = server.store.visible().table("events");
-    let old = table.values().filter(|object| last_seen(&object.value()).is_some_and(|seen| seen < oldest));
+    let old = table
+        .values()
+        .filter(|object| last_seen(&object.value()).is_some_and(|seen| seen < oldest));
     old.map(|object| Work::Expire(object.key.clone())).collect()
 }
 
@@ -23,5 +27,8 @@ fn last_seen(event: &Value) -> Option<Timestamp> {
         &event["eventTime"],
         &event["series"]["lastObservedTime"],
     ];
-    times.into_iter().filter_map(|time| time.as_str()?.parse().ok()).max()
+    times
+        .into_iter()
+        .filter_map(|time| time.as_str()?.parse().ok())
+        .max()
 }

@@ -57,7 +57,12 @@ struct Janitor {
 
 impl Janitor {
     fn new(server: Arc<Inner>) -> Self {
-        Self { server, dependents: Dependents::default(), queue: BTreeSet::new(), seen: 0 }
+        Self {
+            server,
+            dependents: Dependents::default(),
+            queue: BTreeSet::new(),
+            seen: 0,
+        }
     }
 
     /// Looks at everything: at the start, and when history did not reach back far enough.
@@ -105,12 +110,14 @@ impl Janitor {
     /// What an object that is there may need.
     fn consider(&mut self, resource: &ResourceId, object: &Object) {
         if !object.owners.is_empty() {
-            self.queue.insert(Work::Collect(resource.clone(), object.key.clone()));
+            self.queue
+                .insert(Work::Collect(resource.clone(), object.key.clone()));
         }
         if !object.deleting {
             return;
         }
-        self.queue.insert(Work::Release(resource.clone(), object.key.clone()));
+        self.queue
+            .insert(Work::Release(resource.clone(), object.key.clone()));
         match &**resource {
             "namespaces" => self.queue.insert(Work::Namespace(object.key.name().to_owned())),
             DEFINITIONS => self.queue.insert(Work::Definition(object.key.name().to_owned())),
@@ -121,7 +128,8 @@ impl Janitor {
     /// Those whose deletion waited for the object that is gone now.
     fn queue_holders_of(&mut self, resource: &ResourceId, gone: &Object) {
         let state = self.server.store.visible();
-        let deleting = |table: &str, key: &ObjectKey| state.get(table, key).is_some_and(|found| found.deleting);
+        let deleting =
+            |table: &str, key: &ObjectKey| state.get(table, key).is_some_and(|found| found.deleting);
         let namespace = gone.key.namespace();
         if !namespace.is_empty() && deleting("namespaces", &ObjectKey::new("", namespace)) {
             self.queue.insert(Work::Namespace(namespace.to_owned()));

@@ -52,20 +52,31 @@ pub(super) fn owner_place(
 ) -> Option<(ResourceId, ObjectKey)> {
     let registry = server.registry();
     let resource = registry.by_kind(&owner.api_version, &owner.kind)?;
-    let namespace = if resource.namespaced { dependent.namespace() } else { "" };
+    let namespace = if resource.namespaced {
+        dependent.namespace()
+    } else {
+        ""
+    };
     Some((resource.id.clone(), ObjectKey::new(namespace, &owner.name)))
 }
 
 async fn collect(server: &Arc<Inner>, resource: &ResourceId, key: &ObjectKey) -> ApiResult<()> {
     let state = server.store.visible();
-    let Some(object) = state.get(resource, key) else { return Ok(()) };
+    let Some(object) = state.get(resource, key) else {
+        return Ok(());
+    };
     if object.deleting || object.owners.is_empty() {
         return Ok(());
     }
     for owner in &object.owners {
-        let Some((table, place)) = owner_place(server, key, owner) else { return Ok(()) };
+        let Some((table, place)) = owner_place(server, key, owner) else {
+            return Ok(());
+        };
         // An owner of the same name but another uid is another object.
-        if state.get(&table, &place).is_some_and(|found| *found.uid == *owner.uid) {
+        if state
+            .get(&table, &place)
+            .is_some_and(|found| *found.uid == *owner.uid)
+        {
             return Ok(());
         }
     }
@@ -79,10 +90,15 @@ async fn release(
     key: &ObjectKey,
 ) -> ApiResult<()> {
     let state = server.store.visible();
-    let Some(owner) = state.get(resource, key).filter(|object| object.deleting) else { return Ok(()) };
+    let Some(owner) = state.get(resource, key).filter(|object| object.deleting) else {
+        return Ok(());
+    };
     let document = owner.value();
     let has = |finalizer: &str| {
-        let list = document["metadata"]["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let list = document["metadata"]["finalizers"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         list.iter().any(|name| name == finalizer)
     };
     let places = dependents.of(&owner.uid);
@@ -93,19 +109,30 @@ async fn release(
                 edit(server, resource, dependent, |document| drop_owner(document, &uid)).await?;
             }
         }
-        edit(server, resource, owner, |document| drop_finalizer(document, ORPHAN)).await?;
+        edit(server, resource, owner, |document| {
+            drop_finalizer(document, ORPHAN)
+        })
+        .await?;
     } else if has(FOREGROUND) {
         let mut blocked = false;
         for (resource, key) in &places {
-            let Some(dependent) = state.get(resource, key) else { continue };
-            blocked |= dependent.owners.iter().any(|held| *held.uid == *owner.uid && held.blocks);
+            let Some(dependent) = state.get(resource, key) else {
+                continue;
+            };
+            blocked |= dependent
+                .owners
+                .iter()
+                .any(|held| *held.uid == *owner.uid && held.blocks);
             if !dependent.deleting {
                 delete(server, resource, dependent, Propagation::Foreground).await?;
             }
         }
         // Who blocks comes back here by its deletion.
         if !blocked {
-            edit(server, resource, owner, |document| drop_finalizer(document, FOREGROUND)).await?;
+            edit(server, resource, owner, |document| {
+                drop_finalizer(document, FOREGROUND)
+            })
+            .await?;
         }
     }
     Ok(())
@@ -152,7 +179,10 @@ async fn end_definition(server: &Arc<Inner>, name: &str) -> ApiResult<()> {
     if waiting {
         return Ok(());
     }
-    edit(server, &DEFINITIONS.into(), definition, |document| drop_finalizer(document, CLEANUP_FINALIZER)).await
+    edit(server, &DEFINITIONS.into(), definition, |document| {
+        drop_finalizer(document, CLEANUP_FINALIZER)
+    })
+    .await
 }
 
 fn drop_finalizer(document: &mut Value, finalizer: &str) {
@@ -174,7 +204,9 @@ async fn delete(
     object: &Object,
     propagation: Propagation,
 ) -> ApiResult<()> {
-    let Some(call) = call(server, resource, &object.key, "") else { return Ok(()) };
+    let Some(call) = call(server, resource, &object.key, "") else {
+        return Ok(());
+    };
     let options = DeleteOptions {
         propagation,
         uid: Some(object.uid.to_string()),
@@ -202,17 +234,27 @@ async fn edit_through(
     subresource: &str,
     change: impl Fn(&mut Value),
 ) -> ApiResult<()> {
-    let Some(call) = call(server, resource, &object.key, subresource) else { return Ok(()) };
+    let Some(call) = call(server, resource, &object.key, subresource) else {
+        return Ok(());
+    };
     loop {
-        let Some(current) = server.store.accepted().get(resource, &object.key).cloned() else { return Ok(()) };
+        let Some(current) = server.store.accepted().get(resource, &object.key).cloned() else {
+            return Ok(());
+        };
         if current.uid != object.uid {
             return Ok(());
         }
         let mut document = current_document(&call, &current);
         change(&mut document);
         metadata::normalise(&mut document)?;
-        let desired = Desired { document, tracking: Tracking::Update };
-        if change_object(&call, &current, desired, Vec::new()).await?.is_some() {
+        let desired = Desired {
+            document,
+            tracking: Tracking::Update,
+        };
+        if change_object(&call, &current, desired, Vec::new())
+            .await?
+            .is_some()
+        {
             return Ok(());
         }
     }

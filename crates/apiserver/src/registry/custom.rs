@@ -17,26 +17,46 @@ pub(super) fn resources(definition: &Object, previous: &Registry) -> Vec<Resourc
     if !is_established(&document) {
         return Vec::new();
     }
-    let versions = document["spec"]["versions"].as_array().cloned().unwrap_or_default();
-    let served = versions.iter().filter(|version| version["served"] == Value::Bool(true));
-    served.filter_map(|version| resource(definition, &document, version, previous)).collect()
+    let versions = document["spec"]["versions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let served = versions
+        .iter()
+        .filter(|version| version["served"] == Value::Bool(true));
+    served
+        .filter_map(|version| resource(definition, &document, version, previous))
+        .collect()
 }
 
 fn resource(definition: &Object, document: &Value, version: &Value, previous: &Registry) -> Option<Resource> {
     let spec = &document["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| -> Vec<String> {
-        value.as_array().map(|list| list.iter().map(text).collect()).unwrap_or_default()
+        value
+            .as_array()
+            .map(|list| list.iter().map(text).collect())
+            .unwrap_or_default()
     };
     let names = &spec["names"];
-    let (group, plural, version_name) = (text(&spec["group"]), text(&names["plural"]), text(&version["name"]));
+    let (group, plural, version_name) = (
+        text(&spec["group"]),
+        text(&names["plural"]),
+        text(&version["name"]),
+    );
     let generation = document["metadata"]["generation"].as_i64().unwrap_or(0);
     let same = previous
         .get(&group, &version_name, &plural)
         .and_then(|resource| resource.custom())
-        .filter(|custom| *custom.definition_uid == *definition.uid && custom.definition_generation == generation);
+        .filter(|custom| {
+            *custom.definition_uid == *definition.uid && custom.definition_generation == generation
+        });
     let (schema_since, schema, open_api_schema) = match same {
-        Some(custom) => (custom.schema_since, custom.schema.clone(), custom.open_api_schema.clone()),
+        Some(custom) => (
+            custom.schema_since,
+            custom.schema.clone(),
+            custom.open_api_schema.clone(),
+        ),
         None => {
             let written = &version["schema"]["openAPIV3Schema"];
             // Admission has checked it; one that fails here was stored by another version of this program.
@@ -44,13 +64,21 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             (definition.revision, Arc::new(schema), Arc::new(written.clone()))
         }
     };
-    let columns = version["additionalPrinterColumns"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let selectable = version["selectableFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let columns = version["additionalPrinterColumns"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let selectable = version["selectableFields"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let paths = selectable.iter().filter_map(|field| field["jsonPath"].as_str());
     let api_version = format!("{group}/{version_name}");
     let deprecation = (version["deprecated"] == Value::Bool(true)).then(|| {
         let standard = || format!("{api_version} {} is deprecated", text(&names["kind"]));
-        version["deprecationWarning"].as_str().map_or_else(standard, str::to_owned)
+        version["deprecationWarning"]
+            .as_str()
+            .map_or_else(standard, str::to_owned)
     });
     Some(Resource {
         id: format!("{plural}.{group}").into(),

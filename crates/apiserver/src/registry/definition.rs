@@ -9,19 +9,32 @@ pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io"
 
 /// Whether a definition's kinds are served.
 pub(super) fn is_established(definition: &Value) -> bool {
-    let conditions = definition["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+    let conditions = definition["status"]["conditions"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    conditions
+        .iter()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }
 
 /// Fills in names, the conversion strategy, and on creation the finalizer.
 pub(super) fn complete(definition: &mut Value, old: Option<&Value>) {
-    let kind = definition["spec"]["names"]["kind"].as_str().unwrap_or_default().to_owned();
+    let kind = definition["spec"]["names"]["kind"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
     if let Some(names) = definition["spec"]["names"].as_object_mut() {
-        names.entry("singular").or_insert_with(|| json!(kind.to_lowercase()));
-        names.entry("listKind").or_insert_with(|| json!(format!("{kind}List")));
+        names
+            .entry("singular")
+            .or_insert_with(|| json!(kind.to_lowercase()));
+        names
+            .entry("listKind")
+            .or_insert_with(|| json!(format!("{kind}List")));
     }
     if let Some(spec) = definition["spec"].as_object_mut() {
-        spec.entry("conversion").or_insert_with(|| json!({"strategy": "None"}));
+        spec.entry("conversion")
+            .or_insert_with(|| json!({"strategy": "None"}));
     }
     if old.is_none() {
         let finalizers = &mut definition["metadata"]["finalizers"];
@@ -45,15 +58,22 @@ pub fn names_conflict<'a>(definition: &Value, others: impl Iterator<Item = &'a V
     let resource_names = |of: &Value| -> Vec<String> {
         let names = &of["spec"]["names"];
         let shorts = names["shortNames"].as_array().cloned().unwrap_or_default();
-        let all = [names["plural"].clone(), names["singular"].clone()].into_iter().chain(shorts);
+        let all = [names["plural"].clone(), names["singular"].clone()]
+            .into_iter()
+            .chain(shorts);
         all.filter_map(|name| name.as_str().map(str::to_owned)).collect()
     };
     let kind_names = |of: &Value| -> Vec<String> {
         let names = &of["spec"]["names"];
-        [&names["kind"], &names["listKind"]].iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        [&names["kind"], &names["listKind"]]
+            .iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect()
     };
     let claimed = |names: fn(&Value) -> Vec<String>| -> Option<String> {
-        names(definition).into_iter().find(|name| taken.iter().any(|other| names(other).contains(name)))
+        names(definition)
+            .into_iter()
+            .find(|name| taken.iter().any(|other| names(other).contains(name)))
     };
     claimed(resource_names).or_else(|| claimed(kind_names))
 }
@@ -71,7 +91,12 @@ pub fn conditions(definition: &mut Value, conflict: Option<&str>, now: &str) {
     };
     let wanted = match conflict {
         None => [
-            condition("NamesAccepted", true, "NoConflicts", "no conflicts found".to_owned()),
+            condition(
+                "NamesAccepted",
+                true,
+                "NoConflicts",
+                "no conflicts found".to_owned(),
+            ),
             condition(
                 "Established",
                 true,
@@ -80,8 +105,18 @@ pub fn conditions(definition: &mut Value, conflict: Option<&str>, now: &str) {
             ),
         ],
         Some(name) => [
-            condition("NamesAccepted", false, "ShortNamesConflict", format!("\"{name}\" is already in use")),
-            condition("Established", false, "NotAccepted", "not all names are accepted".to_owned()),
+            condition(
+                "NamesAccepted",
+                false,
+                "ShortNamesConflict",
+                format!("\"{name}\" is already in use"),
+            ),
+            condition(
+                "Established",
+                false,
+                "NotAccepted",
+                "not all names are accepted".to_owned(),
+            ),
         ],
     };
     let names = definition["spec"]["names"].clone();
@@ -140,13 +175,21 @@ pub(super) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> 
     if let Some(old) = old {
         for (field, path) in [("group", "spec.group"), ("scope", "spec.scope")] {
             if old["spec"][field] != spec[field] {
-                errors.push(FieldError::invalid(path, spec[field].clone(), "field is immutable"));
+                errors.push(FieldError::invalid(
+                    path,
+                    spec[field].clone(),
+                    "field is immutable",
+                ));
             }
         }
         for field in ["plural", "kind"] {
             if old["spec"]["names"][field] != spec["names"][field] {
                 let value = spec["names"][field].clone();
-                errors.push(FieldError::invalid(format!("spec.names.{field}"), value, "field is immutable"));
+                errors.push(FieldError::invalid(
+                    format!("spec.names.{field}"),
+                    value,
+                    "field is immutable",
+                ));
             }
         }
     }
@@ -175,10 +218,17 @@ fn require_names(spec: &Value, errors: &mut Vec<FieldError>) {
 
 fn check_versions(spec: &Value, errors: &mut Vec<FieldError>) {
     let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let stored = versions.iter().filter(|version| version["storage"] == json!(true)).count();
+    let stored = versions
+        .iter()
+        .filter(|version| version["storage"] == json!(true))
+        .count();
     if stored != 1 {
         let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", spec["versions"].clone(), detail));
+        errors.push(FieldError::invalid(
+            "spec.versions",
+            spec["versions"].clone(),
+            detail,
+        ));
     }
     for (index, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{index}]");

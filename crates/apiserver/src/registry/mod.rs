@@ -43,11 +43,11 @@ impl Registry {
 
     /// The built-in resources and those of all established definitions.
     #[must_use]
-    pub fn with_definitions<'a>(
-        previous: &Self,
-        definitions: impl Iterator<Item = &'a Arc<Object>>,
-    ) -> Self {
-        let mut registry = Self { generation: previous.generation + 1, ..Self::default() };
+    pub fn with_definitions<'a>(previous: &Self, definitions: impl Iterator<Item = &'a Arc<Object>>) -> Self {
+        let mut registry = Self {
+            generation: previous.generation + 1,
+            ..Self::default()
+        };
         for resource in previous.all().filter(|resource| resource.custom().is_none()) {
             registry.share(resource.clone());
         }
@@ -65,7 +65,10 @@ impl Registry {
 
     fn share(&mut self, resource: Arc<Resource>) {
         let version = (resource.group.clone(), resource.version.clone());
-        self.versions.entry(version).or_default().insert(resource.plural.clone(), resource);
+        self.versions
+            .entry(version)
+            .or_default()
+            .insert(resource.plural.clone(), resource);
     }
 
     /// All resources, in group, version and plural order.
@@ -76,20 +79,24 @@ impl Registry {
     /// One resource.
     #[must_use]
     pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
-        self.versions.get(&(group.to_owned(), version.to_owned()))?.get(plural)
+        self.versions
+            .get(&(group.to_owned(), version.to_owned()))?
+            .get(plural)
     }
 
     /// The resource of a kind, as owner references name it.
     #[must_use]
     pub fn by_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
-        self.all().find(|resource| resource.group == group && resource.kind == kind)
+        self.all()
+            .find(|resource| resource.group == group && resource.kind == kind)
     }
 
     /// Whether anything of this group version is served.
     #[must_use]
     pub fn serves(&self, group: &str, version: &str) -> bool {
-        self.versions.contains_key(&(group.to_owned(), version.to_owned()))
+        self.versions
+            .contains_key(&(group.to_owned(), version.to_owned()))
     }
 
     /// The groups in order, each with its versions, the preferred one first.

@@ -102,7 +102,9 @@ impl Quirk {
 }
 
 fn complete_secret(document: &mut Value) {
-    let Some(fields) = document.as_object_mut() else { return };
+    let Some(fields) = document.as_object_mut() else {
+        return;
+    };
     if let Some(Value::Object(plain)) = fields.remove("stringData") {
         let data = fields.entry("data").or_insert_with(|| json!({}));
         if data.is_null() {
@@ -126,21 +128,33 @@ fn check_secret(document: &Value, old: Option<&Value>) -> Vec<FieldError> {
     if let Some(old) = old
         && old["type"] != document["type"]
     {
-        errors.push(FieldError::invalid("type", document["type"].clone(), "field is immutable"));
+        errors.push(FieldError::invalid(
+            "type",
+            document["type"].clone(),
+            "field is immutable",
+        ));
     }
     errors.extend(check_immutable(document, old, &["data"]));
     errors
 }
 
 fn check_immutable(document: &Value, old: Option<&Value>, fields: &[&str]) -> Vec<FieldError> {
-    let Some(old) = old.filter(|old| old["immutable"] == json!(true)) else { return Vec::new() };
+    let Some(old) = old.filter(|old| old["immutable"] == json!(true)) else {
+        return Vec::new();
+    };
     let mut errors = Vec::new();
     if document["immutable"] != json!(true) {
-        errors.push(FieldError::forbidden("immutable", "field is immutable when `immutable` is set"));
+        errors.push(FieldError::forbidden(
+            "immutable",
+            "field is immutable when `immutable` is set",
+        ));
     }
     for field in fields {
         if document[*field] != old[*field] {
-            errors.push(FieldError::forbidden(*field, "field is immutable when `immutable` is set"));
+            errors.push(FieldError::forbidden(
+                *field,
+                "field is immutable when `immutable` is set",
+            ));
         }
     }
     errors

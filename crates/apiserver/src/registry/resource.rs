@@ -23,7 +23,10 @@ pub struct Selectable {
 
 impl Selectable {
     fn dotted(name: &str) -> Self {
-        Self { name: name.to_owned(), path: name.split('.').map(str::to_owned).collect() }
+        Self {
+            name: name.to_owned(),
+            path: name.split('.').map(str::to_owned).collect(),
+        }
     }
 
     /// A CRD's `selectableFields` entry (`.spec.color`).
@@ -104,7 +107,10 @@ impl Resource {
         let quirk = Quirk::of(entry.group, entry.plural);
         let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Self {
-            id: quirk.shared_table().unwrap_or(&crate::status::qualified(entry.plural, entry.group)).into(),
+            id: quirk
+                .shared_table()
+                .unwrap_or(&crate::status::qualified(entry.plural, entry.group))
+                .into(),
             group: entry.group.to_owned(),
             version: entry.version.to_owned(),
             plural: entry.plural.to_owned(),
@@ -117,7 +123,11 @@ impl Resource {
             has_status: entry.has_status,
             has_generation: entry.has_generation,
             name_rule: entry.name_rule,
-            selectable: entry.selectable.iter().map(|field| Selectable::dotted(field)).collect(),
+            selectable: entry
+                .selectable
+                .iter()
+                .map(|field| Selectable::dotted(field))
+                .collect(),
             columns: table::builtin_columns(entry.group, entry.kind),
             quirk,
             origin: Origin::Builtin(entry),
@@ -127,7 +137,11 @@ impl Resource {
     /// `v1` or `apps/v1`.
     #[must_use]
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// The schema.
@@ -167,6 +181,11 @@ impl Resource {
     /// What an error about `name` is about.
     #[must_use]
     pub fn subject<'a>(&'a self, name: &'a str) -> Subject<'a> {
-        Subject { group: &self.group, resource: &self.plural, kind: &self.kind, name }
+        Subject {
+            group: &self.group,
+            resource: &self.plural,
+            kind: &self.kind,
+            name,
+        }
     }
 }

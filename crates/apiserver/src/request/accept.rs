@@ -26,7 +26,10 @@ pub fn accepted_form(headers: &HeaderMap) -> ApiResult<Form> {
     if accept.trim().is_empty() {
         return Ok(Form::Full);
     }
-    accept.split(',').find_map(form_of).ok_or_else(|| ApiError::not_acceptable(&SUPPORTED))
+    accept
+        .split(',')
+        .find_map(form_of)
+        .ok_or_else(|| ApiError::not_acceptable(&SUPPORTED))
 }
 
 fn form_of(clause: &str) -> Option<Form> {
@@ -35,7 +38,12 @@ fn form_of(clause: &str) -> Option<Form> {
         return None;
     }
     let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
-    let value = |name: &str| parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+    let value = |name: &str| {
+        parameters
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
+    };
     match (value("as"), value("g"), value("v")) {
         (None, _, _) => Some(Form::Full),
         (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(Form::Table),
@@ -49,7 +57,10 @@ fn form_of(clause: &str) -> Option<Form> {
 /// Whether the client wants aggregated discovery (`apidiscovery.k8s.io/v2`).
 #[must_use]
 pub fn wants_aggregated(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     accept.split(',').any(|clause| {
         let parts: Vec<&str> = clause.split(';').map(str::trim).collect();
         parts.first() == Some(&"application/json")
@@ -71,10 +82,19 @@ mod tests {
             ("", Some(Form::Full)),
             ("application/json", Some(Form::Full)),
             ("*/*", Some(Form::Full)),
-            ("application/vnd.kubernetes.protobuf, application/json", Some(Form::Full)),
+            (
+                "application/vnd.kubernetes.protobuf, application/json",
+                Some(Form::Full),
+            ),
             ("application/vnd.kubernetes.protobuf, */*", Some(Form::Full)),
-            ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Some(Form::Table)),
-            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Some(Form::Full)),
+            (
+                "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+                Some(Form::Table),
+            ),
+            (
+                "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+                Some(Form::Full),
+            ),
             (
                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
                  application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",

@@ -21,13 +21,18 @@ pub(crate) async fn read_body(body: Body) -> ApiResult<Bytes> {
             "RequestEntityTooLarge",
             format!("Request entity too large: limit is {MAX_BODY}"),
         )),
-        Err(error) => Err(ApiError::bad_request(format!("the request body could not be read: {error}"))),
+        Err(error) => Err(ApiError::bad_request(format!(
+            "the request body could not be read: {error}"
+        ))),
     }
 }
 
 /// The media type of the body, without parameters; empty if absent.
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let value = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim()
 }
 
@@ -38,7 +43,10 @@ pub(crate) fn decode_document(media_type: &str, body: &[u8]) -> ApiResult<(Value
             Ok(document) => Ok((document, Vec::new())),
             Err(error) => Err(ApiError::bad_request(error.to_string())),
         },
-        "" | "application/json" | "application/json-patch+json" | "application/merge-patch+json"
+        ""
+        | "application/json"
+        | "application/json-patch+json"
+        | "application/merge-patch+json"
         | "application/strategic-merge-patch+json" => decode_json(body),
         "application/yaml" | "application/apply-patch+yaml" => decode_yaml(body),
         _ => Err(ApiError::unsupported_media_type(

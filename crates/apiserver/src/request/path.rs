@@ -30,7 +30,11 @@ pub fn parse_path(path: &str) -> Option<Target> {
     let decoded: Vec<String> = path
         .trim_matches('/')
         .split('/')
-        .map(|part| percent_decode_str(part).decode_utf8().map(std::borrow::Cow::into_owned))
+        .map(|part| {
+            percent_decode_str(part)
+                .decode_utf8()
+                .map(std::borrow::Cow::into_owned)
+        })
         .collect::<Result<_, _>>()
         .ok()?;
     let mut parts = decoded.iter().map(String::as_str);
@@ -39,8 +43,11 @@ pub fn parse_path(path: &str) -> Option<Target> {
         "apis" => parts.next()?,
         _ => return None,
     };
-    let mut target =
-        Target { group: group.to_owned(), version: parts.next()?.to_owned(), ..Target::default() };
+    let mut target = Target {
+        group: group.to_owned(),
+        version: parts.next()?.to_owned(),
+        ..Target::default()
+    };
     let mut rest: Vec<&str> = parts.collect();
     if rest.first() == Some(&"watch") {
         target.legacy_watch = true;
@@ -78,10 +85,19 @@ mod tests {
             ("/api/v1/nodes", ["", "v1", "", "nodes", "", ""]),
             ("/api/v1/namespaces", ["", "v1", "", "namespaces", "", ""]),
             ("/api/v1/namespaces/a", ["", "v1", "", "namespaces", "a", ""]),
-            ("/api/v1/namespaces/a/status", ["", "v1", "", "namespaces", "a", "status"]),
+            (
+                "/api/v1/namespaces/a/status",
+                ["", "v1", "", "namespaces", "a", "status"],
+            ),
             ("/api/v1/namespaces/a/secrets", ["", "v1", "a", "secrets", "", ""]),
-            ("/apis/g.io/v2/namespaces/a/things/b/status", ["g.io", "v2", "a", "things", "b", "status"]),
-            ("/apis/g.io/v2/things/a%20b", ["g.io", "v2", "", "things", "a b", ""]),
+            (
+                "/apis/g.io/v2/namespaces/a/things/b/status",
+                ["g.io", "v2", "a", "things", "b", "status"],
+            ),
+            (
+                "/apis/g.io/v2/things/a%20b",
+                ["g.io", "v2", "", "things", "a b", ""],
+            ),
         ];
         for (path, [group, version, namespace, plural, name, subresource]) in cases {
             let target = parse_path(path).unwrap();
@@ -93,11 +109,26 @@ mod tests {
                 &target.name,
                 &target.subresource,
             ];
-            assert_eq!(found, [group, version, namespace, plural, name, subresource], "{path}");
+            assert_eq!(
+                found,
+                [group, version, namespace, plural, name, subresource],
+                "{path}"
+            );
         }
-        for path in ["/", "/version", "/apis", "/apis/g.io", "/api/v1/a/b/c/d", "/apis/g/v/%ff"] {
+        for path in [
+            "/",
+            "/version",
+            "/apis",
+            "/apis/g.io",
+            "/api/v1/a/b/c/d",
+            "/apis/g/v/%ff",
+        ] {
             assert_eq!(parse_path(path), None, "{path}");
         }
-        assert!(parse_path("/api/v1/watch/namespaces/a/secrets").unwrap().legacy_watch);
+        assert!(
+            parse_path("/api/v1/watch/namespaces/a/secrets")
+                .unwrap()
+                .legacy_watch
+        );
     }
 }

@@ -78,8 +78,9 @@ impl Query {
             match key.as_ref() {
                 "watch" => query.watch = truthy(value),
                 "labelSelector" => {
-                    query.labels = LabelSelector::parse(value)
-                        .map_err(|why| ApiError::bad_request(format!("unable to parse requirement: {why}")))?;
+                    query.labels = LabelSelector::parse(value).map_err(|why| {
+                        ApiError::bad_request(format!("unable to parse requirement: {why}"))
+                    })?;
                 }
                 "fieldSelector" => {
                     query.fields = FieldSelector::parse(value).map_err(ApiError::bad_request)?;
@@ -125,11 +126,13 @@ impl Query {
 
     /// Refuses combinations that mean nothing.
     pub fn check_list(&self) -> ApiResult<()> {
-        let forbidden = |field: &str, why: &str| {
-            options_invalid("ListOptions", &[FieldError::forbidden(field, why)])
-        };
+        let forbidden =
+            |field: &str, why: &str| options_invalid("ListOptions", &[FieldError::forbidden(field, why)]);
         if self.send_initial_events.is_some() && !self.watch {
-            return Err(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+            return Err(forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
         }
         if self.watch && self.send_initial_events.is_some() && self.version_match.is_none() {
             let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
@@ -149,9 +152,14 @@ impl Query {
             );
             return Err(options_invalid("ListOptions", &[error]));
         }
-        let Some(wanted) = self.version_match.filter(|_| !self.watch) else { return Ok(()) };
+        let Some(wanted) = self.version_match.filter(|_| !self.watch) else {
+            return Ok(());
+        };
         if !self.continue_token.is_empty() {
-            return Err(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"));
+            return Err(forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
         if self.resource_version.is_empty() {
             let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
@@ -172,7 +180,15 @@ pub(crate) fn patch_options_invalid(errors: &[FieldError]) -> Box<ApiError> {
 
 /// 422 about the options of a request.
 fn options_invalid(kind: &str, errors: &[FieldError]) -> Box<ApiError> {
-    ApiError::invalid(Subject { group: "meta.k8s.io", resource: kind, kind, name: "" }, errors)
+    ApiError::invalid(
+        Subject {
+            group: "meta.k8s.io",
+            resource: kind,
+            kind,
+            name: "",
+        },
+        errors,
+    )
 }
 
 /// Go's notion of a set boolean parameter: anything but `false` and `0`.
@@ -185,7 +201,9 @@ fn number(name: &str, value: &str) -> ApiResult<i64> {
         return Ok(0);
     }
     value.parse().map_err(|_| {
-        ApiError::bad_request(format!("invalid {name}: strconv.ParseInt: parsing \"{value}\": invalid syntax"))
+        ApiError::bad_request(format!(
+            "invalid {name}: strconv.ParseInt: parsing \"{value}\": invalid syntax"
+        ))
     })
 }
 

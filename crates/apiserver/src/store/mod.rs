@@ -185,8 +185,13 @@ impl Store {
 
     /// The changes of all tables with `after < revision <= upto`, in order.
     pub fn changes(&self, after: u64, upto: u64) -> Result<Vec<(ResourceId, Arc<Event>)>, Expired> {
-        let logs: Vec<(ResourceId, Arc<Log>)> =
-            self.shared.logs.read().iter().map(|(resource, log)| (resource.clone(), log.clone())).collect();
+        let logs: Vec<(ResourceId, Arc<Log>)> = self
+            .shared
+            .logs
+            .read()
+            .iter()
+            .map(|(resource, log)| (resource.clone(), log.clone()))
+            .collect();
         let mut changes = Vec::new();
         for (resource, log) in logs {
             for event in log.between(after, upto, usize::MAX)? {

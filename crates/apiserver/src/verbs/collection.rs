@@ -1,8 +1,8 @@
 //! DELETE on a collection.
 
+use super::Call;
 use super::delete::{DeleteOptions, delete_object};
 use super::list::{Page, list};
-use super::Call;
 use crate::request::Target;
 use crate::status::ApiResult;
 

@@ -28,7 +28,11 @@ pub(crate) async fn remove(call: &Call, revision: u64, last: &Value) -> ApiResul
 }
 
 async fn write(call: &Call, expect: Expect, write: Write) -> ApiResult<Stored> {
-    let change = Change { resource: call.resource.id.clone(), expect, write };
+    let change = Change {
+        resource: call.resource.id.clone(),
+        expect,
+        write,
+    };
     let outcome = call.server.store.commit(change).await;
     if outcome.is_ok() && call.resource.quirk == Quirk::Definition {
         // Before the answer, so that who made a definition can use it at once.

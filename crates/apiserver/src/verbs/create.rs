@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::commit::{self, Stored};
-use super::document::{
-    check_fields, check_identity, check_types, clear_system_fields, dry_run, validate,
-};
+use super::document::{check_fields, check_identity, check_types, clear_system_fields, dry_run, validate};
 use super::metadata::{self, set, text};
 use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
@@ -30,7 +28,9 @@ pub(crate) async fn create(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     check_identity(call, &mut document)?;
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
     if !text(&document, "resourceVersion").is_empty() {
-        return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
+        return Err(ApiError::internal(
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     new_object(call, document, warnings, Tracking::Update).await
 }
@@ -86,7 +86,13 @@ pub(crate) async fn new_object(
                 subresource: "",
                 now: &now,
             };
-            track_update(&resource.schema(), None, &mut document, writer, call.reset_fields());
+            track_update(
+                &resource.schema(),
+                None,
+                &mut document,
+                writer,
+                call.reset_fields(),
+            );
         }
         resource.quirk.store(&mut document);
         let name = text(&document, "name").to_owned();
@@ -99,7 +105,11 @@ pub(crate) async fn new_object(
         }
         match commit::put(call, Expect::Absent, &document).await? {
             Stored::Done(object) => {
-                return Ok(Outcome { code: StatusCode::CREATED, document: Document::Stored(object), warnings });
+                return Ok(Outcome {
+                    code: StatusCode::CREATED,
+                    document: Document::Stored(object),
+                    warnings,
+                });
             }
             Stored::Raced if generated => {}
             Stored::Raced => return Err(ApiError::already_exists(resource.subject(&name))),
@@ -124,8 +134,18 @@ fn check_namespace(call: &Call) -> ApiResult<()> {
         return Ok(());
     }
     let namespace = call.target.namespace.as_str();
-    let subject = Subject { group: "", resource: "namespaces", kind: "Namespace", name: namespace };
-    match call.server.store.accepted().get("namespaces", &ObjectKey::new("", namespace)) {
+    let subject = Subject {
+        group: "",
+        resource: "namespaces",
+        kind: "Namespace",
+        name: namespace,
+    };
+    match call
+        .server
+        .store
+        .accepted()
+        .get("namespaces", &ObjectKey::new("", namespace))
+    {
         None => Err(ApiError::not_found(subject)),
         Some(found) if found.deleting => {
             let why = format!(
@@ -145,8 +165,14 @@ fn check_namespace(call: &Call) -> ApiResult<()> {
 
 /// Decides a definition's conditions at once: there is no second party that could disagree.
 pub(crate) fn establish(call: &Call, definition: &mut Value, now: &str) {
-    let others: Vec<Value> =
-        call.server.store.accepted().table(DEFINITIONS).values().map(|object| object.value()).collect();
+    let others: Vec<Value> = call
+        .server
+        .store
+        .accepted()
+        .table(DEFINITIONS)
+        .values()
+        .map(|object| object.value())
+        .collect();
     let conflict = names_conflict(definition, others.iter());
     definition_conditions(definition, conflict.as_deref(), now);
 }
@@ -157,8 +183,9 @@ fn generated_name(base: &str) -> String {
         cut -= 1;
     }
     let random = Uuid::new_v4().into_bytes();
-    let suffix = random.iter().take(SUFFIX_LENGTH).map(|byte| {
-        char::from(SUFFIX_LETTERS[usize::from(*byte) % SUFFIX_LETTERS.len()])
-    });
+    let suffix = random
+        .iter()
+        .take(SUFFIX_LENGTH)
+        .map(|byte| char::from(SUFFIX_LETTERS[usize::from(*byte) % SUFFIX_LETTERS.len()]));
     base[..cut].chars().chain(suffix).collect()
 }

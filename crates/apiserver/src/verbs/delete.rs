@@ -37,7 +37,12 @@ pub(crate) struct DeleteOptions {
 
 impl DeleteOptions {
     pub(crate) fn background() -> Self {
-        Self { propagation: Propagation::Background, uid: None, revision: None, dry_run: false }
+        Self {
+            propagation: Propagation::Background,
+            uid: None,
+            revision: None,
+            dry_run: false,
+        }
     }
 
     pub(crate) fn read(call: &Call, body: &[u8]) -> ApiResult<Self> {
@@ -55,13 +60,17 @@ impl DeleteOptions {
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let policy = text(&document["propagationPolicy"]).or_else(|| call.query.propagation_policy.clone());
-        let orphan = document["orphanDependents"].as_bool().or(call.query.orphan_dependents);
+        let orphan = document["orphanDependents"]
+            .as_bool()
+            .or(call.query.orphan_dependents);
         let propagation = match (policy.as_deref(), orphan) {
             (None | Some("Background"), None | Some(false)) => Propagation::Background,
             (Some("Foreground"), None) => Propagation::Foreground,
             (Some("Orphan"), None) | (None, Some(true)) => Propagation::Orphan,
             (Some(_), Some(_)) => {
-                return Err(ApiError::bad_request("orphanDependents and propagationPolicy cannot be both set"));
+                return Err(ApiError::bad_request(
+                    "orphanDependents and propagationPolicy cannot be both set",
+                ));
             }
             (Some(other), None) => {
                 return Err(ApiError::bad_request(format!(
@@ -89,7 +98,13 @@ pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiRe
     let resource = &*call.resource;
     let subject = resource.subject(&call.target.name);
     for _ in 0..UPDATE_TRIES {
-        let Some(current) = call.server.store.accepted().get(&resource.id, &call.key()).cloned() else {
+        let Some(current) = call
+            .server
+            .store
+            .accepted()
+            .get(&resource.id, &call.key())
+            .cloned()
+        else {
             return Err(ApiError::not_found(subject));
         };
         check_preconditions(call, options, &current)?;
@@ -99,20 +114,35 @@ pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiRe
             resource.quirk.store(&mut document);
             if options.dry_run || current.deleting {
                 commit::settled(&call.server, &current).await?;
-                let document =
-                    if options.dry_run { Document::Value(document) } else { Document::Stored(current) };
-                return Ok(Outcome { code: StatusCode::OK, document, warnings: Vec::new() });
+                let document = if options.dry_run {
+                    Document::Value(document)
+                } else {
+                    Document::Stored(current)
+                };
+                return Ok(Outcome {
+                    code: StatusCode::OK,
+                    document,
+                    warnings: Vec::new(),
+                });
             }
             match commit::put(call, Expect::Revision(current.revision), &document).await? {
                 Stored::Done(object) => {
                     let document = Document::Stored(object);
-                    return Ok(Outcome { code: StatusCode::OK, document, warnings: Vec::new() });
+                    return Ok(Outcome {
+                        code: StatusCode::OK,
+                        document,
+                        warnings: Vec::new(),
+                    });
                 }
                 Stored::Raced => continue,
             }
         }
         let removed = status::deleted(subject, &current.uid);
-        let outcome = Outcome { code: StatusCode::OK, document: Document::Value(removed), warnings: Vec::new() };
+        let outcome = Outcome {
+            code: StatusCode::OK,
+            document: Document::Value(removed),
+            warnings: Vec::new(),
+        };
         if options.dry_run {
             return Ok(outcome);
         }
@@ -130,7 +160,10 @@ fn check_preconditions(call: &Call, options: &DeleteOptions, current: &Object) -
     if let Some(uid) = &options.uid
         && **uid != *current.uid
     {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", current.uid);
+        let why = format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            current.uid
+        );
         return Err(ApiError::conflict(subject, &why));
     }
     if let Some(revision) = &options.revision
@@ -150,7 +183,11 @@ fn mark(call: &Call, document: &mut Value, propagation: Propagation) {
     if document["metadata"]["deletionTimestamp"].is_string() {
         return;
     }
-    set(document, "deletionTimestamp", Some(json!(rfc3339_seconds(call.now()))));
+    set(
+        document,
+        "deletionTimestamp",
+        Some(json!(rfc3339_seconds(call.now()))),
+    );
     set(document, "deletionGracePeriodSeconds", Some(json!(0)));
     if let Some(generation) = document["metadata"]["generation"].as_i64() {
         set(document, "generation", Some(json!(generation + 1)));
@@ -161,7 +198,10 @@ fn mark(call: &Call, document: &mut Value, propagation: Propagation) {
         Propagation::Orphan => Some(ORPHAN),
     };
     if let Some(finalizer) = finalizer {
-        let mut finalizers = document["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        let mut finalizers = document["metadata"]["finalizers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         if !finalizers.iter().any(|name| name == finalizer) {
             finalizers.push(json!(finalizer));
         }

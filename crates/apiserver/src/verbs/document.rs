@@ -40,7 +40,9 @@ pub(crate) fn check_identity(call: &Call, document: &mut Value) -> ApiResult<()>
         }
     } else {
         if !namespace.is_empty() {
-            return Err(ApiError::bad_request("namespace may not be set on a cluster-scoped object"));
+            return Err(ApiError::bad_request(
+                "namespace may not be set on a cluster-scoped object",
+            ));
         }
         set(document, "namespace", None);
     }
@@ -85,7 +87,10 @@ pub(crate) fn check_types(resource: &Resource, document: &Value) -> ApiResult<()
         return Ok(());
     }
     let errors = resource.schema().validate(document, None);
-    match errors.iter().find(|error| error.kind == FieldErrorKind::TypeInvalid) {
+    match errors
+        .iter()
+        .find(|error| error.kind == FieldErrorKind::TypeInvalid)
+    {
         None => Ok(()),
         Some(error) => Err(ApiError::bad_request(format!(
             "{kind} in version \"{version}\" cannot be handled as a {kind}: json: {}: {}",
@@ -108,7 +113,10 @@ pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(resource.subject(text(document, "name")), &errors))
+    Err(ApiError::invalid(
+        resource.subject(text(document, "name")),
+        &errors,
+    ))
 }
 
 /// Finalizers may only go once an object is being deleted.
@@ -119,8 +127,11 @@ fn finalizer_errors(document: &Value, old: &Value) -> Option<FieldError> {
     let empty = Vec::new();
     let had = old["metadata"]["finalizers"].as_array().unwrap_or(&empty);
     let has = document["metadata"]["finalizers"].as_array().unwrap_or(&empty);
-    let added: Vec<&str> =
-        has.iter().filter(|name| !had.contains(name)).filter_map(Value::as_str).collect();
+    let added: Vec<&str> = has
+        .iter()
+        .filter(|name| !had.contains(name))
+        .filter_map(Value::as_str)
+        .collect();
     (!added.is_empty()).then(|| {
         FieldError::forbidden(
             "metadata.finalizers",
@@ -146,16 +157,24 @@ pub(crate) fn differs_in_substance(resource: &Resource, old: &Value, new: &Value
 
 /// Two documents that differ in nothing but the revision.
 pub(crate) fn same_document(old: &Value, new: &Value) -> bool {
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return old == new };
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return old == new;
+    };
     let rest = |fields: &serde_json::Map<String, Value>| -> bool {
-        fields.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
+        fields
+            .iter()
+            .all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
     };
     if old.len() != new.len() || !rest(new) {
         return false;
     }
     let empty = serde_json::Map::new();
     let meta = |document: &serde_json::Map<String, Value>| -> serde_json::Map<String, Value> {
-        let mut fields = document.get("metadata").and_then(Value::as_object).unwrap_or(&empty).clone();
+        let mut fields = document
+            .get("metadata")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty)
+            .clone();
         fields.remove("resourceVersion");
         fields
     };
@@ -164,13 +183,24 @@ pub(crate) fn same_document(old: &Value, new: &Value) -> bool {
 
 /// The answer of a dry run: the document as it would be.
 pub(crate) fn dry_run(code: StatusCode, document: Value, warnings: Vec<String>) -> Outcome {
-    Outcome { code, document: Document::Value(document), warnings }
+    Outcome {
+        code,
+        document: Document::Value(document),
+        warnings,
+    }
 }
 
 /// Removes what only the server may set.
 pub(crate) fn clear_system_fields(document: &mut Value) {
     let fields = metadata::fields_mut(document);
-    for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"] {
+    for field in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "generation",
+    ] {
         fields.remove(field);
     }
 }

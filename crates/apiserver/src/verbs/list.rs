@@ -27,7 +27,12 @@ pub(crate) fn list(call: &Call) -> ApiResult<Page> {
     call.query.check_list()?;
     let selection = Selection::of(call)?;
     let (table, revision, after) = snapshot(call)?;
-    let mut page = Page { revision, objects: Vec::new(), continue_token: String::new(), remaining: None };
+    let mut page = Page {
+        revision,
+        objects: Vec::new(),
+        continue_token: String::new(),
+        remaining: None,
+    };
     let limit = call.query.limit;
     let mut candidates = selection.candidates(&table, after.as_ref());
     for object in candidates.by_ref() {
@@ -80,7 +85,9 @@ fn snapshot(call: &Call) -> ApiResult<(Table, u64, Option<ObjectKey>)> {
 }
 
 fn token(revision: u64, last: Option<&ObjectKey>) -> String {
-    let start = last.map(|key| format!("{}/{}", key.namespace(), key.name())).unwrap_or_default();
+    let start = last
+        .map(|key| format!("{}/{}", key.namespace(), key.name()))
+        .unwrap_or_default();
     let body = json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start});
     URL_SAFE_NO_PAD.encode(body.to_string())
 }

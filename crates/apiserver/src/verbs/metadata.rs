@@ -38,7 +38,9 @@ pub(crate) fn normalise(document: &mut Value) -> ApiResult<Vec<String>> {
     let Some(root) = document.as_object_mut() else {
         return Err(ApiError::bad_request("the request body is not a JSON object"));
     };
-    let metadata = root.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    let metadata = root
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(Map::new()));
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
     }
@@ -53,7 +55,9 @@ pub(crate) fn normalise(document: &mut Value) -> ApiResult<Vec<String>> {
             unknown.push(format!("metadata.{name}"));
             continue;
         };
-        let Some(value) = metadata.get_mut(&name) else { continue };
+        let Some(value) = metadata.get_mut(&name) else {
+            continue;
+        };
         if value.is_null() || is_empty(value) {
             metadata.remove(&name);
         } else if let Some(expected) = mistyped(value, *shape) {
@@ -78,15 +82,21 @@ fn mistyped(value: &mut Value, shape: Shape) -> Option<&'static str> {
         Shape::Text => (!value.is_string()).then_some("string"),
         Shape::Number => (!value.is_i64() && !value.is_u64()).then_some("int64"),
         Shape::Texts => {
-            let good = value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+            let good = value
+                .as_array()
+                .is_some_and(|items| items.iter().all(Value::is_string));
             (!good).then_some("[]string")
         }
         Shape::Objects => {
-            let good = value.as_array().is_some_and(|items| items.iter().all(Value::is_object));
+            let good = value
+                .as_array()
+                .is_some_and(|items| items.iter().all(Value::is_object));
             (!good).then_some("[]object")
         }
         Shape::TextMap => {
-            let Some(fields) = value.as_object_mut() else { return Some("map[string]string") };
+            let Some(fields) = value.as_object_mut() else {
+                return Some("map[string]string");
+            };
             for field in fields.values_mut() {
                 if field.is_null() {
                     *field = Value::from("");
@@ -110,7 +120,9 @@ pub(crate) fn text<'a>(document: &'a Value, field: &str) -> &'a str {
 
 /// Whether the document has finalizers.
 pub(crate) fn has_finalizers(document: &Value) -> bool {
-    document["metadata"]["finalizers"].as_array().is_some_and(|list| !list.is_empty())
+    document["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty())
 }
 
 /// `metadata` for writing; `normalise` has made it an object.

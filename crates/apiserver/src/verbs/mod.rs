@@ -51,7 +51,12 @@ impl Call {
     }
 
     /// A request of the server's own.
-    pub(crate) fn internal(server: Arc<Inner>, resource: Arc<Resource>, key: &ObjectKey, subresource: &str) -> Self {
+    pub(crate) fn internal(
+        server: Arc<Inner>,
+        resource: Arc<Resource>,
+        key: &ObjectKey,
+        subresource: &str,
+    ) -> Self {
         let target = Target {
             group: resource.group.clone(),
             version: resource.version.clone(),

@@ -1,8 +1,8 @@
 //! PATCH: the three patch formats and server-side apply.
 
+use apiary_semantics::FieldError;
 use apiary_semantics::apply::{ApplyError, Writer, apply};
 use apiary_semantics::patch::{PatchError, json_patch, merge_patch, strategic_merge};
-use apiary_semantics::FieldError;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -39,8 +39,11 @@ fn kind(call: &Call) -> ApiResult<PatchKind> {
         "application/strategic-merge-patch+json" if !custom => PatchKind::Strategic,
         "application/apply-patch+yaml" => PatchKind::Apply,
         _ => {
-            let mut known =
-                vec!["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+            let mut known = vec![
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ];
             if !custom {
                 known.insert(2, "application/strategic-merge-patch+json");
             }
@@ -61,7 +64,9 @@ async fn modify(call: &Call, kind: PatchKind, body: &[u8]) -> ApiResult<Outcome>
     let (patch, duplicates) = decode_document(&call.media_type, body)
         .map_err(|error| ApiError::bad_request(format!("error decoding patch: {}", error.message)))?;
     if kind != PatchKind::Json && !patch.is_object() {
-        return Err(ApiError::bad_request("error decoding patch: the patch is not a JSON object"));
+        return Err(ApiError::bad_request(
+            "error decoding patch: the patch is not a JSON object",
+        ));
     }
     let resource = &*call.resource;
     let subject = resource.subject(&call.target.name);
@@ -90,7 +95,10 @@ async fn modify(call: &Call, kind: PatchKind, body: &[u8]) -> ApiResult<Outcome>
             return Err(ApiError::modified(subject));
         }
         let pinned = pins_revision(kind, &patch);
-        let change = Desired { document, tracking: Tracking::Update };
+        let change = Desired {
+            document,
+            tracking: Tracking::Update,
+        };
         match change_object(call, &current, change, warnings).await? {
             Some(outcome) => return Ok(outcome),
             None if pinned => break,
@@ -104,7 +112,9 @@ async fn modify(call: &Call, kind: PatchKind, body: &[u8]) -> ApiResult<Outcome>
 fn pins_revision(kind: PatchKind, patch: &Value) -> bool {
     match kind {
         PatchKind::Json => patch.as_array().is_some_and(|operations| {
-            operations.iter().any(|operation| operation["path"] == "/metadata/resourceVersion")
+            operations
+                .iter()
+                .any(|operation| operation["path"] == "/metadata/resourceVersion")
         }),
         _ => patch["metadata"]["resourceVersion"].is_string(),
     }
@@ -136,9 +146,11 @@ fn patch_refused(call: &Call, error: PatchError) -> Box<ApiError> {
             }
             refusal
         }
-        PatchError::TooManyOperations { .. } => {
-            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", error.to_string())
-        }
+        PatchError::TooManyOperations { .. } => ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "RequestEntityTooLarge",
+            error.to_string(),
+        ),
     }
 }
 
@@ -148,7 +160,10 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         return Err(crate::request::patch_options_invalid(&[error]));
     }
     let (mut config, duplicates) = decode_document("application/apply-patch+yaml", body)?;
-    if config["metadata"].get("managedFields").is_some_and(|fields| !fields.is_null()) {
+    if config["metadata"]
+        .get("managedFields")
+        .is_some_and(|fields| !fields.is_null())
+    {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
     metadata::normalise(&mut config)?;
@@ -172,14 +187,23 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     let wanted = text(&config, "resourceVersion").to_owned();
     let uid = text(&config, "uid").to_owned();
     for _ in 0..UPDATE_TRIES {
-        let current = call.server.store.accepted().get(&resource.id, &call.key()).cloned();
+        let current = call
+            .server
+            .store
+            .accepted()
+            .get(&resource.id, &call.key())
+            .cloned();
         let old = current.as_deref().map(|current| current_document(call, current));
         if current.is_none() && (call.is_status() || !uid.is_empty() || !wanted.is_empty()) {
             return Err(if call.is_status() {
                 ApiError::not_found(subject)
             } else {
                 let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
-                if uid.is_empty() { ApiError::not_found(subject) } else { ApiError::conflict(subject, &why) }
+                if uid.is_empty() {
+                    ApiError::not_found(subject)
+                } else {
+                    ApiError::conflict(subject, &why)
+                }
             });
         }
         if let Some(current) = &current
@@ -199,7 +223,10 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
                 outcome => return outcome,
             }
         };
-        let change = Desired { document, tracking: Tracking::Done };
+        let change = Desired {
+            document,
+            tracking: Tracking::Done,
+        };
         match change_object(call, &current, change, warnings.clone()).await? {
             Some(outcome) => return Ok(outcome),
             None if !wanted.is_empty() => break,
@@ -212,14 +239,18 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
 /// Duplicate keys, by the request's wish. What the schema does not know is refused by the apply itself: nobody could
 /// own it.
 fn check_duplicates(call: &Call, duplicates: &[String]) -> ApiResult<Vec<String>> {
-    let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+    let texts: Vec<String> = duplicates
+        .iter()
+        .map(|path| format!("duplicate field \"{path}\""))
+        .collect();
     match call.query.field_validation {
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Warn => Ok(texts),
         FieldValidation::Strict if texts.is_empty() => Ok(texts),
-        FieldValidation::Strict => {
-            Err(ApiError::bad_request(format!("error strict decoding YAML: {}", texts.join(", "))))
-        }
+        FieldValidation::Strict => Err(ApiError::bad_request(format!(
+            "error strict decoding YAML: {}",
+            texts.join(", ")
+        ))),
     }
 }
 

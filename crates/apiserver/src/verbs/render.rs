@@ -52,17 +52,29 @@ pub(crate) fn page(call: &Call, page: &Page) -> Response {
     let body: Bytes = match call.form {
         Form::Full => {
             let items = page.objects.iter().map(|object| document_bytes(call, object));
-            list_body(&call.resource.api_version(), &call.resource.list_kind, &metadata, items)
+            list_body(
+                &call.resource.api_version(),
+                &call.resource.list_kind,
+                &metadata,
+                items,
+            )
         }
         Form::Metadata => {
-            let items = page.objects.iter().map(|object| partial_metadata(&shown(call, object)).to_string().into());
+            let items = page
+                .objects
+                .iter()
+                .map(|object| partial_metadata(&shown(call, object)).to_string().into());
             list_body("meta.k8s.io/v1", "PartialObjectMetadataList", &metadata, items)
         }
         Form::Table => {
             let mut table = table_head(call, true);
             table["metadata"] = Value::Object(metadata);
-            table["rows"] =
-                page.objects.iter().map(|object| row(call, &shown(call, object))).collect::<Vec<_>>().into();
+            table["rows"] = page
+                .objects
+                .iter()
+                .map(|object| row(call, &shown(call, object)))
+                .collect::<Vec<_>>()
+                .into();
             table.to_string().into()
         }
     };
@@ -93,7 +105,10 @@ fn list_body(
 
 /// Whether an object's stored bytes are what is served.
 fn is_as_stored(call: &Call, object: &Object) -> bool {
-    let outdated = call.resource.custom().is_some_and(|custom| object.revision < custom.schema_since);
+    let outdated = call
+        .resource
+        .custom()
+        .is_some_and(|custom| object.revision < custom.schema_since);
     !outdated && !call.resource.quirk.is_view()
 }
 
@@ -115,7 +130,9 @@ pub(crate) fn shown(call: &Call, object: &Object) -> Value {
 fn present(call: &Call, value: &mut Value) {
     call.resource.quirk.show(value);
     if let Some(custom) = call.resource.custom() {
-        let revision = value["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
+        let revision = value["metadata"]["resourceVersion"]
+            .as_str()
+            .and_then(|text| text.parse::<u64>().ok());
         if revision.is_some_and(|revision| revision < custom.schema_since) {
             modernise(&custom.schema, value);
         }
@@ -134,8 +151,11 @@ pub(crate) fn partial_metadata(document: &Value) -> Value {
 /// A Table without rows; a watch sends the column definitions only once.
 pub(crate) fn table_head(call: &Call, with_columns: bool) -> Value {
     let mut table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "rows": []});
-    table["columnDefinitions"] =
-        if with_columns { table::definitions(&call.resource.columns) } else { Value::Null };
+    table["columnDefinitions"] = if with_columns {
+        table::definitions(&call.resource.columns)
+    } else {
+        Value::Null
+    };
     table
 }
 
@@ -153,7 +173,10 @@ pub(crate) fn row(call: &Call, document: &Value) -> Value {
 
 /// Adds `Warning` headers: the request's, and that of a deprecated version.
 pub(crate) fn with_warnings(call: &Call, mut response: Response, warnings: &[String]) -> Response {
-    let deprecation = call.resource.custom().and_then(|custom| custom.deprecation.clone());
+    let deprecation = call
+        .resource
+        .custom()
+        .and_then(|custom| custom.deprecation.clone());
     for warning in warnings.iter().chain(deprecation.iter()) {
         let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
         let safe: String = quoted.chars().filter(|c| !c.is_control()).collect();

@@ -64,14 +64,24 @@ impl Selection {
     }
 
     fn matches_fields(&self, resource: &Resource, object: &Object) -> bool {
-        let mut document = if self.inner.is_empty() { Value::Null } else { object.value() };
+        let mut document = if self.inner.is_empty() {
+            Value::Null
+        } else {
+            object.value()
+        };
         resource.quirk.show(&mut document);
-        let found: Vec<(&str, String)> =
-            self.inner.iter().map(|field| (field.name.as_str(), resource.selectable_text(field, &document))).collect();
+        let found: Vec<(&str, String)> = self
+            .inner
+            .iter()
+            .map(|field| (field.name.as_str(), resource.selectable_text(field, &document)))
+            .collect();
         self.fields.matches(|field| match field {
             "metadata.name" => object.key.name(),
             "metadata.namespace" => object.key.namespace(),
-            other => found.iter().find(|(name, _)| *name == other).map_or("", |(_, value)| value.as_str()),
+            other => found
+                .iter()
+                .find(|(name, _)| *name == other)
+                .map_or("", |(_, value)| value.as_str()),
         })
     }
 

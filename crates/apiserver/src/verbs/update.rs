@@ -31,21 +31,33 @@ pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     let wanted = text(&document, "resourceVersion").to_owned();
     let unconditional = resource.custom().is_none() && resource.quirk.allows_unconditional_update();
     for _ in 0..UPDATE_TRIES {
-        let Some(current) = call.server.store.accepted().get(&resource.id, &call.key()).cloned() else {
+        let Some(current) = call
+            .server
+            .store
+            .accepted()
+            .get(&resource.id, &call.key())
+            .cloned()
+        else {
             if resource.quirk.creates_on_update() && wanted.is_empty() {
                 return new_object(call, document, warnings, Tracking::Update).await;
             }
             return Err(ApiError::not_found(resource.subject(&call.target.name)));
         };
         if wanted.is_empty() && !unconditional {
-            let error =
-                FieldError::invalid("metadata.resourceVersion", json!(0), "must be specified for an update");
+            let error = FieldError::invalid(
+                "metadata.resourceVersion",
+                json!(0),
+                "must be specified for an update",
+            );
             return Err(ApiError::invalid(resource.subject(&call.target.name), &[error]));
         }
         if !wanted.is_empty() && wanted != current.revision.to_string() {
             return Err(ApiError::modified(resource.subject(&call.target.name)));
         }
-        let change = Desired { document: document.clone(), tracking: Tracking::Update };
+        let change = Desired {
+            document: document.clone(),
+            tracking: Tracking::Update,
+        };
         match change_object(call, &current, change, warnings.clone()).await? {
             Some(outcome) => return Ok(outcome),
             None if wanted.is_empty() => {}
@@ -105,14 +117,30 @@ pub(crate) async fn change_object(
         set(&mut new, "generation", Some(json!(generation)));
     }
     if desired.tracking == Tracking::Update {
-        track_update(&resource.schema(), Some(&old), &mut new, writer, call.reset_fields());
+        track_update(
+            &resource.schema(),
+            Some(&old),
+            &mut new,
+            writer,
+            call.reset_fields(),
+        );
     }
-    let gone = new["metadata"]["deletionTimestamp"].is_string() && !has_finalizers(&new) && !held(resource.quirk, &new);
+    let gone = new["metadata"]["deletionTimestamp"].is_string()
+        && !has_finalizers(&new)
+        && !held(resource.quirk, &new);
     if !gone && same_document(&old, &new) {
         commit::settled(&call.server, current).await?;
-        set(&mut new, "resourceVersion", Some(json!(current.revision.to_string())));
+        set(
+            &mut new,
+            "resourceVersion",
+            Some(json!(current.revision.to_string())),
+        );
         resource.quirk.store(&mut new);
-        return Ok(Some(Outcome { code: StatusCode::OK, document: Document::Value(new), warnings }));
+        return Ok(Some(Outcome {
+            code: StatusCode::OK,
+            document: Document::Value(new),
+            warnings,
+        }));
     }
     resource.quirk.store(&mut new);
     if call.query.dry_run {
@@ -123,9 +151,11 @@ pub(crate) async fn change_object(
     }
     let stored = commit::put(call, Expect::Revision(current.revision), &new).await?;
     Ok(match stored {
-        Stored::Done(object) => {
-            Some(Outcome { code: StatusCode::OK, document: Document::Stored(object), warnings })
-        }
+        Stored::Done(object) => Some(Outcome {
+            code: StatusCode::OK,
+            document: Document::Stored(object),
+            warnings,
+        }),
         Stored::Raced => None,
     })
 }
@@ -158,9 +188,11 @@ async fn remove_now(
         return Ok(Some(dry_run(StatusCode::OK, last, warnings)));
     }
     Ok(match commit::remove(call, current.revision, &last).await? {
-        Stored::Done(object) => {
-            Some(Outcome { code: StatusCode::OK, document: Document::Stored(object), warnings })
-        }
+        Stored::Done(object) => Some(Outcome {
+            code: StatusCode::OK,
+            document: Document::Stored(object),
+            warnings,
+        }),
         Stored::Raced => None,
     })
 }
@@ -168,7 +200,9 @@ async fn remove_now(
 /// A namespace is held by `spec.finalizers`, which only `/finalize` may empty.
 pub(crate) fn held(quirk: Quirk, document: &Value) -> bool {
     quirk == Quirk::Namespace
-        && document["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+        && document["spec"]["finalizers"]
+            .as_array()
+            .is_some_and(|finalizers| !finalizers.is_empty())
 }
 
 enum Merged {
@@ -192,12 +226,20 @@ fn merged(call: &Call, old: &Value, mut new: Value) -> ApiResult<Merged> {
             let done = document["metadata"]["deletionTimestamp"].is_string()
                 && !has_finalizers(&document)
                 && !held(resource.quirk, &document);
-            return Ok(if done { Merged::Finalized(document) } else { Merged::Changed(document) });
+            return Ok(if done {
+                Merged::Finalized(document)
+            } else {
+                Merged::Changed(document)
+            });
         }
         "status" => {
             let mut document = old.clone();
             let managed = new["metadata"]["managedFields"].take();
-            set(&mut document, "managedFields", (!managed.is_null()).then_some(managed));
+            set(
+                &mut document,
+                "managedFields",
+                (!managed.is_null()).then_some(managed),
+            );
             if let Some(fields) = document.as_object_mut() {
                 match new.get_mut("status").map(Value::take) {
                     Some(status) if !status.is_null() => fields.insert("status".to_owned(), status),
@@ -230,7 +272,11 @@ fn merged(call: &Call, old: &Value, mut new: Value) -> ApiResult<Merged> {
                 set(&mut new, field, kept);
             }
             if new["metadata"].get("managedFields").is_none() {
-                set(&mut new, "managedFields", old["metadata"].get("managedFields").cloned());
+                set(
+                    &mut new,
+                    "managedFields",
+                    old["metadata"].get("managedFields").cloned(),
+                );
             }
             resource.quirk.complete(&mut new, Some(old));
         }

@@ -53,12 +53,18 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
         _ => state.revision,
     };
     if log.between(cursor, cursor, 1).is_err() {
-        return Err(ApiError::expired(format!("too old resource version: {cursor} ({})", state.revision)));
+        return Err(ApiError::expired(format!(
+            "too old resource version: {cursor} ({})",
+            state.revision
+        )));
     }
     let initial: VecDeque<Arc<Object>> = if with_initial {
         let table = state.table(&call.resource.id);
         let found = selection.candidates(&table, None);
-        found.filter(|object| selection.matches(&call.resource, object)).cloned().collect()
+        found
+            .filter(|object| selection.matches(&call.resource, object))
+            .cloned()
+            .collect()
     } else {
         VecDeque::new()
     };
@@ -84,7 +90,11 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
         let chunk = watching.next_chunk().await?;
         Some((Ok::<_, std::convert::Infallible>(chunk), watching))
     });
-    Ok(with_warnings(&call, json_response(StatusCode::OK, Body::from_stream(frames)), &[]))
+    Ok(with_warnings(
+        &call,
+        json_response(StatusCode::OK, Body::from_stream(frames)),
+        &[],
+    ))
 }
 
 struct Watching {
@@ -167,7 +177,9 @@ impl Watching {
         let resource = &self.call.resource;
         let Some(was) = resource.custom() else { return true };
         let registry = self.changes.borrow();
-        let is = registry.get(&resource.group, &resource.version, &resource.plural).and_then(|found| found.custom());
+        let is = registry
+            .get(&resource.group, &resource.version, &resource.plural)
+            .and_then(|found| found.custom());
         is.is_some_and(|is| {
             is.definition_uid == was.definition_uid && is.definition_generation == was.definition_generation
         })
@@ -176,7 +188,9 @@ impl Watching {
     fn initial_chunk(&mut self) -> Bytes {
         let mut out = Vec::new();
         for _ in 0..BATCH {
-            let Some(object) = self.initial.pop_front() else { break };
+            let Some(object) = self.initial.pop_front() else {
+                break;
+            };
             self.append(&mut out, EventKind::Added, &object);
         }
         out.into()
@@ -203,7 +217,9 @@ impl Watching {
         let resource = &self.call.resource;
         let plain = self.call.form == Form::Full
             && !resource.quirk.is_view()
-            && resource.custom().is_none_or(|custom| event.revision() >= custom.schema_since)
+            && resource
+                .custom()
+                .is_none_or(|custom| event.revision() >= custom.schema_since)
             && !self.selection.is_selective()
             && self.selection.matches(resource, &event.object);
         plain.then(|| event.frame())
@@ -221,7 +237,10 @@ impl Watching {
             (true, true) => self.append(out, EventKind::Modified, &event.object),
             (true, false) => {
                 // The last version that matched, at the revision of the change.
-                let last = event.previous.as_deref().map(|object| Draft::new(&object.value()).at(event.revision()));
+                let last = event
+                    .previous
+                    .as_deref()
+                    .map(|object| Draft::new(&object.value()).at(event.revision()));
                 if let Some(last) = last {
                     self.append(out, EventKind::Deleted, &last);
                 }

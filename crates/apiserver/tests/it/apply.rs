@@ -23,16 +23,25 @@ async fn the_first_apply_creates_and_the_same_again_changes_nothing() {
     assert_eq!(made["metadata"]["managedFields"][0]["operation"], "Apply");
     let revision = client.server.revision();
     tokio::time::advance(std::time::Duration::from_secs(60)).await;
-    assert_eq!(client.patch(&by(&path, "x"), APPLY, &config).await.expect(200), made);
+    assert_eq!(
+        client.patch(&by(&path, "x"), APPLY, &config).await.expect(200),
+        made
+    );
     assert_eq!(client.server.revision(), revision);
 }
 
 #[tokio::test(start_paused = true)]
 async fn fields_no_longer_applied_vanish_and_equal_values_are_shared() {
     let (client, path) = world().await;
-    let both = widget("a", &json!({"size": 1, "parts": [{"name": "p", "count": 1}, {"name": "q"}]}));
+    let both = widget(
+        "a",
+        &json!({"size": 1, "parts": [{"name": "p", "count": 1}, {"name": "q"}]}),
+    );
     client.patch(&by(&path, "x"), APPLY, &both).await.expect(201);
-    client.patch(&by(&path, "y"), APPLY, &widget("a", &json!({"size": 1}))).await.expect(200);
+    client
+        .patch(&by(&path, "y"), APPLY, &widget("a", &json!({"size": 1})))
+        .await
+        .expect(200);
     let less = widget("a", &json!({"parts": [{"name": "q"}]}));
     let object = client.patch(&by(&path, "x"), APPLY, &less).await.expect(200);
     assert_eq!(object["spec"]["size"], 1, "y owns it too");
@@ -42,15 +51,24 @@ async fn fields_no_longer_applied_vanish_and_equal_values_are_shared() {
 #[tokio::test(start_paused = true)]
 async fn another_value_is_a_conflict_unless_forced() {
     let (client, path) = world().await;
-    client.patch(&by(&path, "x"), APPLY, &widget("a", &json!({"size": 1}))).await.expect(201);
+    client
+        .patch(&by(&path, "x"), APPLY, &widget("a", &json!({"size": 1})))
+        .await
+        .expect(201);
     let other = widget("a", &json!({"size": 2}));
     let answer = client.patch(&by(&path, "y"), APPLY, &other).await;
     let cause = answer.body["details"]["causes"][0].clone();
     let message = answer.refused(409, "Conflict");
-    assert_eq!(message, "Apply failed with 1 conflict: conflict with \"x\": .spec.size");
+    assert_eq!(
+        message,
+        "Apply failed with 1 conflict: conflict with \"x\": .spec.size"
+    );
     assert_eq!(cause["reason"], "FieldManagerConflict");
     assert_eq!(cause["field"], ".spec.size");
-    let forced = client.patch(&format!("{}&force=true", by(&path, "y")), APPLY, &other).await.expect(200);
+    let forced = client
+        .patch(&format!("{}&force=true", by(&path, "y")), APPLY, &other)
+        .await
+        .expect(200);
     assert_eq!(forced["spec"]["size"], 2);
 }
 
@@ -62,11 +80,23 @@ async fn status_is_ignored_on_the_object_and_the_rest_on_status() {
     let made = client.patch(&by(&path, "x"), APPLY, &config).await.expect(201);
     assert_eq!(made["status"], Value::Null);
     config["spec"]["size"] = json!(5);
-    let object = client.patch(&by(&format!("{path}/status"), "x"), APPLY, &config).await.expect(200);
-    assert_eq!((&object["spec"]["size"], &object["status"]["phase"]), (&json!(1), &json!("Up")));
+    let object = client
+        .patch(&by(&format!("{path}/status"), "x"), APPLY, &config)
+        .await
+        .expect(200);
+    assert_eq!(
+        (&object["spec"]["size"], &object["status"]["phase"]),
+        (&json!(1), &json!("Up"))
+    );
     let entries = object["metadata"]["managedFields"].as_array().unwrap();
-    assert!(entries.iter().any(|entry| entry["subresource"] == "status"), "{entries:?}");
-    client.patch(&by(&format!("{WIDGETS}/none/status"), "x"), APPLY, &json!({})).await.refused(404, "NotFound");
+    assert!(
+        entries.iter().any(|entry| entry["subresource"] == "status"),
+        "{entries:?}"
+    );
+    client
+        .patch(&by(&format!("{WIDGETS}/none/status"), "x"), APPLY, &json!({}))
+        .await
+        .refused(404, "NotFound");
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,23 +104,44 @@ async fn an_apply_needs_a_manager_and_known_fields() {
     let (client, path) = world().await;
     let config = widget("a", &json!({"size": 1}));
     let message = client.patch(&path, APPLY, &config).await.refused(422, "Invalid");
-    assert!(message.contains("fieldManager: Required value: is required for apply patch"), "{message}");
+    assert!(
+        message.contains("fieldManager: Required value: is required for apply patch"),
+        "{message}"
+    );
     let odd = widget("a", &json!({"odd": 1}));
     let answer = client.patch(&by(&path, "x"), APPLY, &odd).await;
     assert_eq!(answer.code, 500);
-    assert!(answer.text.contains(".spec.odd: field not declared in schema"), "{}", answer.text);
+    assert!(
+        answer.text.contains(".spec.odd: field not declared in schema"),
+        "{}",
+        answer.text
+    );
     let mut managed = config.clone();
     managed["metadata"]["managedFields"] = json!([{"manager": "z"}]);
-    client.patch(&by(&path, "x"), APPLY, &managed).await.refused(400, "BadRequest");
-    client.patch(&format!("{path}?force=true"), MERGE, &json!({})).await.refused(422, "Invalid");
+    client
+        .patch(&by(&path, "x"), APPLY, &managed)
+        .await
+        .refused(400, "BadRequest");
+    client
+        .patch(&format!("{path}?force=true"), MERGE, &json!({}))
+        .await
+        .refused(422, "Invalid");
 }
 
 #[tokio::test(start_paused = true)]
 async fn other_writers_take_ownership_of_what_they_change() {
     let (client, path) = world().await;
-    client.patch(&by(&path, "x"), APPLY, &widget("a", &json!({"size": 1}))).await.expect(201);
-    client.patch(&by(&path, "hand"), MERGE, &json!({"spec": {"size": 3}})).await.expect(200);
-    let answer = client.patch(&by(&path, "x"), APPLY, &widget("a", &json!({"size": 1}))).await;
+    client
+        .patch(&by(&path, "x"), APPLY, &widget("a", &json!({"size": 1})))
+        .await
+        .expect(201);
+    client
+        .patch(&by(&path, "hand"), MERGE, &json!({"spec": {"size": 3}}))
+        .await
+        .expect(200);
+    let answer = client
+        .patch(&by(&path, "x"), APPLY, &widget("a", &json!({"size": 1})))
+        .await;
     let message = answer.refused(409, "Conflict");
     assert_eq!(
         message,
@@ -102,6 +153,9 @@ async fn other_writers_take_ownership_of_what_they_change() {
 async fn yaml_is_what_the_media_type_says() {
     let (client, path) = world().await;
     let config = "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  size: 4\n";
-    let made = client.raw("PATCH", &by(&path, "x"), APPLY, config).await.expect(201);
+    let made = client
+        .raw("PATCH", &by(&path, "x"), APPLY, config)
+        .await
+        .expect(201);
     assert_eq!(made["spec"]["size"], 4);
 }

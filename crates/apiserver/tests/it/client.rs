@@ -39,14 +39,23 @@ impl Answer {
     /// Checks a refusal's code and reason, and returns its message.
     #[track_caller]
     pub(crate) fn refused(self, code: u16, reason: &str) -> String {
-        assert_eq!((self.code, self.body["reason"].as_str().unwrap_or_default()), (code, reason), "{}", self.text);
+        assert_eq!(
+            (self.code, self.body["reason"].as_str().unwrap_or_default()),
+            (code, reason),
+            "{}",
+            self.text
+        );
         assert_eq!(self.body["kind"], "Status");
         assert_eq!(self.body["code"], code);
         self.body["message"].as_str().unwrap_or_default().to_owned()
     }
 
     pub(crate) fn warnings(&self) -> Vec<&str> {
-        self.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).collect()
+        self.headers
+            .get_all("warning")
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .collect()
     }
 }
 
@@ -78,16 +87,34 @@ impl Client {
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Answer { code: parts.status.as_u16(), headers: parts.headers, body, text }
+        Answer {
+            code: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            text,
+        }
     }
 
     pub(crate) async fn request(&self, method: &str, path: &str, media_type: &str, body: &Value) -> Answer {
-        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+        let body = if body.is_null() {
+            Body::empty()
+        } else {
+            Body::from(body.to_string())
+        };
         self.raw(method, path, media_type, body).await
     }
 
-    pub(crate) async fn raw(&self, method: &str, path: &str, media_type: &str, body: impl Into<Body>) -> Answer {
-        let mut request = Request::builder().method(method).uri(path).header("user-agent", "tester/1.0");
+    pub(crate) async fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("user-agent", "tester/1.0");
         if !media_type.is_empty() {
             request = request.header("content-type", media_type);
         }
@@ -99,7 +126,11 @@ impl Client {
     }
 
     pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Answer {
-        let request = Request::builder().uri(path).header("accept", accept).body(Body::empty()).unwrap();
+        let request = Request::builder()
+            .uri(path)
+            .header("accept", accept)
+            .body(Body::empty())
+            .unwrap();
         self.send(request).await
     }
 
@@ -125,10 +156,17 @@ impl Client {
     }
 
     pub(crate) async fn watch_as(&self, path: &str, accept: &str) -> Watch {
-        let request = Request::builder().uri(path).header("accept", accept).body(Body::empty()).unwrap();
+        let request = Request::builder()
+            .uri(path)
+            .header("accept", accept)
+            .body(Body::empty())
+            .unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status().as_u16(), 200);
-        Watch { body: response.into_body(), buffer: Vec::new() }
+        Watch {
+            body: response.into_body(),
+            buffer: Vec::new(),
+        }
     }
 
     /// Lets background work finish: it needs no time, only turns.
@@ -163,7 +201,9 @@ impl Watch {
     pub(crate) async fn next_short(&mut self) -> String {
         let event = self.next().await.unwrap();
         let name = event["object"]["metadata"]["name"].as_str().unwrap_or_default();
-        format!("{} {name}", event["type"].as_str().unwrap()).trim_end().to_owned()
+        format!("{} {name}", event["type"].as_str().unwrap())
+            .trim_end()
+            .to_owned()
     }
 }
 

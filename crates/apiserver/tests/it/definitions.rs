@@ -14,7 +14,10 @@ async fn a_definition_is_established_before_the_answer() {
     let made = client.post(DEFINITIONS, &widget_definition()).await.expect(201);
     let conditions = made["status"]["conditions"].as_array().unwrap();
     for kind in ["NamesAccepted", "Established"] {
-        let condition = conditions.iter().find(|condition| condition["type"] == kind).unwrap();
+        let condition = conditions
+            .iter()
+            .find(|condition| condition["type"] == kind)
+            .unwrap();
         assert_eq!(condition["status"], "True");
     }
     assert_eq!(made["status"]["acceptedNames"]["listKind"], "WidgetList");
@@ -31,14 +34,30 @@ async fn the_end_of_a_definition_is_the_end_of_its_objects() {
     let mut held = widget("held", &json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
     client.post(WIDGETS, &held).await.expect(201);
-    client.post(WIDGETS, &widget("free", &json!({}))).await.expect(201);
+    client
+        .post(WIDGETS, &widget("free", &json!({})))
+        .await
+        .expect(201);
     client.delete(WIDGET_DEFINITION).await.expect(200);
     client.settle().await;
-    client.get(&format!("{WIDGETS}/free")).await.refused(404, "NotFound");
+    client
+        .get(&format!("{WIDGETS}/free"))
+        .await
+        .refused(404, "NotFound");
     let kept = client.get(&format!("{WIDGETS}/held")).await.expect(200);
     assert!(kept["metadata"]["deletionTimestamp"].is_string());
-    client.post(WIDGETS, &widget("new", &json!({}))).await.refused(403, "Forbidden");
-    client.patch(&format!("{WIDGETS}/held"), MERGE, &json!({"metadata": {"finalizers": null}})).await.expect(200);
+    client
+        .post(WIDGETS, &widget("new", &json!({})))
+        .await
+        .refused(403, "Forbidden");
+    client
+        .patch(
+            &format!("{WIDGETS}/held"),
+            MERGE,
+            &json!({"metadata": {"finalizers": null}}),
+        )
+        .await
+        .expect(200);
     client.settle().await;
     client.get(WIDGET_DEFINITION).await.refused(404, "NotFound");
     assert_eq!(client.get(WIDGETS).await.code, 404);
@@ -51,10 +70,22 @@ async fn the_end_of_a_definition_is_the_end_of_its_objects() {
 async fn bad_definitions_are_refused() {
     let client = Client::new().await;
     let cases = [
-        (json!([{"op": "replace", "path": "/metadata/name", "value": "other.example.com"}]), "metadata.name"),
-        (json!([{"op": "remove", "path": "/spec/versions/0/schema"}]), "schema"),
-        (json!([{"op": "replace", "path": "/spec/versions/0/storage", "value": false}]), "storage version"),
-        (json!([{"op": "replace", "path": "/spec/scope", "value": "Odd"}]), "spec.scope"),
+        (
+            json!([{"op": "replace", "path": "/metadata/name", "value": "other.example.com"}]),
+            "metadata.name",
+        ),
+        (
+            json!([{"op": "remove", "path": "/spec/versions/0/schema"}]),
+            "schema",
+        ),
+        (
+            json!([{"op": "replace", "path": "/spec/versions/0/storage", "value": false}]),
+            "storage version",
+        ),
+        (
+            json!([{"op": "replace", "path": "/spec/scope", "value": "Odd"}]),
+            "spec.scope",
+        ),
         (
             json!([{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/type"}]),
             "openAPIV3Schema.properties[spec].type: Required value",
@@ -75,8 +106,14 @@ async fn bad_definitions_are_refused() {
     }
     client.install_widgets().await;
     let scope = json!({"spec": {"scope": "Cluster"}});
-    let message = client.patch(WIDGET_DEFINITION, MERGE, &scope).await.refused(422, "Invalid");
-    assert!(message.contains("spec.scope") && message.contains("immutable"), "{message}");
+    let message = client
+        .patch(WIDGET_DEFINITION, MERGE, &scope)
+        .await
+        .refused(422, "Invalid");
+    assert!(
+        message.contains("spec.scope") && message.contains("immutable"),
+        "{message}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,7 +121,10 @@ async fn openapi_changes_its_hash_with_the_definition() {
     let client = Client::new().await;
     client.install_widgets().await;
     let url = |index: serde_json::Value| {
-        index["paths"]["apis/example.com/v1"]["serverRelativeURL"].as_str().unwrap().to_owned()
+        index["paths"]["apis/example.com/v1"]["serverRelativeURL"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     let first = url(client.get("/openapi/v3").await.expect(200));
     let document = client.get(&first).await.expect(200);
@@ -92,15 +132,25 @@ async fn openapi_changes_its_hash_with_the_definition() {
     assert_eq!(widget["properties"]["spec"]["properties"]["size"]["maximum"], 10);
     assert_eq!(widget["x-kubernetes-group-version-kind"][0]["kind"], "Widget");
     let operation = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"];
-    let parameters: Vec<&str> =
-        operation["parameters"].as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
-    assert!(parameters.contains(&"fieldValidation"), "kubectl decides by this: {parameters:?}");
+    let parameters: Vec<&str> = operation["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        parameters.contains(&"fieldValidation"),
+        "kubectl decides by this: {parameters:?}"
+    );
     let change = json!([{
         "op": "replace",
         "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/maximum",
         "value": 11,
     }]);
-    client.patch(WIDGET_DEFINITION, JSON_PATCH, &change).await.expect(200);
+    client
+        .patch(WIDGET_DEFINITION, JSON_PATCH, &change)
+        .await
+        .expect(200);
     let second = url(client.get("/openapi/v3").await.expect(200));
     assert_ne!(first, second);
     let document = client.get(&second).await.expect(200);

@@ -25,7 +25,10 @@ async fn a_deletion_answers_with_what_kubectl_waits_for() {
             },
         })
     );
-    client.delete(&format!("{WIDGETS}/a")).await.refused(404, "NotFound");
+    client
+        .delete(&format!("{WIDGETS}/a"))
+        .await
+        .refused(404, "NotFound");
 }
 
 #[tokio::test(start_paused = true)]
@@ -40,7 +43,11 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
     assert_eq!(marked["metadata"]["deletionTimestamp"], "2026-01-01T00:00:00Z");
     assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], 0);
     assert_eq!(marked["metadata"]["generation"], 2);
-    assert_eq!(client.delete(&path).await.expect(200), marked, "once more is no change");
+    assert_eq!(
+        client.delete(&path).await.expect(200),
+        marked,
+        "once more is no change"
+    );
     let more = json!({"metadata": {"finalizers": ["example.com/one", "example.com/three"]}});
     let message = client.patch(&path, MERGE, &more).await.refused(422, "Invalid");
     assert!(message.contains("no new finalizers can be added"), "{message}");
@@ -57,26 +64,47 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn preconditions_guard_against_a_successor() {
     let client = Client::new().await;
-    let made = client.post(CONFIG_MAPS, &config_map("a", &json!({}))).await.expect(201);
+    let made = client
+        .post(CONFIG_MAPS, &config_map("a", &json!({})))
+        .await
+        .expect(201);
     let path = format!("{CONFIG_MAPS}/a");
     let with = |preconditions: Value| json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions});
-    let message = client.request("DELETE", &path, "application/json", &with(json!({"uid": "x"}))).await.refused(409, "Conflict");
-    assert!(message.contains("UID in precondition: x"), "{message}");
-    client
-        .request("DELETE", &path, "application/json", &with(json!({"resourceVersion": "1"})))
+    let message = client
+        .request("DELETE", &path, "application/json", &with(json!({"uid": "x"})))
         .await
         .refused(409, "Conflict");
-    let right = with(json!({"uid": made["metadata"]["uid"], "resourceVersion": made["metadata"]["resourceVersion"]}));
-    client.request("DELETE", &path, "application/json", &right).await.expect(200);
+    assert!(message.contains("UID in precondition: x"), "{message}");
+    client
+        .request(
+            "DELETE",
+            &path,
+            "application/json",
+            &with(json!({"resourceVersion": "1"})),
+        )
+        .await
+        .refused(409, "Conflict");
+    let right =
+        with(json!({"uid": made["metadata"]["uid"], "resourceVersion": made["metadata"]["resourceVersion"]}));
+    client
+        .request("DELETE", &path, "application/json", &right)
+        .await
+        .expect(200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dry_run_deletes_nothing() {
     let client = Client::new().await;
-    client.post(CONFIG_MAPS, &config_map("a", &json!({}))).await.expect(201);
+    client
+        .post(CONFIG_MAPS, &config_map("a", &json!({})))
+        .await
+        .expect(201);
     let path = format!("{CONFIG_MAPS}/a");
     client.delete(&format!("{path}?dryRun=All")).await.expect(200);
-    client.request("DELETE", &path, "application/json", &json!({"dryRun": ["All"]})).await.expect(200);
+    client
+        .request("DELETE", &path, "application/json", &json!({"dryRun": ["All"]}))
+        .await
+        .expect(200);
     client.get(&path).await.expect(200);
 }
 
@@ -88,21 +116,37 @@ async fn a_collection_is_deleted_by_selector() {
         body["metadata"]["labels"] = json!({"l": label});
         client.post(CONFIG_MAPS, &body).await.expect(201);
     }
-    let gone = client.delete(&format!("{CONFIG_MAPS}?labelSelector=l%3Dx")).await.expect(200);
+    let gone = client
+        .delete(&format!("{CONFIG_MAPS}?labelSelector=l%3Dx"))
+        .await
+        .expect(200);
     assert_eq!(gone["items"].as_array().unwrap().len(), 2);
     let left = client.get(CONFIG_MAPS).await.expect(200);
     assert_eq!(left["items"][0]["metadata"]["name"], "b");
     assert_eq!(left["items"].as_array().unwrap().len(), 1);
-    client.delete("/api/v1/configmaps").await.refused(405, "MethodNotAllowed");
+    client
+        .delete("/api/v1/configmaps")
+        .await
+        .refused(405, "MethodNotAllowed");
 }
 
 #[tokio::test(start_paused = true)]
 async fn odd_delete_options_are_refused() {
     let client = Client::new().await;
-    client.post(CONFIG_MAPS, &config_map("a", &json!({}))).await.expect(201);
+    client
+        .post(CONFIG_MAPS, &config_map("a", &json!({})))
+        .await
+        .expect(201);
     let path = format!("{CONFIG_MAPS}/a");
-    for body in [json!({"kind": "ConfigMap"}), json!([1]), json!({"propagationPolicy": "Sometimes"})] {
-        client.request("DELETE", &path, "application/json", &body).await.refused(400, "BadRequest");
+    for body in [
+        json!({"kind": "ConfigMap"}),
+        json!([1]),
+        json!({"propagationPolicy": "Sometimes"}),
+    ] {
+        client
+            .request("DELETE", &path, "application/json", &body)
+            .await
+            .refused(400, "BadRequest");
     }
     client.get(&path).await.expect(200);
 }

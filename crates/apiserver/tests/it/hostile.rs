@@ -20,28 +20,67 @@ async fn malformed_bodies_get_a_status() {
         b"{\"metadata\":{\"name\":\"a\"}} trailing",
     ];
     for body in bodies {
-        let answer = client.raw("POST", CONFIG_MAPS, "application/json", body.to_vec()).await;
+        let answer = client
+            .raw("POST", CONFIG_MAPS, "application/json", body.to_vec())
+            .await;
         assert_eq!(answer.code, 400, "{body:?}: {}", answer.text);
         assert_eq!(answer.body["kind"], "Status");
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(client.raw("POST", CONFIG_MAPS, "application/json", deep).await.code, 400);
+    assert_eq!(
+        client
+            .raw("POST", CONFIG_MAPS, "application/json", deep)
+            .await
+            .code,
+        400
+    );
     let huge = vec![b' '; 4 << 20];
-    client.raw("POST", CONFIG_MAPS, "application/json", huge).await.refused(413, "RequestEntityTooLarge");
-    client.raw("POST", CONFIG_MAPS, "application/cbor", "x").await.refused(415, "UnsupportedMediaType");
+    client
+        .raw("POST", CONFIG_MAPS, "application/json", huge)
+        .await
+        .refused(413, "RequestEntityTooLarge");
+    client
+        .raw("POST", CONFIG_MAPS, "application/cbor", "x")
+        .await
+        .refused(415, "UnsupportedMediaType");
 }
 
 #[tokio::test(start_paused = true)]
 async fn odd_paths_and_methods_are_answered() {
     let client = Client::new().await;
-    for path in ["/nowhere", "/api/v2", "/apis/a/b/c/d/e/f/g", "/api/v1/namespaces/default/configmaps/a/odd/path"] {
+    for path in [
+        "/nowhere",
+        "/api/v2",
+        "/apis/a/b/c/d/e/f/g",
+        "/api/v1/namespaces/default/configmaps/a/odd/path",
+    ] {
         assert_eq!(client.get(path).await.code, 404, "{path}");
     }
-    client.request("POST", &format!("{CONFIG_MAPS}/a"), "application/json", &json!({})).await.refused(405, "MethodNotAllowed");
-    client.request("PUT", CONFIG_MAPS, "application/json", &json!({})).await.refused(405, "MethodNotAllowed");
-    client.get(&format!("{CONFIG_MAPS}/a/status")).await.refused(404, "NotFound");
-    client.get(&format!("{CONFIG_MAPS}?limit=many")).await.refused(400, "BadRequest");
-    client.get(&format!("{CONFIG_MAPS}/a?resourceVersion=x")).await.refused(422, "Invalid");
+    client
+        .request(
+            "POST",
+            &format!("{CONFIG_MAPS}/a"),
+            "application/json",
+            &json!({}),
+        )
+        .await
+        .refused(405, "MethodNotAllowed");
+    client
+        .request("PUT", CONFIG_MAPS, "application/json", &json!({}))
+        .await
+        .refused(405, "MethodNotAllowed");
+    client
+        .get(&format!("{CONFIG_MAPS}/a/status"))
+        .await
+        .refused(404, "NotFound");
+    client
+        .get(&format!("{CONFIG_MAPS}?limit=many"))
+        .await
+        .refused(400, "BadRequest");
+    client
+        .get(&format!("{CONFIG_MAPS}/a?resourceVersion=x"))
+        .await
+        .refused(422, "Invalid");
 }
 
 /// JSON of any shape, with field names that matter sprinkled in.

@@ -25,7 +25,10 @@ fn kube_client(client: &Client) -> KubeClient {
 
 fn config_map(name: &str) -> ConfigMap {
     ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
         data: Some(BTreeMap::from([("k".to_owned(), "v".to_owned())])),
         ..ConfigMap::default()
     }
@@ -35,11 +38,16 @@ fn config_map(name: &str) -> ConfigMap {
 async fn typed_calls_work() {
     let client = Client::new().await;
     let api: Api<ConfigMap> = Api::default_namespaced(kube_client(&client));
-    let made = api.create(&PostParams::default(), &config_map("a")).await.unwrap();
+    let made = api
+        .create(&PostParams::default(), &config_map("a"))
+        .await
+        .unwrap();
     let replaced = api.replace("a", &PostParams::default(), &made).await.unwrap();
     assert_eq!(made, replaced);
     let params = PatchParams::apply("me").force();
-    api.patch("b", &params, &Patch::Apply(config_map("b"))).await.unwrap();
+    api.patch("b", &params, &Patch::Apply(config_map("b")))
+        .await
+        .unwrap();
     assert_eq!(api.list(&ListParams::default()).await.unwrap().items.len(), 2);
     assert!(api.get_opt("missing").await.unwrap().is_none());
     api.delete("a", &DeleteParams::default()).await.unwrap();
@@ -49,10 +57,15 @@ async fn typed_calls_work() {
 
 #[tokio::test(start_paused = true)]
 async fn watchers_of_both_kinds_follow() {
-    for config in [watcher::Config::default(), watcher::Config::default().streaming_lists()] {
+    for config in [
+        watcher::Config::default(),
+        watcher::Config::default().streaming_lists(),
+    ] {
         let client = Client::new().await;
         let api: Api<ConfigMap> = Api::default_namespaced(kube_client(&client));
-        api.create(&PostParams::default(), &config_map("a")).await.unwrap();
+        api.create(&PostParams::default(), &config_map("a"))
+            .await
+            .unwrap();
         let mut events = watcher(api.clone(), config).boxed();
         let mut seen = Vec::new();
         while seen.len() < 3 {
@@ -61,7 +74,9 @@ async fn watchers_of_both_kinds_follow() {
                 watcher::Event::InitApply(object) => seen.push(format!("init {}", object.name_any())),
                 watcher::Event::InitDone => {
                     seen.push("done".to_owned());
-                    api.create(&PostParams::default(), &config_map("b")).await.unwrap();
+                    api.create(&PostParams::default(), &config_map("b"))
+                        .await
+                        .unwrap();
                 }
                 watcher::Event::Apply(object) => seen.push(format!("apply {}", object.name_any())),
                 watcher::Event::Delete(object) => seen.push(format!("delete {}", object.name_any())),
@@ -79,7 +94,10 @@ struct Mirror {
 }
 
 /// Keeps a Secret beside every ConfigMap, and removes it by hand before the ConfigMap goes.
-async fn mirror(object: Arc<ConfigMap>, context: Arc<Mirror>) -> Result<Action, Box<kube::runtime::finalizer::Error<kube::Error>>> {
+async fn mirror(
+    object: Arc<ConfigMap>,
+    context: Arc<Mirror>,
+) -> Result<Action, Box<kube::runtime::finalizer::Error<kube::Error>>> {
     context.reconciles.fetch_add(1, Ordering::Relaxed);
     let maps: Api<ConfigMap> = Api::default_namespaced(context.client.clone());
     let secrets: Api<Secret> = Api::default_namespaced(context.client.clone());
@@ -87,16 +105,23 @@ async fn mirror(object: Arc<ConfigMap>, context: Arc<Mirror>) -> Result<Action, 
         match event {
             Event::Apply(object) => {
                 let secret = Secret {
-                    metadata: ObjectMeta { name: Some(object.name_any()), ..ObjectMeta::default() },
+                    metadata: ObjectMeta {
+                        name: Some(object.name_any()),
+                        ..ObjectMeta::default()
+                    },
                     string_data: object.data.clone(),
                     ..Secret::default()
                 };
                 let params = PatchParams::apply("mirror").force();
-                secrets.patch(&object.name_any(), &params, &Patch::Apply(secret)).await?;
+                secrets
+                    .patch(&object.name_any(), &params, &Patch::Apply(secret))
+                    .await?;
                 Ok(Action::requeue(Duration::from_secs(300)))
             }
             Event::Cleanup(object) => {
-                secrets.delete(&object.name_any(), &DeleteParams::default()).await?;
+                secrets
+                    .delete(&object.name_any(), &DeleteParams::default())
+                    .await?;
                 Ok(Action::await_change())
             }
         }
@@ -111,13 +136,22 @@ async fn a_whole_controller_runs_a_day_in_no_time() {
     let kube = kube_client(&client);
     let maps: Api<ConfigMap> = Api::default_namespaced(kube.clone());
     let secrets: Api<Secret> = Api::default_namespaced(kube.clone());
-    let context = Arc::new(Mirror { client: kube, reconciles: AtomicUsize::new(0) });
+    let context = Arc::new(Mirror {
+        client: kube,
+        reconciles: AtomicUsize::new(0),
+    });
     let controller = Controller::new(maps.clone(), watcher::Config::default())
-        .run(mirror, |_, _, _| Action::requeue(Duration::from_secs(1)), context.clone())
+        .run(
+            mirror,
+            |_, _, _| Action::requeue(Duration::from_secs(1)),
+            context.clone(),
+        )
         .for_each(|_| std::future::ready(()));
     let running = tokio::spawn(controller);
     for name in ["a", "b", "c"] {
-        maps.create(&PostParams::default(), &config_map(name)).await.unwrap();
+        maps.create(&PostParams::default(), &config_map(name))
+            .await
+            .unwrap();
     }
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
     assert_eq!(secrets.list(&ListParams::default()).await.unwrap().items.len(), 3);
@@ -128,6 +162,9 @@ async fn a_whole_controller_runs_a_day_in_no_time() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(maps.get_opt("a").await.unwrap().is_none());
     assert!(secrets.get_opt("a").await.unwrap().is_none());
-    assert!(client.server.revision() <= revision + 4, "a steady day writes nothing");
+    assert!(
+        client.server.revision() <= revision + 4,
+        "a steady day writes nothing"
+    );
     running.abort();
 }

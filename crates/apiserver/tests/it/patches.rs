@@ -6,7 +6,10 @@ use crate::client::{CONFIG_MAPS, Client, JSON_PATCH, MERGE, STRATEGIC, WIDGETS, 
 
 async fn with_config_map() -> (Client, String) {
     let client = Client::new().await;
-    client.post(CONFIG_MAPS, &config_map("a", &json!({"k": "1", "l": "2"}))).await.expect(201);
+    client
+        .post(CONFIG_MAPS, &config_map("a", &json!({"k": "1", "l": "2"})))
+        .await
+        .expect(201);
     (client, format!("{CONFIG_MAPS}/a"))
 }
 
@@ -35,18 +38,26 @@ async fn json_patch_tests_null_against_a_missing_path() {
     ]);
     let patched = client.patch(&path, JSON_PATCH, &add).await.expect(200);
     assert_eq!(patched["metadata"]["finalizers"], json!(["example.com/hold"]));
-    client.patch(&path, JSON_PATCH, &add).await.refused(422, "Invalid");
+    client
+        .patch(&path, JSON_PATCH, &add)
+        .await
+        .refused(422, "Invalid");
 }
 
 #[tokio::test(start_paused = true)]
 async fn strategic_merge_is_for_built_in_kinds() {
     let (client, path) = with_config_map().await;
-    let patched = client.patch(&path, STRATEGIC, &json!({"data": {"k": null}})).await.expect(200);
+    let patched = client
+        .patch(&path, STRATEGIC, &json!({"data": {"k": null}}))
+        .await
+        .expect(200);
     assert_eq!(patched["data"], json!({"l": "2"}));
     client.install_widgets().await;
     client.post(WIDGETS, &widget("a", &json!({}))).await.expect(201);
-    let message =
-        client.patch(&format!("{WIDGETS}/a"), STRATEGIC, &json!({})).await.refused(415, "UnsupportedMediaType");
+    let message = client
+        .patch(&format!("{WIDGETS}/a"), STRATEGIC, &json!({}))
+        .await
+        .refused(415, "UnsupportedMediaType");
     assert!(message.contains("application/merge-patch+json"), "{message}");
 }
 
@@ -61,22 +72,52 @@ async fn strategic_merge_follows_merge_keys() {
     });
     client.post(pods, &pod).await.expect(201);
     let patch = json!({"spec": {"containers": [{"name": "b", "image": "2"}, container("c", "1")]}});
-    let patched = client.patch(&format!("{pods}/p"), STRATEGIC, &patch).await.expect(200);
+    let patched = client
+        .patch(&format!("{pods}/p"), STRATEGIC, &patch)
+        .await
+        .expect(200);
     let containers = patched["spec"]["containers"].as_array().unwrap();
     let mut images: Vec<(&Value, &Value)> = containers.iter().map(|c| (&c["name"], &c["image"])).collect();
     images.sort_by_key(|(name, _)| name.to_string());
-    assert_eq!(images, [(&json!("a"), &json!("1")), (&json!("b"), &json!("2")), (&json!("c"), &json!("1"))]);
+    assert_eq!(
+        images,
+        [
+            (&json!("a"), &json!("1")),
+            (&json!("b"), &json!("2")),
+            (&json!("c"), &json!("1"))
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_patch_is_refused() {
     let (client, path) = with_config_map().await;
-    client.patch(&path, "text/plain", &json!({})).await.refused(415, "UnsupportedMediaType");
-    client.patch(&path, JSON_PATCH, &json!({"not": "a list"})).await.refused(400, "BadRequest");
-    client.patch(&path, MERGE, &json!([1])).await.refused(400, "BadRequest");
-    client.patch(&format!("{CONFIG_MAPS}/missing"), MERGE, &json!({})).await.refused(404, "NotFound");
-    let many: Vec<Value> = (0..10_001).map(|_| json!({"op": "test", "path": "/kind", "value": "ConfigMap"})).collect();
-    client.patch(&path, JSON_PATCH, &Value::Array(many)).await.refused(413, "RequestEntityTooLarge");
+    client
+        .patch(&path, "text/plain", &json!({}))
+        .await
+        .refused(415, "UnsupportedMediaType");
+    client
+        .patch(&path, JSON_PATCH, &json!({"not": "a list"}))
+        .await
+        .refused(400, "BadRequest");
+    client
+        .patch(&path, MERGE, &json!([1]))
+        .await
+        .refused(400, "BadRequest");
+    client
+        .patch(&format!("{CONFIG_MAPS}/missing"), MERGE, &json!({}))
+        .await
+        .refused(404, "NotFound");
+    let many: Vec<Value> = (0..10_001)
+        .map(|_| json!({"op": "test", "path": "/kind", "value": "ConfigMap"}))
+        .collect();
+    client
+        .patch(&path, JSON_PATCH, &Value::Array(many))
+        .await
+        .refused(413, "RequestEntityTooLarge");
     let rename = json!({"metadata": {"name": "b"}});
-    client.patch(&path, MERGE, &rename).await.refused(400, "BadRequest");
+    client
+        .patch(&path, MERGE, &rename)
+        .await
+        .refused(400, "BadRequest");
 }

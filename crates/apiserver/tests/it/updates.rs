@@ -10,14 +10,23 @@ const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 async fn a_no_op_write_changes_nothing_at_all() {
     let client = Client::new().await;
     client.install_widgets().await;
-    let made = client.post(WIDGETS, &widget("a", &json!({"size": 1}))).await.expect(201);
+    let made = client
+        .post(WIDGETS, &widget("a", &json!({"size": 1})))
+        .await
+        .expect(201);
     let revision = client.server.revision();
     tokio::time::advance(std::time::Duration::from_secs(60)).await;
     let path = format!("{WIDGETS}/a");
     assert_eq!(client.put(&path, &made).await.expect(200), made);
-    assert_eq!(client.put(&format!("{path}/status"), &made).await.expect(200), made);
+    assert_eq!(
+        client.put(&format!("{path}/status"), &made).await.expect(200),
+        made
+    );
     let patch = json!({"spec": {"size": 1}});
-    let patched = client.patch(&path, "application/merge-patch+json", &patch).await.expect(200);
+    let patched = client
+        .patch(&path, "application/merge-patch+json", &patch)
+        .await
+        .expect(200);
     assert_eq!(patched, made);
     assert_eq!(client.server.revision(), revision);
 }
@@ -27,7 +36,10 @@ async fn generation_counts_changes_of_substance_only() {
     let client = Client::new().await;
     client.install_widgets().await;
     let path = format!("{WIDGETS}/a");
-    let mut object = client.post(WIDGETS, &widget("a", &json!({"size": 1}))).await.expect(201);
+    let mut object = client
+        .post(WIDGETS, &widget("a", &json!({"size": 1})))
+        .await
+        .expect(201);
     object["metadata"]["labels"] = json!({"x": "y"});
     let mut object = client.put(&path, &object).await.expect(200);
     assert_eq!(object["metadata"]["generation"], 1);
@@ -40,12 +52,18 @@ async fn generation_counts_changes_of_substance_only() {
     let object = client.put(&format!("{path}/status"), &object).await.expect(200);
     assert_eq!(object["metadata"]["generation"], 2);
     assert_eq!(object["spec"]["size"], 2, "spec is ignored on /status");
-    assert_eq!(object["metadata"]["labels"]["x"], "y", "metadata is ignored on /status");
+    assert_eq!(
+        object["metadata"]["labels"]["x"], "y",
+        "metadata is ignored on /status"
+    );
     assert_eq!(object["status"]["phase"], "Up");
     let mut object = object;
     object["status"] = json!({"phase": "Down"});
     let object = client.put(&path, &object).await.expect(200);
-    assert_eq!(object["status"]["phase"], "Up", "status is ignored on the object itself");
+    assert_eq!(
+        object["status"]["phase"], "Up",
+        "status is ignored on the object itself"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,24 +71,42 @@ async fn updates_need_the_current_version() {
     let client = Client::new().await;
     client.install_widgets().await;
     let path = format!("{WIDGETS}/a");
-    let made = client.post(WIDGETS, &widget("a", &json!({"size": 1}))).await.expect(201);
+    let made = client
+        .post(WIDGETS, &widget("a", &json!({"size": 1})))
+        .await
+        .expect(201);
     let mut blind = widget("a", &json!({"size": 2}));
     let message = client.put(&path, &blind).await.refused(422, "Invalid");
-    assert!(message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"), "{message}");
+    assert!(
+        message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"),
+        "{message}"
+    );
     blind["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"].clone();
     client.put(&path, &blind).await.expect(200);
     let message = client.put(&path, &blind).await.refused(409, "Conflict");
     assert!(message.contains("the object has been modified"), "{message}");
-    client.put(&format!("{WIDGETS}/missing"), &widget("missing", &json!({}))).await.refused(404, "NotFound");
-    client.put(&path, &widget("b", &json!({}))).await.refused(400, "BadRequest");
+    client
+        .put(&format!("{WIDGETS}/missing"), &widget("missing", &json!({})))
+        .await
+        .refused(404, "NotFound");
+    client
+        .put(&path, &widget("b", &json!({})))
+        .await
+        .refused(400, "BadRequest");
 }
 
 #[tokio::test(start_paused = true)]
 async fn built_in_kinds_may_be_replaced_blindly_but_their_identity_stays() {
     let client = Client::new().await;
-    let made = client.post(CONFIG_MAPS, &config_map("a", &json!({"k": "1"}))).await.expect(201);
+    let made = client
+        .post(CONFIG_MAPS, &config_map("a", &json!({"k": "1"})))
+        .await
+        .expect(201);
     let path = format!("{CONFIG_MAPS}/a");
-    let replaced = client.put(&path, &config_map("a", &json!({"k": "2"}))).await.expect(200);
+    let replaced = client
+        .put(&path, &config_map("a", &json!({"k": "2"})))
+        .await
+        .expect(200);
     for field in ["uid", "creationTimestamp", "name", "namespace"] {
         assert_eq!(replaced["metadata"][field], made["metadata"][field], "{field}");
     }
@@ -100,7 +136,10 @@ async fn transition_rules_see_the_old_object_and_unchanged_faults_pass() {
     let client = Client::new().await;
     client.install_widgets().await;
     let path = format!("{WIDGETS}/a");
-    let mut object = client.post(WIDGETS, &widget("a", &json!({"size": 9}))).await.expect(201);
+    let mut object = client
+        .post(WIDGETS, &widget("a", &json!({"size": 9})))
+        .await
+        .expect(201);
     object["spec"] = json!({});
     let message = client.put(&path, &object).await.refused(422, "Invalid");
     assert!(message.contains("size may not be removed"), "{message}");
@@ -112,11 +151,20 @@ async fn transition_rules_see_the_old_object_and_unchanged_faults_pass() {
         "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/maximum",
         "value": 5,
     }]);
-    client.patch(definition, "application/json-patch+json", &tighten).await.expect(200);
+    client
+        .patch(definition, "application/json-patch+json", &tighten)
+        .await
+        .expect(200);
     let label = json!({"metadata": {"labels": {"a": "b"}}});
-    client.patch(&path, "application/merge-patch+json", &label).await.expect(200);
+    client
+        .patch(&path, "application/merge-patch+json", &label)
+        .await
+        .expect(200);
     let worse = json!({"spec": {"size": 8}});
-    let message = client.patch(&path, "application/merge-patch+json", &worse).await.refused(422, "Invalid");
+    let message = client
+        .patch(&path, "application/merge-patch+json", &worse)
+        .await
+        .refused(422, "Invalid");
     assert!(message.contains("spec.size"), "{message}");
 }
 
@@ -127,8 +175,14 @@ async fn immutable_config_maps_and_secrets_stay_as_they_are() {
     body["immutable"] = json!(true);
     client.post(CONFIG_MAPS, &body).await.expect(201);
     body["data"] = json!({"k": "2"});
-    let message = client.put(&format!("{CONFIG_MAPS}/a"), &body).await.refused(422, "Invalid");
-    assert!(message.contains("data: Forbidden: field is immutable when `immutable` is set"), "{message}");
+    let message = client
+        .put(&format!("{CONFIG_MAPS}/a"), &body)
+        .await
+        .refused(422, "Invalid");
+    assert!(
+        message.contains("data: Forbidden: field is immutable when `immutable` is set"),
+        "{message}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,9 +196,15 @@ async fn new_defaults_show_on_old_objects() {
         "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/shape",
         "value": {"type": "string", "default": "round"},
     }]);
-    client.patch(definition, "application/json-patch+json", &add).await.expect(200);
+    client
+        .patch(definition, "application/json-patch+json", &add)
+        .await
+        .expect(200);
     let shown = client.get(&format!("{WIDGETS}/a")).await.expect(200);
     assert_eq!(shown["spec"]["shape"], "round");
-    assert_eq!(client.get(WIDGETS).await.expect(200)["items"][0]["spec"]["shape"], "round");
+    assert_eq!(
+        client.get(WIDGETS).await.expect(200)["items"][0]["spec"]["shape"],
+        "round"
+    );
     assert_eq!(shown["status"], Value::Null);
 }
