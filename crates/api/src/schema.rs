@@ -71,6 +71,9 @@ fn tidy(schema: &mut JSONSchemaProps) {
     if let Some(description) = &mut schema.description {
         *description = unwrap_lines(description);
     }
+    if schema.items.is_some() && schema.x_kubernetes_list_type.is_none() {
+        schema.x_kubernetes_list_type = Some("atomic".to_owned());
+    }
     if let Some(values) = &mut schema.enum_ {
         values.retain(|value| !value.0.is_null());
     }
