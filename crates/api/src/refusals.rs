@@ -37,9 +37,10 @@ pub enum Verb {
 }
 
 /// Why the cases cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file is not what it should be.
+    #[error("{file} cannot be read")]
     Yaml {
         /// The file.
         file: &'static str,
@@ -47,30 +48,13 @@ pub enum ReadError {
         source: Box<serde_saphyr::Error>,
     },
     /// A case names a base that its file does not have.
+    #[error("{file}: case \"{case}\" names an unknown base")]
     UnknownBase {
         /// The file.
         file: &'static str,
         /// The case.
         case: String,
     },
-}
-
-impl std::fmt::Display for ReadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Yaml { file, .. } => write!(f, "{file} cannot be read"),
-            Self::UnknownBase { file, case } => write!(f, "{file}: case \"{case}\" names an unknown base"),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Yaml { source, .. } => Some(source),
-            Self::UnknownBase { .. } => None,
-        }
-    }
 }
 
 /// All cases, in the order of the files.

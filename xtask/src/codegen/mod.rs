@@ -3,6 +3,7 @@
 //! Each target fetches or computes its sources and hands back file contents; only this module touches the
 //! repository, so that `--check` can compare instead of write.
 
+mod crds;
 mod go_tags;
 mod modules;
 mod openapi;
@@ -24,6 +25,12 @@ pub(crate) enum Codegen {
         #[arg(long)]
         check: bool,
     },
+    /// The CRDs of capt's kinds (deploy/crds).
+    Crds {
+        /// Write nothing; fail if the files in the repository differ.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 /// File contents by path within the repository.
@@ -37,7 +44,19 @@ pub(crate) fn run(what: &Codegen) -> Result<()> {
             let data = Path::new("crates/semantics/data");
             let mut files = openapi::files(&sources, &data.join("openapi"))?;
             files.insert(data.join("protobuf.txt"), protobuf::table(&sources)?.into_bytes());
-            if *check { compare(&files) } else { write(&files) }
+            if *check {
+                compare(&files, "builtin")
+            } else {
+                write(&files)
+            }
+        }
+        Codegen::Crds { check } => {
+            let files = crds::files()?;
+            if *check {
+                compare(&files, "crds")
+            } else {
+                write(&files)
+            }
         }
     }
 }
@@ -54,7 +73,7 @@ fn write(files: &Files) -> Result<()> {
     Ok(())
 }
 
-fn compare(files: &Files) -> Result<()> {
+fn compare(files: &Files, target: &str) -> Result<()> {
     let stale: Vec<String> = files
         .iter()
         .filter(|(path, content)| std::fs::read(workspace::root().join(path)).ok().as_ref() != Some(content))
@@ -63,5 +82,5 @@ fn compare(files: &Files) -> Result<()> {
     if stale.is_empty() {
         return Ok(());
     }
-    bail!("stale: {}; run `cargo xtask codegen builtin`", stale.join(", "))
+    bail!("stale: {}; run `cargo xtask codegen {target}`", stale.join(", "))
 }
