@@ -115,8 +115,16 @@ impl Mask {
             .into_owned()
     }
 
-    /// Masks the output of kubectl, in which columns are as wide as their longest value.
-    pub(crate) fn output(&mut self, line: &str) -> String {
+    /// Masks the output of kubectl, in which causes come in any order and columns are as wide as their longest value.
+    pub(crate) fn output(&mut self, text: &str) -> Vec<String> {
+        let mut lines: Vec<_> = text.lines().map(|line| self.line(line)).collect();
+        for causes in lines.chunk_by_mut(|one, next| one.starts_with("* ") && next.starts_with("* ")) {
+            causes.sort();
+        }
+        lines
+    }
+
+    fn line(&mut self, line: &str) -> String {
         let line = self.text(line);
         let line = VERSION_LINE.replace_all(&line, |found: &Captures<'_>| {
             format!("{}{}", &found[1], self.name("version", &found[2]))
@@ -184,7 +192,7 @@ fn mask_time(found: &Captures<'_>) -> String {
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"));
-static ECHO: LazyLock<Regex> = LazyLock::new(|| regex(r#"Invalid value: "\{.*\}":"#));
+static ECHO: LazyLock<Regex> = LazyLock::new(|| regex(r#"Invalid value: "(?:\{.*\}|map\[.*\])":"#));
 static TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"));
 static WHOLE_AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\d+[smhdy])+$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"(\s)(?:\d+[smhd])+\b"));

@@ -262,9 +262,9 @@ impl Play<'_> {
             .run(&arguments, &manifests)
             .await
             .map_err(|error| PlayError::Kubectl(step.name.clone(), error))?;
-        let mut lines =
-            |text: &str| -> Vec<String> { text.lines().map(|line| self.mask.output(line)).collect() };
-        Ok(json!({"exit": output.exit, "stdout": lines(&output.stdout), "stderr": lines(&output.stderr)}))
+        let stdout = self.mask.output(&output.stdout);
+        let stderr = self.mask.output(&output.stderr);
+        Ok(json!({"exit": output.exit, "stdout": stdout, "stderr": stderr}))
     }
 
     fn fill(&self, text: &str) -> String {

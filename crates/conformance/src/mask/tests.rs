@@ -64,6 +64,6 @@ fn kubectl_output_loses_ages_and_widths() {
     for (given, expected) in cases {
         let mut mask = Mask::default();
         mask.enter("step");
-        assert_eq!(mask.output(given), expected);
+        assert_eq!(mask.output(given), [expected]);
     }
 }
