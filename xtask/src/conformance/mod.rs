@@ -1,5 +1,6 @@
 //! `cargo xtask conformance`: plays the scenarios of `conformance/` against a real server and ours, and compares.
 
+mod kinds;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ struct Server<H> {
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let folder = workspace::root().join("conformance");
-    let scenarios = choose(&folder, &args.names)?;
+    let scenarios = choose(&folder, args)?;
     peers::ensure_built(&["kubectl"])?;
     if args.record {
         return record(args, &folder, &scenarios).await;
@@ -64,7 +65,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
                 played.await,
             ),
         };
-        report.scenario(scenario, &expected?, actual);
+        let expected = expected?;
+        kinds::check_refusals(scenario, &expected)?;
+        report.scenario(scenario, &expected, actual);
     }
     report.finish(args.names.is_empty())
 }
@@ -87,8 +90,16 @@ async fn play<H>(server: &Server<H>, scenario: &Scenario) -> anyhow::Result<Vec<
         .with_context(|| format!("playing {} against the real server", scenario.name))
 }
 
-fn choose(folder: &Path, names: &[String]) -> anyhow::Result<Vec<Scenario>> {
+fn choose(folder: &Path, args: &Args) -> anyhow::Result<Vec<Scenario>> {
     let mut scenarios = Scenario::read_all(&folder.join("scenarios"))?;
+    if args.record || args.golden {
+        println!(
+            "the scenarios of capt's own kinds change with them and are compared with a running server only"
+        );
+    } else {
+        scenarios.extend(kinds::scenarios(&workspace::root())?);
+    }
+    let names = &args.names;
     scenarios.retain(|scenario| names.is_empty() || names.iter().any(|name| scenario.name.contains(name)));
     ensure!(!scenarios.is_empty(), "no scenario has such a name");
     Ok(scenarios)
