@@ -14,9 +14,8 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use crate::metrics::RequestLabels;
-use crate::request::{
-    Form, Query, Target, accepted_form, decode_document, media_type, parse_path, read_body,
-};
+use crate::registry::Registry;
+use crate::request::{Form, Query, Target, accepted_form, decode_object, media_type, parse_path, read_body};
 use crate::serve::Identity;
 use crate::server::Inner;
 use crate::status::{ApiError, ApiResult, json_response};
@@ -108,21 +107,24 @@ async fn answer(
     };
     if target.plural.is_empty() {
         let found = discovery::version(&registry, &target.group, &target.version);
-        return found.map_or_else(|| Ok(not_found_page()), Ok);
+        return found.map_or_else(|| not_served(&registry, &target), Ok);
     }
     labels.resource = crate::status::qualified(&target.plural, &target.group);
     if reviews::is_review(&target.group, &target.version, &target.plural) {
         labels.verb = "create";
         return review(request, &target).await;
     }
-    let Some(resource) = registry
+    let served = registry
         .get(&target.group, &target.version, &target.plural)
-        .cloned()
-    else {
-        return Ok(not_found_page());
+        .cloned();
+    let Some(resource) = served else {
+        return not_served(&registry, &target);
     };
+    if !resource.namespaced && !target.namespace.is_empty() {
+        return Ok(not_found_page());
+    }
     let (parts, body) = request.into_parts();
-    let mut query = Query::parse(parts.uri.query().unwrap_or_default())?;
+    let mut query = Query::parse(&parts.method, parts.uri.query().unwrap_or_default())?;
     query.watch |= target.legacy_watch;
     let call = Call {
         server: server.clone(),
@@ -135,6 +137,14 @@ async fn answer(
     };
     check_subresource(&call)?;
     perform(call, &parts.method, body, labels).await
+}
+
+/// A group that is not there at all has no one to answer for it; one that is there answers itself.
+fn not_served(registry: &Registry, target: &Target) -> ApiResult<Response> {
+    if registry.groups().contains_key(target.group.as_str()) {
+        return Err(ApiError::no_such_path());
+    }
+    Ok(not_found_page())
 }
 
 fn check_subresource(call: &Call) -> ApiResult<()> {
@@ -157,7 +167,7 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
     }
     let mut name = |verb: &'static str| labels.verb = verb;
     match (method, is_object) {
-        (&Method::GET, _) if call.query.watch && !has_subresource => {
+        (&Method::GET, false) if call.query.watch => {
             name("watch");
             watch::watch(call)
         }
@@ -189,7 +199,7 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
             let body = read_body(body).await?;
             Ok(render::outcome(&call, delete::delete(&call, &body).await?))
         }
-        (&Method::DELETE, false) => {
+        (&Method::DELETE, false) if call.resource.quirk.deletes_collections() => {
             name("deletecollection");
             let body = read_body(body).await?;
             let page = collection::delete_collection(&call, &body).await?;
@@ -205,7 +215,8 @@ async fn review(request: Request<Body>, target: &Target) -> ApiResult<Response> 
     }
     let (parts, body) = request.into_parts();
     let identity = parts.extensions.get::<Identity>().cloned().unwrap_or_default();
-    let (document, _) = decode_document(media_type(&parts.headers), &read_body(body).await?)?;
+    let body = read_body(body).await?;
+    let (document, _) = decode_object("review", media_type(&parts.headers), &body)?;
     let answer = reviews::answer(&target.plural, document, &identity)?;
     if accepted_form(&parts.headers)? != Form::Full {
         return Err(ApiError::not_acceptable(&["application/json"]));

@@ -167,7 +167,9 @@ impl ApiError {
         let kind = qualified(subject.kind, subject.group);
         let message = format!("{kind} \"{}\" is invalid: {listed}", subject.name);
         let mut details = subject.details();
-        details.insert("kind".to_owned(), Value::from(subject.kind));
+        if !subject.kind.is_empty() {
+            details.insert("kind".to_owned(), Value::from(subject.kind));
+        }
         let causes: Vec<Value> = errors
             .iter()
             .map(|error| {
@@ -200,23 +202,38 @@ impl ApiError {
 
     /// 415.
     pub fn unsupported_media_type(message: impl Into<String>) -> Box<Self> {
-        Self::new(
+        Self::about(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "UnsupportedMediaType",
-            message,
+            message.into(),
+            Map::new(),
         )
     }
 
+    /// 500 without a reason: what upstream answers with where it did not think of the case.
+    pub fn unthought_of(message: impl Into<String>) -> Box<Self> {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
+    /// 422 about a patch, which names no kind.
+    pub fn invalid_patch(patched: &Value, why: impl Into<String>) -> Box<Self> {
+        let nameless = Subject {
+            group: "",
+            resource: "",
+            kind: "",
+            name: "",
+        };
+        let error = FieldError::invalid("patch", Value::from(patched.to_string()), why);
+        Self::invalid(nameless, &[error])
+    }
+
     /// 406.
-    pub fn not_acceptable(supported: &[&str]) -> Box<Self> {
-        Self::new(
-            StatusCode::NOT_ACCEPTABLE,
-            "NotAcceptable",
-            format!(
-                "only the following media types are accepted: {}",
-                supported.join(", ")
-            ),
-        )
+    pub fn not_acceptable(available: &[&str]) -> Box<Self> {
+        let message = format!(
+            "406: Not Acceptable\n\nAvailable representations: {}",
+            available.join(", ")
+        );
+        Self::about(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message, Map::new())
     }
 
     /// 410: the asked-for revision is no longer kept.

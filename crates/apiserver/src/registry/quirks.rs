@@ -65,6 +65,12 @@ impl Quirk {
         !matches!(self, Self::Lease | Self::Definition)
     }
 
+    /// Whether a whole collection can be deleted at once.
+    #[must_use]
+    pub fn deletes_collections(self) -> bool {
+        self != Self::Namespace
+    }
+
     /// From the stored form to the served one.
     pub fn show(self, document: &mut Value) {
         if self == Self::EventView {

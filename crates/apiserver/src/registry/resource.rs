@@ -162,6 +162,13 @@ impl Resource {
         }
     }
 
+    /// Drops empty lists and maps of a built-in kind, which a typed server never writes.
+    pub fn tidy(&self, document: &mut Value) {
+        if self.custom().is_none() {
+            self.schema().drop_empty(document);
+        }
+    }
+
     /// A field that selectors may name, as text; missing is empty.
     #[must_use]
     pub fn selectable_text(&self, field: &Selectable, document: &Value) -> String {

@@ -15,6 +15,7 @@ pub enum Form {
     Metadata,
 }
 
+/// What can be had, as a refusal lists it.
 const SUPPORTED: [&str; 1] = ["application/json"];
 
 /// The first form in the `Accept` header that this server can give. Protobuf is never given: every client that asks

@@ -36,42 +36,90 @@ pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
+/// Why a body is no document.
+#[derive(Debug)]
+pub(crate) enum Undecodable {
+    /// Its bytes make no sense; the sentence says why.
+    Malformed(String),
+    /// Nobody here reads this format.
+    UnknownFormat,
+}
+
 /// Reads a document in any accepted format; returns it with the paths of duplicate keys.
-pub(crate) fn decode_document(media_type: &str, body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
+pub(crate) fn decode_document(media_type: &str, body: &[u8]) -> Result<(Value, Vec<String>), Undecodable> {
     match media_type {
         _ if proto::is_protobuf(body) => match proto::decode(body) {
             Ok(document) => Ok((document, Vec::new())),
-            Err(error) => Err(ApiError::bad_request(error.to_string())),
+            Err(error) => Err(Undecodable::Malformed(error.to_string())),
         },
-        ""
-        | "application/json"
-        | "application/json-patch+json"
-        | "application/merge-patch+json"
-        | "application/strategic-merge-patch+json" => decode_json(body),
-        "application/yaml" | "application/apply-patch+yaml" => decode_yaml(body),
-        _ => Err(ApiError::unsupported_media_type(
-            "the body of the request was in an unknown format - accepted media types include: \
-             application/json, application/yaml, application/vnd.kubernetes.protobuf",
-        )),
+        "" | "application/json" => decode_json(body).map_err(|why| {
+            Undecodable::Malformed(format!("couldn't get version/kind; json parse error: {why}"))
+        }),
+        "application/yaml" | "application/apply-patch+yaml" => {
+            decode_yaml(body).map_err(Undecodable::Malformed)
+        }
+        _ => Err(Undecodable::UnknownFormat),
     }
 }
 
-fn decode_json(body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
+/// Reads an object to be stored; a refusal names the kind it should have been.
+pub(crate) fn decode_object(kind: &str, media_type: &str, body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
+    let unrecognised = |why: &str| {
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+            excerpt(body)
+        ))
+    };
+    let decoded = decode_document(media_type, body).map_err(|error| match error {
+        Undecodable::Malformed(why) => unrecognised(&why),
+        Undecodable::UnknownFormat => ApiError::unsupported_media_type(
+            "the body of the request was in an unknown format - accepted media types include: \
+             application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        ),
+    })?;
+    if !decoded.0.is_object() {
+        return Err(unrecognised(
+            "couldn't get version/kind; json parse error: the body is no JSON object",
+        ));
+    }
+    Ok(decoded)
+}
+
+/// JSON with its duplicate keys; the error is worded as Go words the commonest case.
+pub(crate) fn decode_json(body: &[u8]) -> Result<(Value, Vec<String>), String> {
     strict_json::parse(body).map_err(|error| {
-        ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+        if error.is_eof() {
+            "unexpected end of JSON input".to_owned()
+        } else {
+            error.to_string()
+        }
     })
 }
 
 /// JSON is YAML, and by far the more common: it is tried first, since its reader finds duplicates.
-fn decode_yaml(body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
+fn decode_yaml(body: &[u8]) -> Result<(Value, Vec<String>), String> {
     if let Ok(found) = strict_json::parse(body) {
         return Ok(found);
     }
-    let text = std::str::from_utf8(body)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-    // `y` and `on` are texts, as they are for the YAML reader of Kubernetes' own clients.
+    let text = std::str::from_utf8(body).map_err(|error| format!("yaml: {error}"))?;
+    // `y` and `on` are texts here, as in YAML 1.2.
     let options = serde_saphyr::options! { strict_booleans: true };
-    let document = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-    Ok((document, Vec::new()))
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+        // The first line says what; the rest draws the input, which does not fit into a Status.
+        format!("yaml: {}", error.to_string().lines().next().unwrap_or_default())
+    })?;
+    // Upstream reads the first document and no further.
+    let first = documents.into_iter().next().unwrap_or(Value::Null);
+    Ok((first, Vec::new()))
+}
+
+/// What a refusal shows of a body.
+fn excerpt(body: &[u8]) -> String {
+    const SHOWN: usize = 1024;
+    let head = &body[..body.len().min(SHOWN)];
+    match head.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(head).into_owned(),
+        Some(_) => head.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
 }

@@ -6,7 +6,7 @@ mod path;
 mod query;
 
 pub use accept::{Form, accepted_form, wants_aggregated};
-pub(crate) use body::{decode_document, media_type, read_body};
+pub(crate) use body::{Undecodable, decode_document, decode_json, decode_object, media_type, read_body};
 pub use path::{Target, parse_path};
-pub(crate) use query::patch_options_invalid;
 pub use query::{FieldValidation, Query, VersionMatch};
+pub(crate) use query::{delete_options_invalid, patch_options_invalid};

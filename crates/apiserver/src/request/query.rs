@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apiary_semantics::selector::{FieldSelector, LabelSelector};
 use apiary_semantics::{FieldError, FieldErrorKind};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::status::{ApiError, ApiResult, Subject};
@@ -71,22 +71,21 @@ pub struct Query {
 
 impl Query {
     /// Reads a query string.
-    pub fn parse(text: &str) -> ApiResult<Self> {
+    pub fn parse(method: &Method, text: &str) -> ApiResult<Self> {
+        let kind = options_kind(method);
         let mut query = Self::default();
         for (key, value) in form_urlencoded::parse(text.as_bytes()) {
             let value = value.as_ref();
             match key.as_ref() {
                 "watch" => query.watch = truthy(value),
                 "labelSelector" => {
-                    query.labels = LabelSelector::parse(value).map_err(|why| {
-                        ApiError::bad_request(format!("unable to parse requirement: {why}"))
-                    })?;
+                    query.labels = LabelSelector::parse(value).map_err(ApiError::bad_request)?;
                 }
                 "fieldSelector" => {
                     query.fields = FieldSelector::parse(value).map_err(ApiError::bad_request)?;
                 }
                 "limit" => {
-                    query.limit = usize::try_from(number("limit", value)?).unwrap_or(0);
+                    query.limit = usize::try_from(number(value)?).unwrap_or(0);
                 }
                 "continue" => query.continue_token = value.to_owned(),
                 "resourceVersion" => query.resource_version = value.to_owned(),
@@ -94,12 +93,12 @@ impl Query {
                 "sendInitialEvents" => query.send_initial_events = Some(truthy(value)),
                 "allowWatchBookmarks" => query.bookmarks = truthy(value),
                 "timeoutSeconds" => {
-                    let seconds = u64::try_from(number("timeoutSeconds", value)?).unwrap_or(0);
+                    let seconds = u64::try_from(number(value)?).unwrap_or(0);
                     query.timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
                 }
-                "dryRun" => query.dry_run = dry_run(value)?,
-                "fieldManager" => query.field_manager = field_manager(value)?,
-                "fieldValidation" => query.field_validation = field_validation(value)?,
+                "dryRun" => query.dry_run = dry_run(kind, value)?,
+                "fieldManager" => query.field_manager = field_manager(kind, value)?,
+                "fieldValidation" => query.field_validation = field_validation(kind, value)?,
                 "force" => query.force = Some(truthy(value)),
                 "includeObject" => query.include_object = value.to_owned(),
                 "propagationPolicy" => query.propagation_policy = Some(value.to_owned()),
@@ -111,15 +110,14 @@ impl Query {
         Ok(query)
     }
 
-    /// `resourceVersion` as a number; unset and `0` are `None`.
-    pub fn revision(&self) -> ApiResult<Option<u64>> {
+    /// `resourceVersion` as a number; unset and `0` are `None`. The error is a sentence for the caller to answer with.
+    pub fn revision(&self) -> Result<Option<u64>, String> {
         match self.resource_version.as_str() {
             "" | "0" => Ok(None),
             text => text.parse().map(Some).map_err(|_| {
                 let value = json!(text);
                 let detail = format!("strconv.ParseUint: parsing {value}: invalid syntax");
-                let error = FieldError::invalid("resourceVersion", value, detail);
-                options_invalid("ListOptions", &[error])
+                FieldError::invalid("resourceVersion", value, detail).to_string()
             }),
         }
     }
@@ -155,18 +153,20 @@ impl Query {
         let Some(wanted) = self.version_match.filter(|_| !self.watch) else {
             return Ok(());
         };
-        if !self.continue_token.is_empty() {
-            return Err(forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden when continue is provided",
-            ));
-        }
+        let mut errors = Vec::new();
         if self.resource_version.is_empty() {
             let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-            return Err(forbidden("resourceVersionMatch", why));
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+        if !self.continue_token.is_empty() {
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+        if !errors.is_empty() {
+            return Err(options_invalid("ListOptions", &errors));
         }
         if wanted == VersionMatch::Exact && self.resource_version == "0" {
-            let why = "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"";
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
             return Err(forbidden("resourceVersionMatch", why));
         }
         Ok(())
@@ -191,20 +191,34 @@ fn options_invalid(kind: &str, errors: &[FieldError]) -> Box<ApiError> {
     )
 }
 
+/// What upstream calls the options of a request with this method.
+fn options_kind(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "CreateOptions",
+        Method::PUT => "UpdateOptions",
+        Method::PATCH => "PatchOptions",
+        Method::DELETE => "DeleteOptions",
+        _ => "ListOptions",
+    }
+}
+
+/// 422 about the options of a deletion.
+pub(crate) fn delete_options_invalid(error: FieldError) -> Box<ApiError> {
+    options_invalid("DeleteOptions", &[error])
+}
+
 /// Go's notion of a set boolean parameter: anything but `false` and `0`.
 fn truthy(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "false" | "0")
 }
 
-fn number(name: &str, value: &str) -> ApiResult<i64> {
+fn number(value: &str) -> ApiResult<i64> {
     if value.is_empty() {
         return Ok(0);
     }
-    value.parse().map_err(|_| {
-        ApiError::bad_request(format!(
-            "invalid {name}: strconv.ParseInt: parsing \"{value}\": invalid syntax"
-        ))
-    })
+    value
+        .parse()
+        .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing \"{value}\": invalid syntax")))
 }
 
 fn version_match(value: &str) -> ApiResult<Option<VersionMatch>> {
@@ -217,14 +231,14 @@ fn version_match(value: &str) -> ApiResult<Option<VersionMatch>> {
                 FieldErrorKind::NotSupported,
                 "resourceVersionMatch",
                 Some(json!(other)),
-                "supported values: \"Exact\", \"NotOlderThan\"",
+                "supported values: \"Exact\", \"NotOlderThan\", \"\"",
             );
             Err(options_invalid("ListOptions", &[error]))
         }
     }
 }
 
-fn dry_run(value: &str) -> ApiResult<bool> {
+fn dry_run(kind: &str, value: &str) -> ApiResult<bool> {
     match value {
         "" => Ok(false),
         "All" => Ok(true),
@@ -235,12 +249,12 @@ fn dry_run(value: &str) -> ApiResult<bool> {
                 Some(json!([other])),
                 "supported values: \"All\"",
             );
-            Err(options_invalid("CreateOptions", &[error]))
+            Err(options_invalid(kind, &[error]))
         }
     }
 }
 
-fn field_manager(value: &str) -> ApiResult<String> {
+fn field_manager(kind: &str, value: &str) -> ApiResult<String> {
     if value.len() > 128 {
         let error = FieldError::new(
             FieldErrorKind::TooLong,
@@ -248,17 +262,17 @@ fn field_manager(value: &str) -> ApiResult<String> {
             Some(json!(value)),
             "may not be more than 128 bytes",
         );
-        return Err(options_invalid("CreateOptions", &[error]));
+        return Err(options_invalid(kind, &[error]));
     }
     if let Some((at, odd)) = value.chars().enumerate().find(|(_, c)| c.is_control()) {
         let detail = format!("invalid character U+{:04X} (at position {at})", odd as u32);
         let error = FieldError::invalid("fieldManager", json!(value), detail);
-        return Err(options_invalid("CreateOptions", &[error]));
+        return Err(options_invalid(kind, &[error]));
     }
     Ok(value.to_owned())
 }
 
-fn field_validation(value: &str) -> ApiResult<FieldValidation> {
+fn field_validation(kind: &str, value: &str) -> ApiResult<FieldValidation> {
     match value {
         "Ignore" => Ok(FieldValidation::Ignore),
         "" | "Warn" => Ok(FieldValidation::Warn),
@@ -270,7 +284,7 @@ fn field_validation(value: &str) -> ApiResult<FieldValidation> {
                 Some(json!(other)),
                 "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
             );
-            let mut refusal = options_invalid("CreateOptions", &[error]);
+            let mut refusal = options_invalid(kind, &[error]);
             refusal.code = StatusCode::UNPROCESSABLE_ENTITY.as_u16();
             Err(refusal)
         }

@@ -11,7 +11,7 @@ use super::metadata::{self, set, text};
 use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
 use crate::registry::{Quirk, definition_conditions, names_conflict};
-use crate::request::decode_document;
+use crate::request::decode_object;
 use crate::server::DEFINITIONS;
 use crate::status::{ApiError, ApiResult, Subject};
 use crate::store::{Expect, ObjectKey};
@@ -23,12 +23,12 @@ const SUFFIX_LENGTH: usize = 5;
 const MAX_GENERATED_BASE: usize = 63 - SUFFIX_LENGTH;
 
 pub(crate) async fn create(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
-    let (mut document, duplicates) = decode_document(&call.media_type, body)?;
+    let (mut document, duplicates) = decode_object(&call.resource.kind, &call.media_type, body)?;
     let unknown = metadata::normalise(&mut document)?;
     check_identity(call, &mut document)?;
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
     if !text(&document, "resourceVersion").is_empty() {
-        return Err(ApiError::internal(
+        return Err(ApiError::unthought_of(
             "resourceVersion should not be set on objects to be created",
         ));
     }
@@ -53,15 +53,17 @@ pub(crate) async fn new_object(
 ) -> ApiResult<Outcome> {
     let resource = &*call.resource;
     check_namespace(call)?;
+    let schema = resource.schema();
+    schema.apply_defaults(&mut document);
     check_types(resource, &document)?;
-    clear_system_fields(&mut document);
+    clear_system_fields(resource, &mut document);
     if resource.has_status
         && let Some(fields) = document.as_object_mut()
     {
         fields.remove("status");
     }
     resource.quirk.complete(&mut document, None);
-    resource.schema().apply_defaults(&mut document);
+    resource.tidy(&mut document);
     let now = rfc3339_seconds(call.now());
     set(&mut document, "creationTimestamp", Some(json!(now)));
     if resource.has_generation {
@@ -75,7 +77,6 @@ pub(crate) async fn new_object(
             set(&mut document, "name", Some(json!(generated_name(&generate))));
         }
         set(&mut document, "uid", Some(json!(Uuid::new_v4().to_string())));
-        validate(resource, &document, None)?;
         if resource.quirk == Quirk::Definition {
             establish(call, &mut document, &now);
         }
@@ -86,14 +87,9 @@ pub(crate) async fn new_object(
                 subresource: "",
                 now: &now,
             };
-            track_update(
-                &resource.schema(),
-                None,
-                &mut document,
-                writer,
-                call.reset_fields(),
-            );
+            track_update(&schema, None, &mut document, writer, call.reset_fields());
         }
+        validate(resource, &document, None)?;
         resource.quirk.store(&mut document);
         let name = text(&document, "name").to_owned();
         if call.query.dry_run {

@@ -1,5 +1,6 @@
 //! DELETE on an object.
 
+use apiary_semantics::{FieldError, FieldErrorKind};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -9,8 +10,8 @@ use super::update::{UPDATE_TRIES, current_document, held};
 use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
 use crate::registry::Quirk;
-use crate::request::decode_document;
-use crate::status::{self, ApiError, ApiResult};
+use crate::request::{Undecodable, decode_document, delete_options_invalid};
+use crate::status::{self, ApiError, ApiResult, Subject};
 use crate::store::{Expect, Object};
 
 /// Holds an owner until the dependents that block it are gone.
@@ -45,46 +46,55 @@ impl DeleteOptions {
         }
     }
 
+    /// From the body if there is one, else from the query: as upstream, never from both.
     pub(crate) fn read(call: &Call, body: &[u8]) -> ApiResult<Self> {
-        let document = if body.is_empty() {
-            json!({})
-        } else {
-            let (document, _) = decode_document(&call.media_type, body)?;
-            let kind = document["kind"].as_str().unwrap_or_default();
-            if !document.is_object() || !matches!(kind, "" | "DeleteOptions") {
-                return Err(ApiError::bad_request(format!(
-                    "decoded object cannot be converted to DeleteOptions: it is of kind \"{kind}\""
-                )));
-            }
-            document
-        };
+        if body.is_empty() {
+            let policy = call.query.propagation_policy.as_deref();
+            return Ok(Self {
+                propagation: propagation(policy, call.query.orphan_dependents)?,
+                uid: None,
+                revision: None,
+                dry_run: call.query.dry_run,
+            });
+        }
+        let (document, _) = decode_document(&call.media_type, body).map_err(|error| match error {
+            Undecodable::Malformed(why) => ApiError::bad_request(why),
+            Undecodable::UnknownFormat => ApiError::unsupported_media_type("415: Unsupported Media Type"),
+        })?;
+        let kind = document["kind"].as_str().unwrap_or_default();
+        if !document.is_object() || !matches!(kind, "" | "DeleteOptions") {
+            return Err(ApiError::bad_request(format!(
+                "decoded object cannot be converted to DeleteOptions: it is of kind \"{kind}\""
+            )));
+        }
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let policy = text(&document["propagationPolicy"]).or_else(|| call.query.propagation_policy.clone());
-        let orphan = document["orphanDependents"]
-            .as_bool()
-            .or(call.query.orphan_dependents);
-        let propagation = match (policy.as_deref(), orphan) {
-            (None | Some("Background"), None | Some(false)) => Propagation::Background,
-            (Some("Foreground"), None) => Propagation::Foreground,
-            (Some("Orphan"), None) | (None, Some(true)) => Propagation::Orphan,
-            (Some(_), Some(_)) => {
-                return Err(ApiError::bad_request(
-                    "orphanDependents and propagationPolicy cannot be both set",
-                ));
-            }
-            (Some(other), None) => {
-                return Err(ApiError::bad_request(format!(
-                    "invalid propagationPolicy \"{other}\": use Background, Foreground or Orphan"
-                )));
-            }
-        };
+        let policy = document["propagationPolicy"].as_str();
         let preconditions = &document["preconditions"];
         Ok(Self {
-            propagation,
+            propagation: propagation(policy, document["orphanDependents"].as_bool())?,
             uid: text(&preconditions["uid"]),
             revision: text(&preconditions["resourceVersion"]),
-            dry_run: call.query.dry_run || document["dryRun"] == json!(["All"]),
+            dry_run: document["dryRun"] == json!(["All"]),
         })
+    }
+}
+
+fn propagation(policy: Option<&str>, orphan: Option<bool>) -> ApiResult<Propagation> {
+    match (policy, orphan) {
+        (None, None | Some(false)) | (Some("Background"), None) => Ok(Propagation::Background),
+        (Some("Foreground"), None) => Ok(Propagation::Foreground),
+        (Some("Orphan"), None) | (None, Some(true)) => Ok(Propagation::Orphan),
+        (Some(policy), Some(_)) => Err(delete_options_invalid(FieldError::invalid(
+            "propagationPolicy",
+            json!(policy),
+            "orphanDependents and deletionPropagation cannot be both set",
+        ))),
+        (Some(policy), None) => Err(delete_options_invalid(FieldError::new(
+            FieldErrorKind::NotSupported,
+            "propagationPolicy",
+            Some(json!(policy)),
+            "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
+        ))),
     }
 }
 
@@ -156,24 +166,32 @@ pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiRe
 }
 
 fn check_preconditions(call: &Call, options: &DeleteOptions, current: &Object) -> ApiResult<()> {
-    let subject = call.resource.subject(&call.target.name);
+    // Upstream names the kind here, where other conflicts name the resource.
+    let subject = Subject {
+        resource: &call.resource.kind,
+        ..call.resource.subject(&call.target.name)
+    };
+    let conflict = |what: &str, wanted: &str, found: &str| {
+        let why = format!(
+            "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
+             The object might have been {}",
+            if what == "UID" {
+                "deleted and then recreated"
+            } else {
+                "modified"
+            }
+        );
+        Err(ApiError::conflict(subject, &why))
+    };
     if let Some(uid) = &options.uid
         && **uid != *current.uid
     {
-        let why = format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            current.uid
-        );
-        return Err(ApiError::conflict(subject, &why));
+        return conflict("UID", uid, &current.uid);
     }
     if let Some(revision) = &options.revision
         && *revision != current.revision.to_string()
     {
-        let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {revision}, ResourceVersion in object meta: {}",
-            current.revision
-        );
-        return Err(ApiError::conflict(subject, &why));
+        return conflict("ResourceVersion", revision, &current.revision.to_string());
     }
     Ok(())
 }

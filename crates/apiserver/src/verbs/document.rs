@@ -12,94 +12,136 @@ use crate::status::{ApiError, ApiResult};
 
 /// Makes sure that the document says of itself what the path says.
 pub(crate) fn check_identity(call: &Call, document: &mut Value) -> ApiResult<()> {
+    check_kind(call, document)?;
     let resource = &*call.resource;
-    let expected_version = resource.api_version();
-    let said = |field: &str| document[field].as_str().unwrap_or_default().to_owned();
-    let (version, kind) = (said("apiVersion"), said("kind"));
-    if !version.is_empty() && version != expected_version {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({expected_version})"
-        )));
-    }
-    if !kind.is_empty() && kind != resource.kind {
-        return Err(ApiError::bad_request(format!(
-            "{kind} in version \"{}\" cannot be handled as a {}: converting ({kind}) to ({}): unknown conversion",
-            resource.version, resource.kind, resource.kind
-        )));
-    }
-    document["apiVersion"] = json!(expected_version);
+    document["apiVersion"] = json!(resource.api_version());
     document["kind"] = json!(resource.kind);
-    let namespace = text(document, "namespace").to_owned();
-    if resource.namespaced {
-        if namespace.is_empty() {
-            set(document, "namespace", Some(json!(call.target.namespace)));
-        } else if namespace != call.target.namespace {
-            return Err(ApiError::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            ));
-        }
-    } else {
-        if !namespace.is_empty() {
-            return Err(ApiError::bad_request(
-                "namespace may not be set on a cluster-scoped object",
-            ));
-        }
+    check_namespace_name(call, document)
+}
+
+fn check_kind(call: &Call, document: &Value) -> ApiResult<()> {
+    let resource = &*call.resource;
+    let expected = resource.api_version();
+    let said = |field: &str| document[field].as_str().unwrap_or_default();
+    let (version, kind) = (said("apiVersion"), said("kind"));
+    let same_version = version.is_empty() || version == expected;
+    let same_kind = kind.is_empty() || kind == resource.kind;
+    if same_version && same_kind {
+        return Ok(());
+    }
+    if resource.custom().is_some() && !same_version {
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        )));
+    }
+    Err(ApiError::bad_request(format!(
+        "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{version}\"",
+        version.rsplit('/').next().unwrap_or_default(),
+        resource.kind,
+    )))
+}
+
+/// The namespace of the path is the document's; a cluster-wide object has none.
+pub(crate) fn check_namespace_name(call: &Call, document: &mut Value) -> ApiResult<()> {
+    if !call.resource.namespaced {
         set(document, "namespace", None);
+        return Ok(());
+    }
+    let namespace = text(document, "namespace");
+    if namespace.is_empty() {
+        set(document, "namespace", Some(json!(call.target.namespace)));
+    } else if namespace != call.target.namespace {
+        return Err(ApiError::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
     }
     Ok(())
 }
 
-/// Refuses, reports or drops what the schema does not know, by the request's wish; returns warnings.
-pub(crate) fn check_fields(
+/// The name of the path is the document's, which must say it.
+pub(crate) fn check_name(call: &Call, document: &Value) -> ApiResult<()> {
+    let (name, wanted) = (text(document, "name"), call.target.name.as_str());
+    if name.is_empty() {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    if name != wanted {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({wanted})"
+        )));
+    }
+    Ok(())
+}
+
+/// Drops what the schema does not know; returns what was odd about the document, in upstream's words.
+pub(crate) fn odd_fields(
     call: &Call,
     document: &mut Value,
     duplicates: &[String],
     mut unknown: Vec<String>,
-) -> ApiResult<Vec<String>> {
-    if !call.is_status() || document.get("status").is_some() {
-        unknown.extend(call.resource.schema().prune(document));
+) -> Vec<String> {
+    unknown.extend(call.resource.schema().prune(document));
+    if call.query.field_validation == FieldValidation::Ignore {
+        return Vec::new();
     }
-    let problems = duplicates
+    let duplicates = duplicates
         .iter()
-        .map(|path| format!("duplicate field \"{path}\""))
-        .chain(unknown.iter().map(|path| format!("unknown field \"{path}\"")));
-    match call.query.field_validation {
-        FieldValidation::Ignore => Ok(Vec::new()),
-        FieldValidation::Warn => Ok(problems.collect()),
-        FieldValidation::Strict => {
-            let problems: Vec<String> = problems.collect();
-            if problems.is_empty() {
-                return Ok(Vec::new());
-            }
-            Err(ApiError::bad_request(format!(
-                "{kind} in version \"{version}\" cannot be handled as a {kind}: strict decoding error: {}",
-                problems.join(", "),
-                kind = call.resource.kind,
-                version = call.resource.version,
-            )))
-        }
-    }
+        .map(|path| format!("duplicate field \"{path}\""));
+    let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+    duplicates.chain(unknown).collect()
 }
 
-/// Wrong JSON types in a built-in kind are a decoding error, as they are for a typed server.
-pub(crate) fn check_types(resource: &Resource, document: &Value) -> ApiResult<()> {
+/// Refuses or reports what was odd, by the request's wish; returns warnings.
+pub(crate) fn check_fields(
+    call: &Call,
+    document: &mut Value,
+    duplicates: &[String],
+    unknown: Vec<String>,
+) -> ApiResult<Vec<String>> {
+    let odd = odd_fields(call, document, duplicates, unknown);
+    if call.query.field_validation != FieldValidation::Strict || odd.is_empty() {
+        return Ok(odd);
+    }
+    Err(undecodable(
+        &call.resource,
+        &format!("strict decoding error: {}", odd.join(", ")),
+    ))
+}
+
+/// 400 about a document that is not one of the kind.
+fn undecodable(resource: &Resource, why: &str) -> Box<ApiError> {
+    ApiError::bad_request(format!(
+        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}",
+        kind = resource.kind,
+        version = resource.version,
+    ))
+}
+
+/// Wrong JSON types in a built-in kind are a decoding error, as they are for a typed server. The error is the sentence.
+pub(crate) fn type_error(resource: &Resource, document: &Value) -> Option<String> {
     if resource.custom().is_some() {
-        return Ok(());
+        return None;
     }
     let errors = resource.schema().validate(document, None);
-    match errors
+    let error = errors
         .iter()
-        .find(|error| error.kind == FieldErrorKind::TypeInvalid)
-    {
-        None => Ok(()),
-        Some(error) => Err(ApiError::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {kind}: json: {}: {}",
-            error.field,
-            error.detail,
-            kind = resource.kind,
-            version = resource.version,
-        ))),
-    }
+        .find(|error| error.kind == FieldErrorKind::TypeInvalid)?;
+    let (wanted, got) = error.detail.rsplit_once(": ").unwrap_or((&error.detail, "value"));
+    let wanted = wanted.rsplit(' ').next().unwrap_or_default();
+    Some(format!(
+        "json: cannot unmarshal {} into Go struct field {}.{} of type {wanted}",
+        got.trim_matches('"')
+            .replace("integer", "number")
+            .replace("boolean", "bool"),
+        resource.kind,
+        error.field,
+    ))
+}
+
+/// Refuses a document of a built-in kind with wrong JSON types.
+pub(crate) fn check_types(resource: &Resource, document: &Value) -> ApiResult<()> {
+    type_error(resource, document).map_or(Ok(()), |why| Err(undecodable(resource, &why)))
 }
 
 /// Everything that makes a document invalid (422), with the old one on updates.
@@ -191,7 +233,7 @@ pub(crate) fn dry_run(code: StatusCode, document: Value, warnings: Vec<String>) 
 }
 
 /// Removes what only the server may set.
-pub(crate) fn clear_system_fields(document: &mut Value) {
+pub(crate) fn clear_system_fields(resource: &Resource, document: &mut Value) {
     let fields = metadata::fields_mut(document);
     for field in [
         "uid",
@@ -199,8 +241,10 @@ pub(crate) fn clear_system_fields(document: &mut Value) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "selfLink",
-        "generation",
     ] {
         fields.remove(field);
+    }
+    if resource.has_generation {
+        fields.remove("generation");
     }
 }

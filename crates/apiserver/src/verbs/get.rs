@@ -7,7 +7,7 @@ use crate::status::{ApiError, ApiResult};
 
 pub(crate) fn get(call: &Call) -> ApiResult<Outcome> {
     let state = call.server.store.visible();
-    if let Some(wanted) = call.query.revision()?
+    if let Some(wanted) = call.query.revision().map_err(ApiError::unthought_of)?
         && wanted > state.revision
     {
         return Err(ApiError::revision_too_large(wanted, state.revision));

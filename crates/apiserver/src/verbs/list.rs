@@ -54,6 +54,10 @@ fn snapshot(call: &Call) -> ApiResult<(Table, u64, Option<ObjectKey>)> {
     let store = &call.server.store;
     let resource = &call.resource.id;
     if !call.query.continue_token.is_empty() {
+        if !matches!(call.query.resource_version.as_str(), "" | "0") {
+            let why = "specifying resource version is not allowed when using continue";
+            return Err(ApiError::bad_request(why));
+        }
         let (revision, after) = read_token(&call.query.continue_token)?;
         let table = store.table_at(resource, revision).map_err(|_| {
             ApiError::expired(
@@ -67,7 +71,11 @@ fn snapshot(call: &Call) -> ApiResult<(Table, u64, Option<ObjectKey>)> {
         return Ok((table, revision, Some(after)));
     }
     let state = store.visible();
-    match (call.query.revision()?, call.query.version_match) {
+    let wanted = call
+        .query
+        .revision()
+        .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
+    match (wanted, call.query.version_match) {
         (Some(wanted), _) if wanted > state.revision => {
             Err(ApiError::revision_too_large(wanted, state.revision))
         }
@@ -99,5 +107,9 @@ fn read_token(text: &str) -> ApiResult<(u64, ObjectKey)> {
         let (namespace, name) = body["start"].as_str()?.split_once('/')?;
         Some((body["rv"].as_u64()?, ObjectKey::new(namespace, name)))
     });
-    read.ok_or_else(|| ApiError::bad_request("continue key is not valid: it was not issued by this server"))
+    read.ok_or_else(|| {
+        ApiError::bad_request(
+            "invalid continue token: continue key is not valid: it was not issued by this server",
+        )
+    })
 }

@@ -58,7 +58,8 @@ pub(crate) fn normalise(document: &mut Value) -> ApiResult<Vec<String>> {
         let Some(value) = metadata.get_mut(&name) else {
             continue;
         };
-        if value.is_null() || is_empty(value) {
+        // An empty list of managers means "forget them", which is a wish of its own.
+        if value.is_null() || (name != "managedFields" && is_empty(value)) {
             metadata.remove(&name);
         } else if let Some(expected) = mistyped(value, *shape) {
             return Err(wrong_type(&format!("metadata.{name}"), expected));

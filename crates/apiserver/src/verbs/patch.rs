@@ -7,12 +7,12 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::create::{Tracking, new_object};
-use super::document::{check_fields, check_identity};
-use super::metadata::{self, set, text};
-use super::update::{Desired, UPDATE_TRIES, change_object, current_document};
+use super::document::{check_name, check_namespace_name, odd_fields, type_error};
+use super::metadata::{self, text};
+use super::update::{Desired, UPDATE_TRIES, change_object, check_revision, current_document};
 use super::{Call, Outcome};
 use crate::clock::rfc3339_seconds;
-use crate::request::{FieldValidation, decode_document};
+use crate::request::{FieldValidation, Undecodable, decode_document, decode_json};
 use crate::status::{ApiError, ApiResult};
 
 /// The kinds of patch, by content type.
@@ -39,18 +39,19 @@ fn kind(call: &Call) -> ApiResult<PatchKind> {
         "application/strategic-merge-patch+json" if !custom => PatchKind::Strategic,
         "application/apply-patch+yaml" => PatchKind::Apply,
         _ => {
-            let mut known = vec![
+            let known = [
                 "application/json-patch+json",
                 "application/merge-patch+json",
                 "application/apply-patch+yaml",
             ];
-            if !custom {
-                known.insert(2, "application/strategic-merge-patch+json");
-            }
-            return Err(ApiError::unsupported_media_type(format!(
-                "the body of the request was in an unknown format - accepted media types include: {}",
-                known.join(", ")
-            )));
+            return Err(ApiError::unsupported_media_type(if custom {
+                format!(
+                    "the body of the request was in an unknown format - accepted media types include: {}",
+                    known.join(", ")
+                )
+            } else {
+                "415: Unsupported Media Type".to_owned()
+            }));
         }
     };
     if kind != PatchKind::Apply && call.query.force.is_some() {
@@ -61,39 +62,24 @@ fn kind(call: &Call) -> ApiResult<PatchKind> {
 }
 
 async fn modify(call: &Call, kind: PatchKind, body: &[u8]) -> ApiResult<Outcome> {
-    let (patch, duplicates) = decode_document(&call.media_type, body)
-        .map_err(|error| ApiError::bad_request(format!("error decoding patch: {}", error.message)))?;
-    if kind != PatchKind::Json && !patch.is_object() {
-        return Err(ApiError::bad_request(
-            "error decoding patch: the patch is not a JSON object",
-        ));
-    }
+    let (patch, duplicates) = decode_json(body).map_err(|why| {
+        let prefix = if kind == PatchKind::Strategic {
+            ""
+        } else {
+            "error decoding patch: "
+        };
+        ApiError::bad_request(format!("{prefix}{why}"))
+    })?;
     let resource = &*call.resource;
-    let subject = resource.subject(&call.target.name);
     for _ in 0..UPDATE_TRIES {
         let accepted = call.server.store.accepted();
         let Some(current) = accepted.get(&resource.id, &call.key()).cloned() else {
-            return Err(ApiError::not_found(subject));
+            return Err(ApiError::not_found(resource.subject(&call.target.name)));
         };
         let old = current_document(call, &current);
-        let mut document = match kind {
-            PatchKind::Json => json_patch(&old, &patch),
-            PatchKind::Strategic => strategic_merge(&old, &patch, &resource.schema()),
-            PatchKind::Merge | PatchKind::Apply => {
-                let mut document = old.clone();
-                merge_patch(&mut document, &patch);
-                Ok(document)
-            }
-        }
-        .map_err(|error| patch_refused(call, error))?;
-        let unknown = metadata::normalise(&mut document)?;
-        check_identity(call, &mut document)?;
-        check_patched_name(call, &document)?;
-        let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
-        let wanted = text(&document, "resourceVersion").to_owned();
-        if !wanted.is_empty() && wanted != current.revision.to_string() {
-            return Err(ApiError::modified(subject));
-        }
+        let mut document = patched(call, kind, &old, &patch)?;
+        let warnings = check_patched(call, kind, &patch, &old, &mut document, &duplicates)?;
+        check_revision(call, text(&document, "resourceVersion"), &current)?;
         let pinned = pins_revision(kind, &patch);
         let change = Desired {
             document,
@@ -105,7 +91,78 @@ async fn modify(call: &Call, kind: PatchKind, body: &[u8]) -> ApiResult<Outcome>
             None => {}
         }
     }
-    Err(ApiError::modified(subject))
+    Err(ApiError::modified(resource.subject(&call.target.name)))
+}
+
+fn patched(call: &Call, kind: PatchKind, old: &Value, patch: &Value) -> ApiResult<Value> {
+    let outcome = match kind {
+        PatchKind::Json => json_patch(old, patch),
+        PatchKind::Strategic => strategic_merge(old, patch, &call.resource.schema()),
+        PatchKind::Merge | PatchKind::Apply if !patch.is_object() => {
+            Err(PatchError::Malformed("the patch is not a JSON object".to_owned()))
+        }
+        PatchKind::Merge | PatchKind::Apply => {
+            let mut document = old.clone();
+            merge_patch(&mut document, patch);
+            Ok(document)
+        }
+    };
+    outcome.map_err(patch_refused)
+}
+
+/// What a patch made must still be an object of the kind, under its name; returns warnings.
+fn check_patched(
+    call: &Call,
+    kind: PatchKind,
+    patch: &Value,
+    old: &Value,
+    document: &mut Value,
+    duplicates: &[String],
+) -> ApiResult<Vec<String>> {
+    let resource = &*call.resource;
+    let unknown =
+        metadata::normalise(document).map_err(|error| ApiError::invalid_patch(document, error.message))?;
+    if document["kind"] != old["kind"] || document["apiVersion"] != old["apiVersion"] {
+        let why = "apiVersion and kind of an object cannot be patched";
+        return Err(ApiError::invalid_patch(document, why));
+    }
+    check_namespace_name(call, document)?;
+    check_name(call, document)?;
+    if text(document, "uid") != text(old, "uid") {
+        let value = document["metadata"]["uid"].clone();
+        let error = FieldError::invalid("metadata.uid", value, "field is immutable");
+        return Err(ApiError::invalid(resource.subject(&call.target.name), &[error]));
+    }
+    let mut odd = odd_fields(call, document, duplicates, unknown);
+    if kind == PatchKind::Json && call.query.field_validation != FieldValidation::Ignore {
+        odd.extend(odd_operations(patch));
+    }
+    if call.query.field_validation == FieldValidation::Strict && !odd.is_empty() {
+        let why = format!("strict decoding error: {}", odd.join(", "));
+        return Err(ApiError::invalid_patch(document, why));
+    }
+    resource.schema().apply_defaults(document);
+    match type_error(resource, document) {
+        Some(why) => Err(ApiError::invalid_patch(document, why)),
+        None => Ok(odd),
+    }
+}
+
+/// Members of JSON patch operations that mean nothing.
+fn odd_operations(patch: &Value) -> Vec<String> {
+    const KNOWN: [&str; 4] = ["op", "path", "from", "value"];
+    let operations = patch.as_array().map(Vec::as_slice).unwrap_or_default();
+    let members = operations.iter().enumerate().flat_map(|(index, operation)| {
+        operation
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(name, _)| (index, name))
+    });
+    members
+        .filter(|(_, name)| !KNOWN.contains(&name.as_str()))
+        .map(|(index, name)| format!("json patch unknown field \"[{index}].{name}\""))
+        .collect()
 }
 
 /// Whether the patch itself says which version it is for.
@@ -120,30 +177,17 @@ fn pins_revision(kind: PatchKind, patch: &Value) -> bool {
     }
 }
 
-fn check_patched_name(call: &Call, document: &Value) -> ApiResult<()> {
-    let name = text(document, "name");
-    if name == call.target.name {
-        return Ok(());
-    }
-    Err(ApiError::bad_request(format!(
-        "the name of the object ({name}) does not match the name on the URL ({})",
-        call.target.name
-    )))
-}
-
-fn patch_refused(call: &Call, error: PatchError) -> Box<ApiError> {
+fn patch_refused(error: PatchError) -> Box<ApiError> {
     match error {
-        PatchError::Malformed(why) => ApiError::bad_request(why),
+        PatchError::Malformed(why) => ApiError::bad_request(format!("error decoding patch: {why}")),
         PatchError::Unprocessable(why) => {
+            // Upstream stops before the colon; which operation failed, and why, is what people need.
             let mut refusal = ApiError::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "Invalid",
                 format!("the server rejected our request due to an error in our request: {why}"),
             );
-            refusal.details = json!({"name": call.target.name, "kind": call.resource.plural});
-            if !call.resource.group.is_empty() {
-                refusal.details["group"] = json!(call.resource.group);
-            }
+            refusal.details = json!({});
             refusal
         }
         PatchError::TooManyOperations { .. } => ApiError::new(
@@ -159,7 +203,10 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         let error = FieldError::required("fieldManager", "is required for apply patch");
         return Err(crate::request::patch_options_invalid(&[error]));
     }
-    let (mut config, duplicates) = decode_document("application/apply-patch+yaml", body)?;
+    let (mut config, duplicates) = decode_config(body)?;
+    let resource = &*call.resource;
+    let api_version = resource.api_version();
+    check_config_kind(call, &config)?;
     if config["metadata"]
         .get("managedFields")
         .is_some_and(|fields| !fields.is_null())
@@ -167,16 +214,9 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
     metadata::normalise(&mut config)?;
-    check_identity(call, &mut config)?;
-    if text(&config, "name").is_empty() {
-        set(&mut config, "name", Some(json!(call.target.name)));
-    }
-    check_patched_name(call, &config)?;
     let warnings = check_duplicates(call, &duplicates)?;
-    let resource = &*call.resource;
     let subject = resource.subject(&call.target.name);
     let now = rfc3339_seconds(call.now());
-    let api_version = resource.api_version();
     let writer = Writer {
         manager: call.manager(),
         api_version: &api_version,
@@ -194,35 +234,28 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
             .get(&resource.id, &call.key())
             .cloned();
         let old = current.as_deref().map(|current| current_document(call, current));
-        if current.is_none() && (call.is_status() || !uid.is_empty() || !wanted.is_empty()) {
-            return Err(if call.is_status() {
-                ApiError::not_found(subject)
-            } else {
-                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
-                if uid.is_empty() {
-                    ApiError::not_found(subject)
-                } else {
-                    ApiError::conflict(subject, &why)
-                }
-            });
-        }
-        if let Some(current) = &current
-            && !wanted.is_empty()
-            && wanted != current.revision.to_string()
-        {
-            return Err(ApiError::modified(subject));
-        }
         let schema = resource.schema();
-        let document = apply(&schema, old.as_ref(), &config, writer, force, call.reset_fields())
+        let mut document = apply(&schema, old.as_ref(), &config, writer, force, call.reset_fields())
             .map_err(|error| apply_refused(&error))?;
+        check_name(call, &document)?;
+        check_namespace_name(call, &mut document)?;
         let Some(current) = current else {
-            let mut fresh = document;
-            metadata::normalise(&mut fresh)?;
-            match new_object(call, fresh, warnings.clone(), Tracking::Done).await {
+            if !uid.is_empty() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(ApiError::conflict(subject, &why));
+            }
+            if call.is_status() || !wanted.is_empty() {
+                return Err(ApiError::not_found(subject));
+            }
+            metadata::normalise(&mut document)?;
+            match new_object(call, document, warnings.clone(), Tracking::Done).await {
                 Err(error) if error.reason == "AlreadyExists" => continue,
                 outcome => return outcome,
             }
         };
+        check_revision(call, &wanted, &current)?;
         let change = Desired {
             document,
             tracking: Tracking::Done,
@@ -234,6 +267,35 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         }
     }
     Err(ApiError::modified(subject))
+}
+
+fn decode_config(body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
+    match decode_document("application/apply-patch+yaml", body) {
+        Ok(decoded) if decoded.0.is_object() => Ok(decoded),
+        Ok(_) => Err(ApiError::bad_request(
+            "error decoding YAML: the body is no object",
+        )),
+        Err(Undecodable::Malformed(why)) => Err(ApiError::bad_request(format!(
+            "error decoding YAML: error converting YAML to JSON: {why}"
+        ))),
+        Err(Undecodable::UnknownFormat) => {
+            Err(ApiError::unsupported_media_type("415: Unsupported Media Type"))
+        }
+    }
+}
+
+/// An applied configuration must say what it is.
+fn check_config_kind(call: &Call, config: &Value) -> ApiResult<()> {
+    let said = |field: &str| config[field].as_str().unwrap_or_default();
+    let (version, kind) = (said("apiVersion"), said("kind"));
+    if version == call.resource.api_version() && kind == call.resource.kind {
+        return Ok(());
+    }
+    // Upstream prints the group before the slash even where it is empty.
+    let separator = if version.contains('/') { "" } else { "/" };
+    Err(ApiError::bad_request(format!(
+        "invalid object type: {separator}{version}, Kind={kind}"
+    )))
 }
 
 /// Duplicate keys, by the request's wish. What the schema does not know is refused by the apply itself: nobody could

@@ -103,12 +103,14 @@ impl Selection {
 }
 
 fn selectable<'a>(resource: &'a Resource, field: &str) -> ApiResult<&'a Selectable> {
-    resource.selectable.iter().find(|known| known.name == field).ok_or_else(|| {
-        ApiError::bad_request(format!(
-            "Unable to find \"{}, Resource={}\" that match label selector \"\", field selector \"{field}\": \
-             field label not supported: {field}",
-            resource.api_version(),
-            resource.plural
-        ))
+    let found = resource.selectable.iter().find(|known| known.name == field);
+    found.ok_or_else(|| {
+        ApiError::bad_request(if resource.custom().is_none() && resource.selectable.is_empty() {
+            format!(
+                "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            )
+        } else {
+            format!("field label not supported: {field}")
+        })
     })
 }

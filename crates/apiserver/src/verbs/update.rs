@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use super::commit::{self, Stored};
 use super::create::{Tracking, establish, new_object};
 use super::document::{
-    check_fields, check_identity, check_types, differs_in_substance, dry_run, same_document, validate,
+    check_fields, check_identity, check_name, check_types, differs_in_substance, dry_run, same_document,
+    validate,
 };
 use super::metadata::{self, has_finalizers, set, text};
 use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
 use crate::registry::Quirk;
-use crate::request::decode_document;
+use crate::request::decode_object;
 use crate::status::{ApiError, ApiResult};
 use crate::store::{Expect, Object};
 
@@ -22,12 +23,14 @@ use crate::store::{Expect, Object};
 pub(crate) const UPDATE_TRIES: usize = 32;
 
 pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
-    let (mut document, duplicates) = decode_document(&call.media_type, body)?;
+    let (mut document, duplicates) = decode_object(&call.resource.kind, &call.media_type, body)?;
     let unknown = metadata::normalise(&mut document)?;
     check_identity(call, &mut document)?;
-    check_name(call, &mut document)?;
+    check_name(call, &document)?;
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
     let resource = &*call.resource;
+    resource.schema().apply_defaults(&mut document);
+    check_types(resource, &document)?;
     let wanted = text(&document, "resourceVersion").to_owned();
     let unconditional = resource.custom().is_none() && resource.quirk.allows_unconditional_update();
     for _ in 0..UPDATE_TRIES {
@@ -51,9 +54,7 @@ pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
             );
             return Err(ApiError::invalid(resource.subject(&call.target.name), &[error]));
         }
-        if !wanted.is_empty() && wanted != current.revision.to_string() {
-            return Err(ApiError::modified(resource.subject(&call.target.name)));
-        }
+        check_revision(call, &wanted, &current)?;
         let change = Desired {
             document: document.clone(),
             tracking: Tracking::Update,
@@ -67,17 +68,17 @@ pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     Err(ApiError::modified(resource.subject(&call.target.name)))
 }
 
-fn check_name(call: &Call, document: &mut Value) -> ApiResult<()> {
-    let name = text(document, "name");
-    if name.is_empty() {
-        set(document, "name", Some(json!(call.target.name)));
-    } else if name != call.target.name {
-        return Err(ApiError::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            call.target.name
+/// Refuses a write that is meant for another version of the object; an empty `wanted` fits every one.
+pub(crate) fn check_revision(call: &Call, wanted: &str, current: &Object) -> ApiResult<()> {
+    if wanted.is_empty() || wanted == current.revision.to_string() {
+        return Ok(());
+    }
+    if wanted.parse::<u64>().is_err() {
+        return Err(ApiError::unthought_of(format!(
+            "strconv.ParseUint: parsing \"{wanted}\": invalid syntax"
         )));
     }
-    Ok(())
+    Err(ApiError::modified(call.resource.subject(&call.target.name)))
 }
 
 /// A document that shall replace the current one.
@@ -108,7 +109,6 @@ pub(crate) async fn change_object(
         subresource: &call.target.subresource,
         now: &now,
     };
-    validate(resource, &new, Some(&old))?;
     if resource.quirk == Quirk::Definition {
         establish(call, &mut new, &now);
     }
@@ -125,6 +125,7 @@ pub(crate) async fn change_object(
             call.reset_fields(),
         );
     }
+    validate(resource, &new, Some(&old))?;
     let gone = new["metadata"]["deletionTimestamp"].is_string()
         && !has_finalizers(&new)
         && !held(resource.quirk, &new);
@@ -144,6 +145,11 @@ pub(crate) async fn change_object(
     }
     resource.quirk.store(&mut new);
     if call.query.dry_run {
+        set(
+            &mut new,
+            "resourceVersion",
+            Some(json!(current.revision.to_string())),
+        );
         return Ok(Some(dry_run(StatusCode::OK, new, warnings)));
     }
     if gone {
@@ -214,7 +220,6 @@ enum Merged {
 /// What may change through this endpoint, taken from `new`; the rest from `old`.
 fn merged(call: &Call, old: &Value, mut new: Value) -> ApiResult<Merged> {
     let resource = &*call.resource;
-    check_types(resource, &new)?;
     check_uid(call, old, &new)?;
     match call.target.subresource.as_str() {
         "finalize" => {
@@ -282,6 +287,7 @@ fn merged(call: &Call, old: &Value, mut new: Value) -> ApiResult<Merged> {
         }
     }
     resource.schema().apply_defaults(&mut new);
+    resource.tidy(&mut new);
     Ok(Merged::Changed(new))
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
     call.query.check_list()?;
     let selection = Selection::of(&call)?;
     let state = call.server.store.visible();
-    let wanted = call.query.revision()?;
+    let wanted = call.query.revision().map_err(ApiError::unthought_of)?;
     let with_initial = match call.query.send_initial_events {
         Some(wish) => wish,
         None => wanted.is_none(),
@@ -265,7 +265,7 @@ impl Watching {
     }
 
     fn bookmark(&self, ends_initial: bool) -> Bytes {
-        let mut metadata = json!({"resourceVersion": self.cursor.to_string(), "creationTimestamp": null});
+        let mut metadata = json!({"resourceVersion": self.cursor.to_string()});
         if ends_initial {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }

@@ -94,7 +94,11 @@ async fn status_is_ignored_on_the_object_and_the_rest_on_status() {
         "{entries:?}"
     );
     client
-        .patch(&by(&format!("{WIDGETS}/none/status"), "x"), APPLY, &json!({}))
+        .patch(
+            &by(&format!("{WIDGETS}/none/status"), "x"),
+            APPLY,
+            &widget("none", &json!({})),
+        )
         .await
         .refused(404, "NotFound");
 }

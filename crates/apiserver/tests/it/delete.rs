@@ -74,7 +74,10 @@ async fn preconditions_guard_against_a_successor() {
         .request("DELETE", &path, "application/json", &with(json!({"uid": "x"})))
         .await
         .refused(409, "Conflict");
-    assert!(message.contains("UID in precondition: x"), "{message}");
+    assert!(
+        message.contains("the UID in the precondition (x) does not match"),
+        "{message}"
+    );
     client
         .request(
             "DELETE",
@@ -138,15 +141,20 @@ async fn odd_delete_options_are_refused() {
         .await
         .expect(201);
     let path = format!("{CONFIG_MAPS}/a");
-    for body in [
-        json!({"kind": "ConfigMap"}),
-        json!([1]),
-        json!({"propagationPolicy": "Sometimes"}),
-    ] {
+    for body in [json!({"kind": "ConfigMap"}), json!([1])] {
         client
             .request("DELETE", &path, "application/json", &body)
             .await
             .refused(400, "BadRequest");
+    }
+    for body in [
+        json!({"propagationPolicy": "Sometimes"}),
+        json!({"propagationPolicy": "Orphan", "orphanDependents": true}),
+    ] {
+        client
+            .request("DELETE", &path, "application/json", &body)
+            .await
+            .refused(422, "Invalid");
     }
     client.get(&path).await.expect(200);
 }

@@ -110,7 +110,7 @@ async fn selectors_select() {
     );
     list("labelSelector=a%20b").await.refused(400, "BadRequest");
     let message = list("fieldSelector=data.k%3Dx").await.refused(400, "BadRequest");
-    assert!(message.contains("field label not supported"), "{message}");
+    assert!(message.contains("is not a known field selector"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@
 
 mod cel;
 mod check;
+mod compact;
 mod correlate;
 mod crd;
 mod crd_rules;
