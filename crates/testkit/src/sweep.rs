@@ -1,0 +1,249 @@
+//! The same scenario once for every write and every fault.
+//!
+//! A first run in which nothing goes wrong is the reference: its writes are the places where something can go wrong, and
+//! what it came to is what every other run must come to. Each run has a runtime and a world of its own.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use tokio::runtime::Builder as RuntimeBuilder;
+
+use crate::call::Verb;
+use crate::fault::{Calls, Fault, Rule, Times};
+use crate::recorder::Entry;
+use crate::snapshot::Snapshot;
+use crate::world::{Builder, World};
+
+/// The environment variable that picks one case, as the report of a failure writes it.
+const ONLY: &str = "CAPT_TEST_CASE";
+/// Longer than the longest backoff of a controller, so that a run is not judged before it tried again.
+const QUIET: Duration = Duration::from_secs(600);
+
+/// Crashes the controllers of a scenario before and after every write that they make, and fails unless every run comes
+/// to what an undisturbed one comes to.
+///
+/// The scenario starts its controllers, acts, and settles in between. It must not hold handles to the world's clock or
+/// runtime beyond its own end.
+///
+/// # Panics
+/// If a run comes to something else; the message says which case, and how to run it alone.
+pub fn for_each_write_crash(world: Builder, scenario: impl AsyncFn(&World)) -> SweepReport {
+    Sweep::new(world)
+        .faults([Fault::CrashBefore, Fault::CrashAfter])
+        .run(scenario)
+}
+
+/// Which faults to try at every write, and in what world.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    world: Builder,
+    faults: Vec<Fault>,
+    quiet: Duration,
+}
+
+/// How many cases were tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweepReport {
+    /// The writes of the undisturbed run, as `caller: Verb resource namespace/name`.
+    pub writes: Vec<String>,
+    /// Runs with a fault.
+    pub cases: usize,
+}
+
+impl Sweep {
+    /// A sweep with no faults yet, in worlds set up like this, but always in this process.
+    #[must_use]
+    pub fn new(world: Builder) -> Self {
+        Self {
+            world,
+            faults: Vec::new(),
+            quiet: QUIET,
+        }
+    }
+
+    /// With these faults as well.
+    #[must_use]
+    pub fn faults(mut self, faults: impl IntoIterator<Item = Fault>) -> Self {
+        self.faults.extend(faults);
+        self
+    }
+
+    /// A run is judged when nothing has changed for so long; ten minutes by default.
+    #[must_use]
+    pub fn quiet(mut self, quiet: Duration) -> Self {
+        self.quiet = quiet;
+        self
+    }
+
+    /// Runs the scenario undisturbed, then once for every write and fault.
+    ///
+    /// # Panics
+    /// If a run comes to something else; the message says which case, and how to run it alone.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a scenario is most often a closure written in place"
+    )]
+    pub fn run(self, scenario: impl AsyncFn(&World)) -> SweepReport {
+        let only = env::var(ONLY).ok();
+        let reference = self.run_case(&scenario, None);
+        let mut failures = Vec::new();
+        let mut cases = 0;
+        for (place, fault) in self.places(&reference) {
+            let case = Case { place, fault };
+            if only.as_ref().is_some_and(|only| *only != case.to_string()) {
+                continue;
+            }
+            cases += 1;
+            // A run may also fail by itself, and then the case must be named too.
+            let wrong = match catch_unwind(AssertUnwindSafe(|| self.run_case(&scenario, Some(&case)))) {
+                Ok(outcome) => reference.compare(&outcome),
+                Err(panic) => vec![message(panic.as_ref())],
+            };
+            if !wrong.is_empty() {
+                failures.push(format!(
+                    "{ONLY}=\"{case}\" ({})\n  {}",
+                    case.place.what,
+                    wrong.join("\n  ")
+                ));
+            }
+        }
+        assert!(
+            failures.is_empty(),
+            "{} of {cases} cases went wrong:\n{}",
+            failures.len(),
+            failures.join("\n")
+        );
+        SweepReport {
+            writes: reference
+                .writes
+                .iter()
+                .map(|entry| entry.call.to_string())
+                .collect(),
+            cases,
+        }
+    }
+
+    fn places(&self, reference: &Outcome) -> Vec<(Place, Fault)> {
+        let mut counts = BTreeMap::<&str, usize>::new();
+        let mut places = Vec::new();
+        for entry in &reference.writes {
+            let count = counts.entry(&entry.call.caller).or_default();
+            *count += 1;
+            for fault in &self.faults {
+                let what = entry.call.to_string();
+                let place = Place {
+                    caller: entry.call.caller.clone(),
+                    number: *count,
+                    what,
+                };
+                places.push((place, fault.clone()));
+            }
+        }
+        places
+    }
+
+    fn run_case(&self, scenario: &impl AsyncFn(&World), case: Option<&Case>) -> Outcome {
+        let runtime = RuntimeBuilder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build();
+        let runtime = runtime.unwrap_or_else(|error| panic!("cannot make a runtime: {error}"));
+        runtime.block_on(async {
+            let world = self.world.clone().embedded_only().start().await;
+            let rule: Option<Rule> = case.map(|case| {
+                let calls = Calls::by(&case.place.caller).writes();
+                // A miss is told by the outcome, which knows the case.
+                world
+                    .faults()
+                    .inject(calls, Times::Nth(case.place.number), case.fault.clone())
+                    .may_miss()
+            });
+            scenario(&world).await;
+            world.settle_for(self.quiet).await;
+            let outcome = Outcome {
+                end: world.snapshot().await.masked(),
+                writes: world.recorder().writes(),
+                missed: rule.is_some_and(|rule| rule.acted() == 0),
+            };
+            world.finish().await;
+            outcome
+        })
+    }
+}
+
+struct Case {
+    place: Place,
+    fault: Fault,
+}
+
+/// The so-manieth write of a caller.
+struct Place {
+    caller: String,
+    number: usize,
+    what: String,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{} {:?}", self.place.caller, self.place.number, self.fault)
+    }
+}
+
+/// What a run came to.
+struct Outcome {
+    end: Snapshot,
+    writes: Vec<Entry>,
+    missed: bool,
+}
+
+impl Outcome {
+    /// What is wrong with `other` if this is right.
+    fn compare(&self, other: &Self) -> Vec<String> {
+        let mut wrong = self.end.differences(&other.end);
+        if other.missed {
+            wrong.push(
+                "the fault never happened: this run made fewer writes than the undisturbed one".to_owned(),
+            );
+        }
+        for (object, created) in counts(&other.writes, Entry::created) {
+            let expected = counts(&self.writes, Entry::created)
+                .get(&object)
+                .copied()
+                .unwrap_or_default();
+            if created != expected {
+                wrong.push(format!("{object} was created {created} times, not {expected}"));
+            }
+        }
+        let deleted = |entry: &Entry| entry.took_effect() && entry.call.verb == Verb::Delete;
+        let expected: BTreeSet<String> = counts(&self.writes, deleted).into_keys().collect();
+        for object in counts(&other.writes, deleted)
+            .into_keys()
+            .filter(|object| !expected.contains(object))
+        {
+            wrong.push(format!("{object} was deleted, which must not happen"));
+        }
+        wrong
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panicked")
+        .to_owned()
+}
+
+fn counts(writes: &[Entry], keep: impl Fn(&Entry) -> bool) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in writes.iter().filter(|entry| keep(entry)) {
+        let call = &entry.call;
+        *counts
+            .entry(format!("{} {}/{}", call.resource, call.namespace, call.name))
+            .or_default() += 1;
+    }
+    counts
+}
