@@ -4,6 +4,7 @@
 //! with, the conformance suite against them, and the benches.
 //! Nothing in the product depends on this crate.
 
+mod bench;
 mod codegen;
 mod conformance;
 mod ours;
@@ -32,6 +33,9 @@ enum Command {
     Real,
     /// Play the scenarios of `conformance/` against a real server and ours, and compare the answers.
     Conformance(conformance::Args),
+    /// Measure our server and a real one under the same load.
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -39,6 +43,7 @@ fn main() -> anyhow::Result<()> {
         Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
         Command::Real => until_interrupted(run_real()),
+        Command::Bench(what) => until_interrupted(bench::run(&what)),
         Command::Conformance(args) => until_interrupted(conformance::run(&args)),
     }
 }

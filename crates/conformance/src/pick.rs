@@ -90,7 +90,7 @@ fn matches(item: &Value, filter: &str) -> bool {
     };
     match item.pointer(&format!("/{}", key.replace('.', "/"))) {
         Some(Value::String(text)) => text == wanted,
-        Some(other) => other.to_string() == wanted,
+        Some(other) => serde_json::to_string(other).is_ok_and(|text| text == wanted),
         None => false,
     }
 }

@@ -134,19 +134,15 @@ fn install() -> Result<Vec<Step>> {
             quiet: true,
             ..Step::default()
         });
-        steps.push(until_ok(
-            format!("{name} is served"),
-            format!("/apis/{}/{version}/{}", crd.spec.group, crd.spec.names.plural),
-        ));
-        steps.push(until_ok(
-            format!("{name} is described"),
-            format!("/openapi/v3/apis/{}/{version}", crd.spec.group),
-        ));
+        let served = format!("/apis/{}/{version}/{}", crd.spec.group, crd.spec.names.plural);
+        let described = format!("/openapi/v3/apis/{}/{version}", crd.spec.group);
+        steps.push(until_ok(format!("{name} is served"), &served));
+        steps.push(until_ok(format!("{name} is described"), &described));
     }
     Ok(steps)
 }
 
-fn until_ok(name: String, path: String) -> Step {
+fn until_ok(name: String, path: &str) -> Step {
     let until = Some(Until {
         status: Some(200),
         ..Until::default()

@@ -1,0 +1,13 @@
+//! How much memory processes hold.
+
+/// The resident memory of processes in MiB, or nothing where the system does not say.
+pub(super) fn resident(pids: &[u32]) -> Option<f64> {
+    let kilobytes: Option<u64> = pids.iter().map(|pid| resident_kilobytes(*pid)).sum();
+    Some(kilobytes? as f64 / 1024.0)
+}
+
+fn resident_kilobytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
