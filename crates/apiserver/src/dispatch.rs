@@ -167,7 +167,7 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
     }
     let mut name = |verb: &'static str| labels.verb = verb;
     match (method, is_object) {
-        (&Method::GET, false) if call.query.watch => {
+        (&Method::GET, _) if call.query.watch && (!is_object || call.target.legacy_watch) => {
             name("watch");
             watch::watch(call)
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::dependents::Dependents;
 use crate::registry::{CLEANUP_FINALIZER, Resource};
 use crate::server::{DEFINITIONS, Inner};
-use crate::status::ApiResult;
+use crate::status::{ApiError, ApiResult};
 use crate::store::{Object, ObjectKey, OwnerRef, ResourceId};
 use crate::verbs::Call;
 use crate::verbs::create::Tracking;
@@ -246,7 +246,7 @@ async fn edit_through(
         }
         let mut document = current_document(&call, &current);
         change(&mut document);
-        metadata::normalise(&mut document)?;
+        metadata::normalise(&mut document).map_err(ApiError::internal)?;
         let desired = Desired {
             document,
             tracking: Tracking::Update,

@@ -72,7 +72,9 @@ pub(crate) fn decode_object(kind: &str, media_type: &str, body: &[u8]) -> ApiRes
     };
     let decoded = decode_document(media_type, body).map_err(|error| match error {
         Undecodable::Malformed(why) => unrecognised(&why),
-        Undecodable::UnknownFormat => ApiError::unsupported_media_type(
+        Undecodable::UnknownFormat => ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
             "the body of the request was in an unknown format - accepted media types include: \
              application/json, application/yaml, application/vnd.kubernetes.protobuf",
         ),

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::commit::{self, Stored};
-use super::document::{check_fields, check_identity, check_types, clear_system_fields, dry_run, validate};
+use super::document::{
+    check_fields, check_identity, check_types, clear_system_fields, dry_run, undecodable, validate,
+};
 use super::metadata::{self, set, text};
 use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
@@ -24,7 +26,7 @@ const MAX_GENERATED_BASE: usize = 63 - SUFFIX_LENGTH;
 
 pub(crate) async fn create(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     let (mut document, duplicates) = decode_object(&call.resource.kind, &call.media_type, body)?;
-    let unknown = metadata::normalise(&mut document)?;
+    let unknown = metadata::normalise(&mut document).map_err(|why| undecodable(&call.resource, &why))?;
     check_identity(call, &mut document)?;
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
     if !text(&document, "resourceVersion").is_empty() {

@@ -110,7 +110,7 @@ pub(crate) fn check_fields(
 }
 
 /// 400 about a document that is not one of the kind.
-fn undecodable(resource: &Resource, why: &str) -> Box<ApiError> {
+pub(crate) fn undecodable(resource: &Resource, why: &str) -> Box<ApiError> {
     ApiError::bad_request(format!(
         "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}",
         kind = resource.kind,
@@ -149,6 +149,9 @@ pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value
     let mut errors: Vec<FieldError> = naming::metadata_errors(resource.name_rule, document);
     if let Some(old) = old {
         errors.extend(finalizer_errors(document, old));
+    }
+    if resource.group.is_empty() {
+        errors.extend(naming::standard_finalizer_errors(document));
     }
     errors.extend(resource.quirk.check(document, old));
     errors.extend(resource.schema().validate(document, old));

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::status::{ApiError, ApiResult};
-
 /// What a field of ObjectMeta holds.
 #[derive(Clone, Copy)]
 enum Shape {
@@ -33,10 +31,10 @@ const FIELDS: [(&str, Shape); 15] = [
 ];
 
 /// Makes `metadata` an object with known, well-typed fields and nothing null or empty; returns the unknown fields.
-/// Everything after this may index into `metadata` without fear.
-pub(crate) fn normalise(document: &mut Value) -> ApiResult<Vec<String>> {
+/// The error is a sentence about what has the wrong type. Everything after this may index into `metadata` without fear.
+pub(crate) fn normalise(document: &mut Value) -> Result<Vec<String>, String> {
     let Some(root) = document.as_object_mut() else {
-        return Err(ApiError::bad_request("the request body is not a JSON object"));
+        return Err("json: the document is no object".to_owned());
     };
     let metadata = root
         .entry("metadata")
@@ -108,10 +106,8 @@ fn mistyped(value: &mut Value, shape: Shape) -> Option<&'static str> {
     }
 }
 
-fn wrong_type(field: &str, expected: &str) -> Box<ApiError> {
-    ApiError::bad_request(format!(
-        "json: cannot unmarshal into Go struct field {field} of type {expected}: the value has another type"
-    ))
+fn wrong_type(field: &str, expected: &str) -> String {
+    format!("json: cannot unmarshal another type into Go struct field {field} of type {expected}")
 }
 
 /// A text field of `metadata`; empty if absent.

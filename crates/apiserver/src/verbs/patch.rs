@@ -120,8 +120,7 @@ fn check_patched(
     duplicates: &[String],
 ) -> ApiResult<Vec<String>> {
     let resource = &*call.resource;
-    let unknown =
-        metadata::normalise(document).map_err(|error| ApiError::invalid_patch(document, error.message))?;
+    let unknown = metadata::normalise(document).map_err(|why| ApiError::invalid_patch(document, why))?;
     if document["kind"] != old["kind"] || document["apiVersion"] != old["apiVersion"] {
         let why = "apiVersion and kind of an object cannot be patched";
         return Err(ApiError::invalid_patch(document, why));
@@ -213,7 +212,7 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    metadata::normalise(&mut config)?;
+    metadata::normalise(&mut config).map_err(ApiError::bad_request)?;
     let warnings = check_duplicates(call, &duplicates)?;
     let subject = resource.subject(&call.target.name);
     let now = rfc3339_seconds(call.now());
@@ -237,24 +236,29 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         let schema = resource.schema();
         let mut document = apply(&schema, old.as_ref(), &config, writer, force, call.reset_fields())
             .map_err(|error| apply_refused(&error))?;
-        check_name(call, &document)?;
-        check_namespace_name(call, &mut document)?;
         let Some(current) = current else {
+            if call.is_status() {
+                return Err(ApiError::not_found(subject));
+            }
             if !uid.is_empty() {
                 let why = format!(
                     "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 );
                 return Err(ApiError::conflict(subject, &why));
             }
-            if call.is_status() || !wanted.is_empty() {
+            check_name(call, &document)?;
+            check_namespace_name(call, &mut document)?;
+            if !wanted.is_empty() {
                 return Err(ApiError::not_found(subject));
             }
-            metadata::normalise(&mut document)?;
+            metadata::normalise(&mut document).map_err(ApiError::bad_request)?;
             match new_object(call, document, warnings.clone(), Tracking::Done).await {
                 Err(error) if error.reason == "AlreadyExists" => continue,
                 outcome => return outcome,
             }
         };
+        check_name(call, &document)?;
+        check_namespace_name(call, &mut document)?;
         check_revision(call, &wanted, &current)?;
         let change = Desired {
             document,

@@ -9,7 +9,7 @@ use super::commit::{self, Stored};
 use super::create::{Tracking, establish, new_object};
 use super::document::{
     check_fields, check_identity, check_name, check_types, differs_in_substance, dry_run, same_document,
-    validate,
+    undecodable, validate,
 };
 use super::metadata::{self, has_finalizers, set, text};
 use super::{Call, Document, Outcome};
@@ -24,7 +24,7 @@ pub(crate) const UPDATE_TRIES: usize = 32;
 
 pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     let (mut document, duplicates) = decode_object(&call.resource.kind, &call.media_type, body)?;
-    let unknown = metadata::normalise(&mut document)?;
+    let unknown = metadata::normalise(&mut document).map_err(|why| undecodable(&call.resource, &why))?;
     check_identity(call, &mut document)?;
     check_name(call, &document)?;
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;

@@ -2,11 +2,13 @@
 //!
 //! The checks are hand-written scans instead of regular expressions because every write runs them over every label.
 
+mod finalizers;
 mod metadata;
 mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use finalizers::standard_finalizer_errors;
 pub use metadata::{ANNOTATIONS_MAX_BYTES, metadata_errors, metadata_update_errors};
 pub use rules::{field_manager_errors, label_key_errors, label_value_errors};
 
