@@ -173,7 +173,7 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
         }
         (&Method::GET, true) => {
             name("get");
-            Ok(render::outcome(&call, get::get(&call)?))
+            Ok(render::outcome(&call, &get::get(&call)?))
         }
         (&Method::GET, false) => {
             name("list");
@@ -182,22 +182,22 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
         (&Method::POST, false) => {
             name("create");
             let body = read_body(body).await?;
-            Ok(render::outcome(&call, create::create(&call, &body).await?))
+            Ok(render::outcome(&call, &create::create(&call, &body).await?))
         }
         (&Method::PUT, true) => {
             name("update");
             let body = read_body(body).await?;
-            Ok(render::outcome(&call, update::replace(&call, &body).await?))
+            Ok(render::outcome(&call, &update::replace(&call, &body).await?))
         }
         (&Method::PATCH, true) => {
             name("patch");
             let body = read_body(body).await?;
-            Ok(render::outcome(&call, patch::patch(&call, &body).await?))
+            Ok(render::outcome(&call, &patch::patch(&call, &body).await?))
         }
         (&Method::DELETE, true) if !has_subresource => {
             name("delete");
             let body = read_body(body).await?;
-            Ok(render::outcome(&call, delete::delete(&call, &body).await?))
+            Ok(render::outcome(&call, &delete::delete(&call, &body).await?))
         }
         (&Method::DELETE, false) if call.resource.quirk.deletes_collections() => {
             name("deletecollection");

@@ -54,7 +54,7 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store.
-    #[error("cannot open the store")]
+    #[error("the stored objects cannot be used")]
     Store(#[from] BackendError),
     /// The first objects.
     #[error("cannot write the first objects")]

@@ -4,7 +4,7 @@
 //! state; with a durable backend a thread then persists everything accepted meanwhile in one commit (so that concurrent
 //! writers share one `fsync`), and only after that the writes become visible and are answered.
 //!
-//! The store must never know what a document means beyond [`object`]'s few facts.
+//! The store must never know what a document means beyond the few facts that [`Object`] keeps beside it.
 
 mod backend;
 mod commit;

@@ -17,6 +17,9 @@ const FORMAT: u64 = 1;
 /// All objects are in memory anyway; this only serves the pages a commit touches.
 const CACHE_BYTES: usize = 4 << 20;
 
+/// Key and document, as they are stored.
+type Row = (Vec<u8>, Vec<u8>);
+
 /// A redb file.
 #[derive(Debug)]
 pub struct RedbBackend {
@@ -67,7 +70,7 @@ impl RedbBackend {
         Ok(facts)
     }
 
-    fn documents(&self) -> Result<Vec<(Vec<u8>, Vec<u8>)>, redb::Error> {
+    fn documents(&self) -> Result<Vec<Row>, redb::Error> {
         let read = self.database.begin_read()?;
         let table = read.open_table(OBJECTS)?;
         let mut documents = Vec::new();

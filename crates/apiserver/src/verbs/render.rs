@@ -15,7 +15,7 @@ use crate::status::json_response;
 use crate::store::Object;
 
 /// The answer of a verb on one object.
-pub(crate) fn outcome(call: &Call, outcome: Outcome) -> Response {
+pub(crate) fn outcome(call: &Call, outcome: &Outcome) -> Response {
     let is_status = matches!(&outcome.document, Document::Value(value) if value["kind"] == "Status");
     let body: Body = match (&outcome.document, call.form) {
         (Document::Value(value), _) if is_status => value.to_string().into(),
