@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use apiary_semantics::selector::{FieldSelector, LabelSelector};
-use apiary_semantics::{FieldError, FieldErrorKind};
+use apiary_semantics::{FieldError, FieldErrorKind, naming};
 use http::{Method, StatusCode};
 use serde_json::json;
 
@@ -255,21 +255,12 @@ fn dry_run(kind: &str, value: &str) -> ApiResult<bool> {
 }
 
 fn field_manager(kind: &str, value: &str) -> ApiResult<String> {
-    if value.len() > 128 {
-        let error = FieldError::new(
-            FieldErrorKind::TooLong,
-            "fieldManager",
-            Some(json!(value)),
-            "may not be more than 128 bytes",
-        );
-        return Err(options_invalid(kind, &[error]));
+    let errors = naming::field_manager_errors("fieldManager", value);
+    if errors.is_empty() {
+        Ok(value.to_owned())
+    } else {
+        Err(options_invalid(kind, &errors))
     }
-    if let Some((at, odd)) = value.chars().enumerate().find(|(_, c)| c.is_control()) {
-        let detail = format!("invalid character U+{:04X} (at position {at})", odd as u32);
-        let error = FieldError::invalid("fieldManager", json!(value), detail);
-        return Err(options_invalid(kind, &[error]));
-    }
-    Ok(value.to_owned())
 }
 
 fn field_validation(kind: &str, value: &str) -> ApiResult<FieldValidation> {

@@ -148,7 +148,7 @@ pub(crate) fn check_types(resource: &Resource, document: &Value) -> ApiResult<()
 pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value>) -> ApiResult<()> {
     let mut errors: Vec<FieldError> = naming::metadata_errors(resource.name_rule, document);
     if let Some(old) = old {
-        errors.extend(finalizer_errors(document, old));
+        errors.extend(naming::metadata_update_errors(document, old));
     }
     if resource.group.is_empty() {
         errors.extend(naming::standard_finalizer_errors(document));
@@ -162,30 +162,6 @@ pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value
         resource.subject(text(document, "name")),
         &errors,
     ))
-}
-
-/// Finalizers may only go once an object is being deleted.
-fn finalizer_errors(document: &Value, old: &Value) -> Option<FieldError> {
-    if !old["metadata"]["deletionTimestamp"].is_string() {
-        return None;
-    }
-    let empty = Vec::new();
-    let had = old["metadata"]["finalizers"].as_array().unwrap_or(&empty);
-    let has = document["metadata"]["finalizers"].as_array().unwrap_or(&empty);
-    let added: Vec<&str> = has
-        .iter()
-        .filter(|name| !had.contains(name))
-        .filter_map(Value::as_str)
-        .collect();
-    (!added.is_empty()).then(|| {
-        FieldError::forbidden(
-            "metadata.finalizers",
-            format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-                added.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
-            ),
-        )
-    })
 }
 
 /// Whether `generation` must grow: something outside `metadata` (and `status`, if it is written apart) changed.

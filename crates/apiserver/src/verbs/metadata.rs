@@ -1,5 +1,6 @@
 //! `metadata`: the part of a document that every kind shares.
 
+use apiary_semantics::schema::prune_object_meta;
 use serde_json::{Map, Value};
 
 /// What a field of ObjectMeta holds.
@@ -42,24 +43,19 @@ pub(crate) fn normalise(document: &mut Value) -> Result<Vec<String>, String> {
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
     }
-    let Some(metadata) = metadata.as_object_mut() else {
+    if !metadata.is_object() {
         return Err(wrong_type("metadata", "ObjectMeta"));
+    }
+    let unknown = prune_object_meta(metadata);
+    let Some(fields) = metadata.as_object_mut() else {
+        return Ok(unknown);
     };
-    let mut unknown = Vec::new();
-    let names: Vec<String> = metadata.keys().cloned().collect();
-    for name in names {
-        let Some((_, shape)) = FIELDS.iter().find(|(known, _)| *known == name) else {
-            metadata.remove(&name);
-            unknown.push(format!("metadata.{name}"));
-            continue;
-        };
-        let Some(value) = metadata.get_mut(&name) else {
-            continue;
-        };
-        // An empty list of managers means "forget them", which is a wish of its own.
-        if value.is_null() || (name != "managedFields" && is_empty(value)) {
-            metadata.remove(&name);
-        } else if let Some(expected) = mistyped(value, *shape) {
+    // An empty list of managers means "forget them", which is a wish of its own.
+    fields.retain(|name, value| !value.is_null() && (name == "managedFields" || !is_empty(value)));
+    for (name, shape) in FIELDS {
+        if let Some(value) = fields.get_mut(name)
+            && let Some(expected) = mistyped(value, shape)
+        {
             return Err(wrong_type(&format!("metadata.{name}"), expected));
         }
     }

@@ -125,17 +125,17 @@ pub(crate) async fn change_object(
             call.reset_fields(),
         );
     }
+    set(
+        &mut new,
+        "resourceVersion",
+        Some(json!(current.revision.to_string())),
+    );
     validate(resource, &new, Some(&old))?;
     let gone = new["metadata"]["deletionTimestamp"].is_string()
         && !has_finalizers(&new)
         && !held(resource.quirk, &new);
     if !gone && same_document(&old, &new) {
         commit::settled(&call.server, current).await?;
-        set(
-            &mut new,
-            "resourceVersion",
-            Some(json!(current.revision.to_string())),
-        );
         resource.quirk.store(&mut new);
         return Ok(Some(Outcome {
             code: StatusCode::OK,
@@ -145,11 +145,6 @@ pub(crate) async fn change_object(
     }
     resource.quirk.store(&mut new);
     if call.query.dry_run {
-        set(
-            &mut new,
-            "resourceVersion",
-            Some(json!(current.revision.to_string())),
-        );
         return Ok(Some(dry_run(StatusCode::OK, new, warnings)));
     }
     if gone {
