@@ -2,12 +2,15 @@
 //!
 //! A first run in which nothing goes wrong is the reference: its writes are the places where something can go wrong, and
 //! what it came to is what every other run must come to. Each run has a runtime and a world of its own.
+//!
+//! Most of the time of a run goes into installing kinds, so a sweep's worlds should have only those that it needs.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Builder as RuntimeBuilder;
@@ -22,6 +25,8 @@ use crate::world::{Builder, World};
 const ONLY: &str = "CAPT_TEST_CASE";
 /// Longer than the longest backoff of a controller, so that a run is not judged before it tried again.
 const QUIET: Duration = Duration::from_secs(600);
+
+const MISSED: &str = "the fault never happened: this run made fewer writes than the undisturbed one";
 
 /// Crashes the controllers of a scenario before and after every write that they make, and fails unless every run comes
 /// to what an undisturbed one comes to.
@@ -38,11 +43,18 @@ pub fn for_each_write_crash(world: Builder, scenario: impl AsyncFn(&World)) -> S
 }
 
 /// Which faults to try at every write, and in what world.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Sweep {
     world: Builder,
-    faults: Vec<Fault>,
+    faults: Vec<Planned>,
     quiet: Duration,
+}
+
+/// A fault that is made anew for each world.
+#[derive(Clone)]
+struct Planned {
+    name: String,
+    make: Arc<dyn Fn(&World) -> Fault>,
 }
 
 /// How many cases were tried.
@@ -67,8 +79,19 @@ impl Sweep {
 
     /// With these faults as well.
     #[must_use]
-    pub fn faults(mut self, faults: impl IntoIterator<Item = Fault>) -> Self {
-        self.faults.extend(faults);
+    pub fn faults(self, faults: impl IntoIterator<Item = Fault>) -> Self {
+        faults.into_iter().fold(self, |sweep, fault| {
+            sweep.fault(&format!("{fault:?}"), move |_| fault.clone())
+        })
+    }
+
+    /// With a fault that needs something of the world, such as a client for somebody who interferes.
+    #[must_use]
+    pub fn fault(mut self, name: &str, make: impl Fn(&World) -> Fault + 'static) -> Self {
+        self.faults.push(Planned {
+            name: name.to_owned(),
+            make: Arc::new(make),
+        });
         self
     }
 
@@ -79,7 +102,7 @@ impl Sweep {
         self
     }
 
-    /// Runs the scenario undisturbed, then once for every write and fault.
+    /// Runs the scenario undisturbed, then once for every write and fault. Every run must come to the same.
     ///
     /// # Panics
     /// If a run comes to something else; the message says which case, and how to run it alone.
@@ -88,25 +111,81 @@ impl Sweep {
         reason = "a scenario is most often a closure written in place"
     )]
     pub fn run(self, scenario: impl AsyncFn(&World)) -> SweepReport {
+        let reference = self.in_world(async |world| self.outcome(world, &scenario, None).await);
+        self.each_case(&reference, |case| {
+            let outcome = self.in_world(async |world| self.outcome(world, &scenario, Some(case)).await);
+            reference.compare(&outcome)
+        })
+    }
+
+    /// Runs the scenario undisturbed, then once for every write and fault. What every disturbed run comes to is judged by
+    /// `check`, which panics if it is not right: for faults that are meant to change the outcome, such as a deletion.
+    ///
+    /// # Panics
+    /// If a check does; the message says which case, and how to run it alone.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a scenario is most often a closure written in place"
+    )]
+    pub fn run_and_check(self, scenario: impl AsyncFn(&World), check: impl AsyncFn(&World)) -> SweepReport {
+        let reference = self.in_world(async |world| self.outcome(world, &scenario, None).await);
+        self.each_case(&reference, |case| {
+            self.in_world(async |world| {
+                let outcome = self.outcome(world, &scenario, Some(case)).await;
+                check(world).await;
+                outcome.missed.then(|| MISSED.to_owned()).into_iter().collect()
+            })
+        })
+    }
+
+    fn in_world<T>(&self, visit: impl AsyncFnOnce(&World) -> T) -> T {
+        let runtime = RuntimeBuilder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build();
+        let runtime = runtime.unwrap_or_else(|error| panic!("cannot make a runtime: {error}"));
+        runtime.block_on(async {
+            let world = self.world.clone().embedded_only().start().await;
+            let seen = visit(&world).await;
+            world.finish().await;
+            seen
+        })
+    }
+
+    async fn outcome(&self, world: &World, scenario: &impl AsyncFn(&World), case: Option<&Case>) -> Outcome {
+        let rule: Option<Rule> = case.map(|case| {
+            let calls = Calls::by(&case.caller).writes();
+            // A miss is told by the outcome, which knows the case.
+            world
+                .faults()
+                .inject(calls, Times::Nth(case.number), (case.fault.make)(world))
+                .may_miss()
+        });
+        scenario(world).await;
+        world.settle_for(self.quiet).await;
+        Outcome {
+            end: world.snapshot().await.masked(),
+            writes: world.recorder().writes(),
+            missed: rule.is_some_and(|rule| rule.acted() == 0),
+        }
+    }
+
+    fn each_case(&self, reference: &Outcome, run: impl Fn(&Case) -> Vec<String>) -> SweepReport {
         let only = env::var(ONLY).ok();
-        let reference = self.run_case(&scenario, None);
+        let chosen = |case: &Case| only.as_ref().is_none_or(|only| *only == case.to_string());
         let mut failures = Vec::new();
         let mut cases = 0;
-        for (place, fault) in self.places(&reference) {
-            let case = Case { place, fault };
-            if only.as_ref().is_some_and(|only| *only != case.to_string()) {
-                continue;
-            }
+        for case in self.cases(reference).into_iter().filter(chosen) {
             cases += 1;
             // A run may also fail by itself, and then the case must be named too.
-            let wrong = match catch_unwind(AssertUnwindSafe(|| self.run_case(&scenario, Some(&case)))) {
-                Ok(outcome) => reference.compare(&outcome),
+            let wrong = match catch_unwind(AssertUnwindSafe(|| run(&case))) {
+                Ok(wrong) => wrong,
                 Err(panic) => vec![message(panic.as_ref())],
             };
             if !wrong.is_empty() {
                 failures.push(format!(
                     "{ONLY}=\"{case}\" ({})\n  {}",
-                    case.place.what,
+                    case.write,
                     wrong.join("\n  ")
                 ));
             }
@@ -127,69 +206,43 @@ impl Sweep {
         }
     }
 
-    fn places(&self, reference: &Outcome) -> Vec<(Place, Fault)> {
+    fn cases(&self, reference: &Outcome) -> Vec<Case> {
         let mut counts = BTreeMap::<&str, usize>::new();
-        let mut places = Vec::new();
+        let mut cases = Vec::new();
         for entry in &reference.writes {
-            let count = counts.entry(&entry.call.caller).or_default();
-            *count += 1;
-            for fault in &self.faults {
-                let what = entry.call.to_string();
-                let place = Place {
-                    caller: entry.call.caller.clone(),
-                    number: *count,
-                    what,
-                };
-                places.push((place, fault.clone()));
-            }
+            let number = counts.entry(&entry.call.caller).or_default();
+            *number += 1;
+            cases.extend(self.faults.iter().map(|fault| Case {
+                caller: entry.call.caller.clone(),
+                number: *number,
+                write: entry.call.to_string(),
+                fault: fault.clone(),
+            }));
         }
-        places
-    }
-
-    fn run_case(&self, scenario: &impl AsyncFn(&World), case: Option<&Case>) -> Outcome {
-        let runtime = RuntimeBuilder::new_current_thread()
-            .enable_all()
-            .start_paused(true)
-            .build();
-        let runtime = runtime.unwrap_or_else(|error| panic!("cannot make a runtime: {error}"));
-        runtime.block_on(async {
-            let world = self.world.clone().embedded_only().start().await;
-            let rule: Option<Rule> = case.map(|case| {
-                let calls = Calls::by(&case.place.caller).writes();
-                // A miss is told by the outcome, which knows the case.
-                world
-                    .faults()
-                    .inject(calls, Times::Nth(case.place.number), case.fault.clone())
-                    .may_miss()
-            });
-            scenario(&world).await;
-            world.settle_for(self.quiet).await;
-            let outcome = Outcome {
-                end: world.snapshot().await.masked(),
-                writes: world.recorder().writes(),
-                missed: rule.is_some_and(|rule| rule.acted() == 0),
-            };
-            world.finish().await;
-            outcome
-        })
+        cases
     }
 }
 
+impl fmt::Debug for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.faults.iter().map(|fault| fault.name.as_str()).collect();
+        f.debug_struct("Sweep")
+            .field("faults", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A fault at the so-manieth write of a caller.
 struct Case {
-    place: Place,
-    fault: Fault,
-}
-
-/// The so-manieth write of a caller.
-struct Place {
     caller: String,
     number: usize,
-    what: String,
+    write: String,
+    fault: Planned,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{} {:?}", self.place.caller, self.place.number, self.fault)
+        write!(f, "{}#{} {}", self.caller, self.number, self.fault.name)
     }
 }
 

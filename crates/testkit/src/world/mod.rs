@@ -193,7 +193,8 @@ impl World {
     /// Lets time pass until nothing has changed for so long, which on a real API server is 2 seconds at most.
     ///
     /// Quiet means: the API's objects do not change, leases apart, and no call is under way, hung ones apart. Whoever
-    /// waits longer than `quiet` before the next try is not waited for.
+    /// waits longer than `quiet` before the next try is not waited for. On a real API server only what goes through this
+    /// world's recorder is seen: wait for the work of others, such as its garbage collector, with [`World::until`].
     ///
     /// # Panics
     /// If that never happens, with the last writes, or if a controller ended.

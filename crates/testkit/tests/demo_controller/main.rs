@@ -152,6 +152,59 @@ fn it_survives_every_fault_at_every_write() {
         .run(a_whole_life);
 }
 
+#[test]
+fn nothing_is_left_whenever_the_parent_is_deleted() {
+    let deleted_after_a_write = |world: &World| {
+        let parents = parents(world);
+        Fault::afterwards(move || {
+            let parents = parents.clone();
+            async move {
+                parents.delete("a", &DeleteParams::default()).await.unwrap();
+            }
+        })
+    };
+    Sweep::new(stage())
+        .fault("delete-after", deleted_after_a_write)
+        .run_and_check(
+            async |world| {
+                start(world);
+                make(world, "a", "red").await;
+                world.settle().await;
+            },
+            async |world| {
+                assert!(
+                    parents(world).get_opt("a").await.unwrap().is_none(),
+                    "the parent is gone"
+                );
+                assert_eq!(color_of_child(world, "a").await, None, "and so is its child");
+            },
+        );
+}
+
+#[test]
+fn it_does_not_mind_others_writing_at_the_same_time() {
+    let labelled_before_a_write = |world: &World| {
+        let parents = parents(world);
+        Fault::meanwhile(move || {
+            let parents = parents.clone();
+            async move {
+                let label = Patch::Merge(json!({"metadata": {"labels": {"seen": "yes"}}}));
+                parents.patch("a", &PatchParams::default(), &label).await.unwrap();
+            }
+        })
+    };
+    Sweep::new(stage())
+        .fault("label-before", labelled_before_a_write)
+        .run_and_check(a_whole_life, async |world| {
+            check_whole_life(world).await;
+            assert_eq!(
+                parents(world).get("a").await.unwrap().labels()["seen"],
+                "yes",
+                "no update is lost"
+            );
+        });
+}
+
 #[tokio::test]
 async fn it_survives_every_disturbance_of_its_view() {
     let disturbances = [
