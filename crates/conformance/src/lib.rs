@@ -3,7 +3,7 @@
 //! A [`Scenario`] is a file with a list of steps: a request, or a kubectl command, and what of its answer to keep.
 //! A [`Player`] plays it against one server and gives back the answers with everything that must differ between two
 //! runs (uids, resource versions, times) replaced by names of where they were first seen.
-//! [`compare`] then finds the fields in which two servers disagree, and [`Allowed`] says which of those are meant.
+//! [`judge`] then finds the fields in which two servers disagree, and [`Allowed`] says which of those are meant.
 //!
 //! The answers of a real kube-apiserver are kept as [`golden`] files, so that the embedded server can be checked
 //! where no real one is at hand.
@@ -17,6 +17,7 @@ mod mask;
 mod pick;
 mod player;
 mod scenario;
+mod verdict;
 mod watch;
 
 pub use allowed::{Allowed, AllowedError, Exception};
@@ -24,3 +25,4 @@ pub use diff::{Difference, compare};
 pub use kubectl::Kubectl;
 pub use player::{PlayError, Player, Recorded};
 pub use scenario::{Scenario, ScenarioError, Step, Until};
+pub use verdict::{Excused, Finding, Verdict, judge};

@@ -1,8 +1,7 @@
 //! What the comparison prints.
 
 use anyhow::bail;
-use apiary_conformance::{Allowed, PlayError, Recorded, Scenario, compare};
-use serde_json::Value;
+use apiary_conformance::{Allowed, Difference, Excused, Finding, PlayError, Recorded, Scenario, judge};
 
 /// Collects the outcome of all scenarios.
 pub(super) struct Report<'a> {
@@ -40,49 +39,33 @@ impl<'a> Report<'a> {
             self.failed_steps += 1;
             Vec::new()
         });
-        for recorded in expected {
-            let answer = actual
-                .iter()
-                .find(|other| other.step == recorded.step)
-                .map(|other| &other.answer);
-            self.steps += 1;
-            if answer.is_some() || !actual.is_empty() {
-                self.step(
-                    scenario,
-                    &recorded.step,
-                    &recorded.answer,
-                    answer.unwrap_or(&Value::Null),
+        self.steps += expected.len();
+        let verdict = judge(&scenario.name, expected, &actual, self.allowed);
+        if self.show_allowed {
+            for Excused {
+                step,
+                difference,
+                reason,
+            } in &verdict.excused
+            {
+                println!(
+                    "~ {} / {step}\n  {}\n      because  {reason}",
+                    scenario.name,
+                    indent(difference)
                 );
             }
         }
+        for Finding { step, differences } in &verdict.findings {
+            println!("✗ {} / {step}", scenario.name);
+            for difference in differences {
+                println!("  {}", indent(difference));
+            }
+        }
+        self.failed_steps += verdict.findings.len();
         if self.failed_steps == failed_before {
             println!("✓ {} ({} steps)", scenario.name, expected.len());
         } else {
             self.failed_scenarios.push(scenario.name.clone());
-        }
-    }
-
-    fn step(&mut self, scenario: &Scenario, step: &str, expected: &Value, actual: &Value) {
-        let mut unexpected = Vec::new();
-        for difference in compare(expected, actual) {
-            match self.allowed.reason(&scenario.name, step, &difference) {
-                None => unexpected.push(difference),
-                Some(reason) if self.show_allowed => {
-                    println!(
-                        "~ {} / {step}: {difference}\n    because  {reason}",
-                        scenario.name
-                    );
-                }
-                Some(_) => {}
-            }
-        }
-        if unexpected.is_empty() {
-            return;
-        }
-        self.failed_steps += 1;
-        println!("✗ {} / {step}", scenario.name);
-        for difference in unexpected {
-            println!("  {}", difference.to_string().replace('\n', "\n  "));
         }
     }
 
@@ -105,6 +88,10 @@ impl<'a> Report<'a> {
         }
         Ok(())
     }
+}
+
+fn indent(difference: &Difference) -> String {
+    difference.to_string().replace('\n', "\n  ")
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
