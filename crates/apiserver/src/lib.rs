@@ -27,4 +27,4 @@ pub mod store;
 mod verbs;
 
 pub use serve::Identity;
-pub use server::{ApiServer, OpenError, Options, Storage};
+pub use server::{ApiServer, Image, OpenError, Options, Storage};

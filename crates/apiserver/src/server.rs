@@ -29,6 +29,13 @@ pub enum Storage {
     Redb(PathBuf),
 }
 
+/// Everything a server holds at one moment: what another one in memory can start from at once.
+#[derive(Clone)]
+pub struct Image {
+    state: State,
+    registry: Arc<Registry>,
+}
+
 /// How a server is set up.
 #[derive(Clone)]
 pub struct Options {
@@ -38,6 +45,8 @@ pub struct Options {
     pub clock: SharedClock,
     /// How much history watches can go back.
     pub retention: Retention,
+    /// What a server in memory starts from; one on disk starts from what is there.
+    pub image: Option<Image>,
 }
 
 impl Default for Options {
@@ -46,6 +55,7 @@ impl Default for Options {
             storage: Storage::Memory,
             clock: Arc::new(SystemClock),
             retention: Retention::default(),
+            image: None,
         }
     }
 }
@@ -83,7 +93,10 @@ impl ApiServer {
     /// Opens the store and starts the background work. Call it inside a tokio runtime.
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let store = match &options.storage {
-            Storage::Memory => Store::in_memory(options.retention),
+            Storage::Memory => {
+                let state = options.image.as_ref().map(|image| image.state.clone());
+                Store::in_memory(state.unwrap_or_default(), options.retention)
+            }
             Storage::Redb(path) => Store::durable(Box::new(RedbBackend::open(path)?), options.retention)?,
         };
         let inner = Arc::new(Inner {
@@ -92,7 +105,10 @@ impl ApiServer {
             metrics: Metrics::default(),
             openapi: OpenApi::default(),
             stopping: CancellationToken::new(),
-            registry: watch::Sender::new(Arc::new(Registry::builtin())),
+            registry: watch::Sender::new(match options.image {
+                Some(image) => image.registry,
+                None => Arc::new(Registry::builtin()),
+            }),
             refreshing: Mutex::new(()),
         });
         inner.refresh_registry(&inner.store.visible());
@@ -106,6 +122,15 @@ impl ApiServer {
     /// The API as a service: no listening, no authentication.
     pub fn router(&self) -> Router {
         dispatch::router(self.inner.clone())
+    }
+
+    /// Everything that is here now.
+    #[must_use]
+    pub fn image(&self) -> Image {
+        Image {
+            state: State::clone(&self.inner.store.visible()),
+            registry: self.inner.registry(),
+        }
     }
 
     /// The newest visible revision.

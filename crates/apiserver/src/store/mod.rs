@@ -121,25 +121,26 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store that forgets everything when it is dropped.
+    /// A store that starts from `state` and forgets everything when it is dropped.
     #[must_use]
-    pub fn in_memory(retention: Retention) -> Self {
-        Self::start(Loaded::default(), None, retention)
+    pub fn in_memory(state: State, retention: Retention) -> Self {
+        Self::start(state, None, retention)
     }
 
     /// A store that keeps its writes in `backend`.
     pub fn durable(mut backend: Box<dyn Backend>, retention: Retention) -> Result<Self, BackendError> {
         let loaded = backend.load()?;
-        Ok(Self::start(loaded, Some(backend), retention))
-    }
-
-    fn start(loaded: Loaded, backend: Option<Box<dyn Backend>>, retention: Retention) -> Self {
         let mut state = State::default();
         for (resource, object) in loaded.objects {
             state.put(&resource, Arc::new(object));
         }
+        state.revision = loaded.revision;
+        Ok(Self::start(state, Some(backend), retention))
+    }
+
+    fn start(mut state: State, backend: Option<Box<dyn Backend>>, retention: Retention) -> Self {
         // Clients take resourceVersion 0 to mean "any", so real revisions start above it.
-        state.revision = loaded.revision.max(1);
+        state.revision = state.revision.max(1);
         let shared = Arc::new(Shared {
             visible: ArcSwap::from_pointee(state.clone()),
             logs: RwLock::default(),

@@ -34,7 +34,7 @@ fn names(table: &Table) -> Vec<String> {
 
 #[tokio::test]
 async fn a_write_needs_its_condition() {
-    let store = Store::in_memory(Retention::default());
+    let store = Store::in_memory(State::default(), Retention::default());
     let first = store.commit(put(Expect::Absent, "a", 1)).await.unwrap();
     assert_eq!(
         store.commit(put(Expect::Absent, "a", 2)).await.unwrap_err(),
@@ -59,7 +59,7 @@ async fn a_write_needs_its_condition() {
 
 #[tokio::test]
 async fn earlier_revisions_can_be_read_until_compacted() {
-    let store = Store::in_memory(Retention::default());
+    let store = Store::in_memory(State::default(), Retention::default());
     let things: ResourceId = "things".into();
     let a = store.commit(put(Expect::Absent, "a", 1)).await.unwrap().revision;
     let b = store.commit(put(Expect::Absent, "b", 1)).await.unwrap().revision;

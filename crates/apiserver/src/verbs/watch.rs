@@ -27,7 +27,7 @@ use crate::status::{ApiError, ApiResult, json_response};
 use crate::store::{Draft, Event, EventKind, Log, Object, frame};
 
 /// How often an idle watch is told the current revision.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(15);
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Upstream ends watches that name no timeout after 30 to 60 minutes.
 const MIN_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Events handed to the connection at once.

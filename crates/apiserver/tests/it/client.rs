@@ -75,6 +75,7 @@ impl Client {
             storage: Storage::Memory,
             clock: Arc::new(RuntimeClock::starting_at(epoch)),
             retention,
+            image: None,
         };
         let server = ApiServer::open(options).await.unwrap();
         let router = server.router();

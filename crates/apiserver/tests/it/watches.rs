@@ -97,7 +97,7 @@ async fn watch_list_ends_the_initial_events_with_a_marked_bookmark() {
 #[tokio::test(start_paused = true)]
 async fn bookmarks_tell_an_idle_watch_where_it_is() {
     let client = Client::new().await;
-    let path = format!("{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=40");
+    let path = format!("{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=150");
     let mut watch = client.watch(&path).await;
     // A write elsewhere moves the revision on.
     client

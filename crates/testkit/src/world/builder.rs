@@ -2,8 +2,9 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
+use apiary::Image;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams};
 use kube::runtime::wait::{await_condition, conditions};
@@ -26,6 +27,9 @@ static CRDS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| {
         .chain(capt_api::foreign::crds())
         .collect()
 });
+
+/// An embedded API with those kinds installed: the first world makes it, the others start from it.
+static WITH_CAPT: OnceLock<Image> = OnceLock::new();
 
 /// How a world is set up. By default it has the kinds of capt and stands where `CAPT_TEST_KUBECONFIG` says.
 #[derive(Debug, Clone)]
@@ -63,7 +67,7 @@ impl Builder {
         self
     }
 
-    /// Without the kinds of capt: installing them takes most of a second in a debug build.
+    /// Without the kinds of capt, for worlds that must not have them.
     #[must_use]
     pub fn without_crds(mut self) -> Self {
         self.with_capt = false;
@@ -89,10 +93,13 @@ impl Builder {
     }
 
     async fn try_start(self) -> Result<World, Box<dyn std::error::Error>> {
+        let image = WITH_CAPT
+            .get()
+            .filter(|_| self.with_capt && self.kubeconfig.is_none());
         let (embedded, client, namespace, clock) = match &self.kubeconfig {
             None => {
                 time::make_virtual();
-                let (embedded, client, clock) = Embedded::start().await?;
+                let (embedded, client, clock) = Embedded::start(image.cloned()).await?;
                 (Some(embedded), client, embedded::NAMESPACE.to_owned(), clock)
             }
             Some(kubeconfig) => {
@@ -101,9 +108,15 @@ impl Builder {
                 (None, client, namespace, clock)
             }
         };
-        real::make_namespace(&client, &namespace).await?;
-        install(&client, if self.with_capt { &CRDS } else { &[] }).await?;
+        if self.with_capt && image.is_none() {
+            install(&client, &CRDS).await?;
+            if let Some(embedded) = &embedded {
+                // Another test may have been faster, and its image is as good.
+                let _ = WITH_CAPT.set(embedded.image());
+            }
+        }
         install(&client, &self.crds).await?;
+        real::make_namespace(&client, &namespace).await?;
         Ok(World {
             embedded,
             client,

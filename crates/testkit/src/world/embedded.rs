@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apiary::clock::{RuntimeClock, SharedClock};
 use apiary::store::Retention;
-use apiary::{ApiServer, OpenError, Options, Storage};
+use apiary::{ApiServer, Image, OpenError, Options, Storage};
 use axum::body::Body;
 use http::Request;
 use jiff::Timestamp;
@@ -21,13 +21,15 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    pub(super) async fn start() -> Result<(Self, Client, SharedClock), OpenError> {
+    /// An API that starts from `image`, or empty.
+    pub(super) async fn start(image: Option<Image>) -> Result<(Self, Client, SharedClock), OpenError> {
         let beginning = Timestamp::from_second(BEGINNING).unwrap_or_default();
         let clock: SharedClock = Arc::new(RuntimeClock::starting_at(beginning));
         let options = Options {
             storage: Storage::Memory,
             clock: clock.clone(),
             retention: Retention::default(),
+            image,
         };
         let server = ApiServer::open(options).await?;
         let service = server
@@ -35,6 +37,10 @@ impl Embedded {
             .map_request(|request: Request<kube::client::Body>| request.map(Body::new));
         let client = Client::new(service, NAMESPACE);
         Ok((Self { server }, client, clock))
+    }
+
+    pub(super) fn image(&self) -> Image {
+        self.server.image()
     }
 
     pub(super) fn revision(&self) -> u64 {
