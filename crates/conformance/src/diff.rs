@@ -37,6 +37,11 @@ fn walk(expected: Option<&Value>, actual: Option<&Value>, path: String, found: &
                 walk(left.get(key), right.get(key), path, found);
             }
         }
+        (Some(Value::Array(left)), Some(Value::Array(right)))
+            if left.iter().chain(right).all(Value::is_string) =>
+        {
+            lines(left, right, &path, found);
+        }
         (Some(Value::Array(left)), Some(Value::Array(right))) => {
             for index in 0..left.len().max(right.len()) {
                 walk(
@@ -56,6 +61,52 @@ fn walk(expected: Option<&Value>, actual: Option<&Value>, path: String, found: &
             });
         }
     }
+}
+
+/// Lines of text are compared as an editor would, so that one line more does not make all later ones differ.
+fn lines(left: &[Value], right: &[Value], path: &str, found: &mut Vec<Difference>) {
+    let common = common_lengths(left, right);
+    let (mut row, mut column) = (0, 0);
+    while row < left.len() || column < right.len() {
+        let (from_row, from_column) = (row, column);
+        while (row < left.len() || column < right.len()) && left.get(row) != right.get(column) {
+            if column == right.len()
+                || (row < left.len() && common[row + 1][column] >= common[row][column + 1])
+            {
+                row += 1;
+            } else {
+                column += 1;
+            }
+        }
+        if (row, column) != (from_row, from_column) {
+            found.push(Difference {
+                path: format!("{path}[{from_row}]"),
+                expected: some_lines(&left[from_row..row]),
+                actual: some_lines(&right[from_column..column]),
+            });
+        }
+        row += 1;
+        column += 1;
+    }
+}
+
+/// For each pair of positions, how many lines the rests have in common.
+fn common_lengths(left: &[Value], right: &[Value]) -> Vec<Vec<usize>> {
+    let mut lengths = vec![vec![0; right.len() + 1]; left.len() + 1];
+    for row in (0..left.len()).rev() {
+        for column in (0..right.len()).rev() {
+            lengths[row][column] = if left[row] == right[column] {
+                lengths[row + 1][column + 1] + 1
+            } else {
+                lengths[row + 1][column].max(lengths[row][column + 1])
+            };
+        }
+    }
+    lengths
+}
+
+fn some_lines(lines: &[Value]) -> Option<Value> {
+    (!lines.is_empty()).then(|| Value::Array(lines.to_vec()))
 }
 
 impl fmt::Display for Difference {
@@ -82,6 +133,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn one_more_line_is_one_difference() {
+        let cases = [
+            (
+                json!(["a", "b", "c"]),
+                json!(["a", "c"]),
+                vec![("[1]", Some(json!(["b"])), None)],
+            ),
+            (
+                json!(["a"]),
+                json!(["a", "b"]),
+                vec![("[1]", None, Some(json!(["b"])))],
+            ),
+            (
+                json!(["a", "b"]),
+                json!(["a", "x"]),
+                vec![("[1]", Some(json!(["b"])), Some(json!(["x"])))],
+            ),
+            (json!(["a", "b"]), json!(["a", "b"]), vec![]),
+        ];
+        for (left, right, expected) in cases {
+            let found = compare(&left, &right);
+            let found: Vec<_> = found
+                .iter()
+                .map(|d| (d.path.as_str(), d.expected.clone(), d.actual.clone()))
+                .collect();
+            assert_eq!(found, expected, "{left} against {right}");
+        }
+    }
 
     #[test]
     fn differences_name_the_field() {
