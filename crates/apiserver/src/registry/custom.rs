@@ -64,6 +64,11 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             (definition.revision, Arc::new(schema), Arc::new(written.clone()))
         }
     };
+    let all = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let storage = all
+        .iter()
+        .find(|version| version["storage"] == Value::Bool(true))
+        .unwrap_or(version);
     let columns = version["additionalPrinterColumns"]
         .as_array()
         .map(Vec::as_slice)
@@ -100,6 +105,7 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             schema_since,
             schema,
             open_api_schema,
+            storage_version: text(&storage["name"]),
             terminating: definition.deleting,
             deprecation,
         }),

@@ -55,6 +55,8 @@ pub struct Custom {
     pub schema_since: u64,
     /// The schema.
     pub schema: Arc<Schema>,
+    /// The version that objects are stored in.
+    pub storage_version: String,
     /// The schema as the definition writes it, for OpenAPI.
     pub open_api_schema: Arc<Value>,
     /// The definition is being deleted: nothing new may be made.
@@ -159,6 +161,34 @@ impl Resource {
         match &self.origin {
             Origin::Builtin(_) => None,
             Origin::Custom(custom) => Some(custom),
+        }
+    }
+
+    /// Whether stored documents differ from served ones: a view of another kind, or a version that is not the stored one.
+    #[must_use]
+    pub fn is_view(&self) -> bool {
+        let other_version = self
+            .custom()
+            .is_some_and(|custom| custom.storage_version != self.version);
+        self.quirk.is_view() || other_version
+    }
+
+    /// From the stored form to the served one.
+    pub fn show(&self, document: &mut Value) {
+        self.quirk.show(document);
+        if self.custom().is_some() && self.is_view() && document.is_object() {
+            document["apiVersion"] = Value::from(self.api_version());
+        }
+    }
+
+    /// From the served form to the stored one. Versions are taken to have the same shape: there is no conversion.
+    pub fn store(&self, document: &mut Value) {
+        self.quirk.store(document);
+        if let Some(custom) = self.custom()
+            && self.is_view()
+            && document.is_object()
+        {
+            document["apiVersion"] = Value::from(format!("{}/{}", self.group, custom.storage_version));
         }
     }
 

@@ -92,7 +92,7 @@ pub(crate) async fn new_object(
             track_update(&schema, None, &mut document, writer, call.reset_fields());
         }
         validate(resource, &document, None)?;
-        resource.quirk.store(&mut document);
+        resource.store(&mut document);
         let name = text(&document, "name").to_owned();
         if call.query.dry_run {
             let key = ObjectKey::new(text(&document, "namespace"), &name);

@@ -121,7 +121,7 @@ pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiRe
         let mut document = current_document(call, &current);
         mark(call, &mut document, options.propagation);
         if has_finalizers(&document) || held(resource.quirk, &document) {
-            resource.quirk.store(&mut document);
+            resource.store(&mut document);
             if options.dry_run || current.deleting {
                 commit::settled(&call.server, &current).await?;
                 let document = if options.dry_run {

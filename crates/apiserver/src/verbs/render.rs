@@ -109,7 +109,7 @@ fn is_as_stored(call: &Call, object: &Object) -> bool {
         .resource
         .custom()
         .is_some_and(|custom| object.revision < custom.schema_since);
-    !outdated && !call.resource.quirk.is_view()
+    !outdated && !call.resource.is_view()
 }
 
 /// The served bytes of an object.
@@ -128,7 +128,7 @@ pub(crate) fn shown(call: &Call, object: &Object) -> Value {
 }
 
 fn present(call: &Call, value: &mut Value) {
-    call.resource.quirk.show(value);
+    call.resource.show(value);
     if let Some(custom) = call.resource.custom() {
         let revision = value["metadata"]["resourceVersion"]
             .as_str()

@@ -69,7 +69,7 @@ impl Selection {
         } else {
             object.value()
         };
-        resource.quirk.show(&mut document);
+        resource.show(&mut document);
         let found: Vec<(&str, String)> = self
             .inner
             .iter()

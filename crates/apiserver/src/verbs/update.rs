@@ -136,14 +136,14 @@ pub(crate) async fn change_object(
         && !held(resource.quirk, &new);
     if !gone && same_document(&old, &new) {
         commit::settled(&call.server, current).await?;
-        resource.quirk.store(&mut new);
+        resource.store(&mut new);
         return Ok(Some(Outcome {
             code: StatusCode::OK,
             document: Document::Value(new),
             warnings,
         }));
     }
-    resource.quirk.store(&mut new);
+    resource.store(&mut new);
     if call.query.dry_run {
         return Ok(Some(dry_run(StatusCode::OK, new, warnings)));
     }
@@ -164,7 +164,7 @@ pub(crate) async fn change_object(
 /// The current document in the form this resource serves, brought up to the present schema.
 pub(crate) fn current_document(call: &Call, current: &Object) -> Value {
     let mut document = current.value();
-    call.resource.quirk.show(&mut document);
+    call.resource.show(&mut document);
     if let Some(custom) = call.resource.custom()
         && current.revision < custom.schema_since
     {

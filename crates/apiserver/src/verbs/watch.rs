@@ -216,7 +216,7 @@ impl Watching {
     fn shared_frame(&self, event: &Event) -> Option<Bytes> {
         let resource = &self.call.resource;
         let plain = self.call.form == Form::Full
-            && !resource.quirk.is_view()
+            && !resource.is_view()
             && resource
                 .custom()
                 .is_none_or(|custom| event.revision() >= custom.schema_since)

@@ -176,3 +176,26 @@ async fn a_second_definition_cannot_take_a_name() {
     assert_eq!(accepted["status"], "False");
     assert_eq!(client.get("/apis/example.com/v1/gadgets").await.code, 404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn versions_of_one_shape_are_served_side_by_side() {
+    let client = Client::new().await;
+    let mut definition = widget_definition();
+    let mut older = definition["spec"]["versions"][0].clone();
+    older["name"] = json!("v1beta1");
+    older["storage"] = json!(false);
+    definition["spec"]["versions"].as_array_mut().unwrap().push(older);
+    client.post(DEFINITIONS, &definition).await.expect(201);
+    let old_path = "/apis/example.com/v1beta1/namespaces/default/widgets";
+    let mut body = widget("a", &json!({"size": 1}));
+    body["apiVersion"] = json!("example.com/v1beta1");
+    let made = client.post(old_path, &body).await.expect(201);
+    assert_eq!(made["apiVersion"], "example.com/v1beta1");
+    let shown = client.get(&format!("{WIDGETS}/a")).await.expect(200);
+    assert_eq!(shown["apiVersion"], "example.com/v1");
+    assert_eq!(shown["spec"]["size"], 1);
+    let list = client.get(old_path).await.expect(200);
+    assert_eq!(list["items"][0]["apiVersion"], "example.com/v1beta1");
+    let groups = client.get("/apis/example.com").await.expect(200);
+    assert_eq!(groups["preferredVersion"]["version"], "v1");
+}
