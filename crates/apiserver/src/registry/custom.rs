@@ -101,6 +101,7 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
         quirk: Quirk::None,
         origin: Origin::Custom(Custom {
             definition_uid: definition.uid.to_string(),
+            definition_revision: definition.revision,
             definition_generation: generation,
             schema_since,
             schema,

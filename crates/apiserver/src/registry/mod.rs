@@ -7,7 +7,7 @@ mod definition;
 mod quirks;
 mod resource;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use apiary_semantics::builtin;
@@ -51,9 +51,22 @@ impl Registry {
         for resource in previous.all().filter(|resource| resource.custom().is_none()) {
             registry.share(resource.clone());
         }
+        let mut known: HashMap<(&str, u64), Vec<&Arc<Resource>>> = HashMap::new();
+        for resource in previous.all() {
+            if let Some(custom) = resource.custom() {
+                let definition = (custom.definition_uid.as_str(), custom.definition_revision);
+                known.entry(definition).or_default().push(resource);
+            }
+        }
         for object in definitions {
-            for resource in custom::resources(object, previous) {
-                registry.add(resource);
+            match known.get(&(&*object.uid, object.revision)) {
+                // Reading a definition costs more than everything else here, and most did not change.
+                Some(unchanged) => unchanged
+                    .iter()
+                    .for_each(|resource| registry.share(Arc::clone(resource))),
+                None => custom::resources(object, previous)
+                    .into_iter()
+                    .for_each(|resource| registry.add(resource)),
             }
         }
         registry

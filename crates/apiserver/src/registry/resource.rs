@@ -49,6 +49,8 @@ pub enum Origin {
 pub struct Custom {
     /// The definition's uid.
     pub definition_uid: String,
+    /// The revision of the definition that this was built from.
+    pub definition_revision: u64,
     /// The definition's generation that this was built from.
     pub definition_generation: i64,
     /// Objects older than this revision were written under another schema and are pruned and defaulted on reading.
