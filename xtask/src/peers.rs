@@ -16,7 +16,7 @@ use crate::workspace;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The peers to build; all of them when none is named.
+    /// The peers to build; when none is named, all that the suites always need.
     names: Vec<String>,
     /// Print the peers, their versions and whether they are built, and build nothing.
     #[arg(long)]
@@ -35,6 +35,8 @@ struct Peer {
     source: &'static str,
     /// Variables to set at link time; `{version}` and `{minor}` stand for the pinned version.
     variables: &'static [&'static str],
+    /// Whether it is built only when it is named, since most machines have one or never need it.
+    on_request: bool,
 }
 
 /// Clients check the version that the server reports, so an unset one makes the server unusable.
@@ -52,6 +54,7 @@ const PEERS: &[Peer] = &[
         package: "go.etcd.io/etcd/server/v3",
         source: "go.etcd.io/etcd/server/v3",
         variables: &[],
+        on_request: false,
     },
     Peer {
         name: "kube-apiserver",
@@ -59,6 +62,7 @@ const PEERS: &[Peer] = &[
         package: "k8s.io/kubernetes/cmd/kube-apiserver",
         source: "k8s.io/kubernetes",
         variables: KUBERNETES_VERSION,
+        on_request: false,
     },
     Peer {
         name: "kube-controller-manager",
@@ -66,6 +70,7 @@ const PEERS: &[Peer] = &[
         package: "k8s.io/kubernetes/cmd/kube-controller-manager",
         source: "k8s.io/kubernetes",
         variables: KUBERNETES_VERSION,
+        on_request: false,
     },
     Peer {
         name: "kubectl",
@@ -73,19 +78,28 @@ const PEERS: &[Peer] = &[
         package: "k8s.io/kubernetes/cmd/kubectl",
         source: "k8s.io/kubernetes",
         variables: KUBERNETES_VERSION,
+        on_request: false,
+    },
+    Peer {
+        name: "tofu",
+        module: "opentofu",
+        package: "github.com/opentofu/opentofu/cmd/tofu",
+        source: "github.com/opentofu/opentofu",
+        // Otherwise it calls itself a development build.
+        variables: &["github.com/opentofu/opentofu/version.dev=no"],
+        on_request: true,
     },
 ];
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let chosen = choose(&args.names)?;
     if args.list {
-        for peer in chosen {
+        for peer in PEERS {
             let state = if peer.is_built()? { "built" } else { "missing" };
             println!("{:<26}{:<10}{state}", peer.name, peer.version()?);
         }
         return Ok(());
     }
-    for peer in chosen {
+    for peer in choose(&args.names)? {
         peer.ensure_built()?;
     }
     println!("the peers are in {}", workspace::peers().display());
@@ -114,7 +128,7 @@ pub(crate) fn version(name: &str) -> anyhow::Result<String> {
 
 fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Peer>> {
     if names.is_empty() {
-        return Ok(PEERS.iter().collect());
+        return Ok(PEERS.iter().filter(|peer| !peer.on_request).collect());
     }
     names.iter().map(|name| find(name)).collect()
 }
