@@ -10,6 +10,7 @@ mod conformance;
 mod ours;
 mod peers;
 mod realkube;
+mod terraform;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +34,8 @@ enum Command {
     Real,
     /// Play the scenarios of `conformance/` against a real server and ours, and compare the answers.
     Conformance(conformance::Args),
+    /// Format, validate and test the Terraform modules, with any engine.
+    Terraform(terraform::Args),
     /// Measure our server and a real one under the same load.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -42,6 +45,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
+        Command::Terraform(args) => terraform::run(&args),
         Command::Real => until_interrupted(run_real()),
         Command::Bench(what) => until_interrupted(bench::run(&what)),
         Command::Conformance(args) => until_interrupted(conformance::run(&args)),
