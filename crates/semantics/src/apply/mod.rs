@@ -93,7 +93,9 @@ pub fn apply(
             api_version: writer.api_version,
             now: writer.now,
         };
-        updater::update(&mut managers, &empty_like(config), &object, &by).map_err(broken)?;
+        let mut empty = empty_like(config);
+        schema.fill_zeros(&mut empty);
+        updater::update(&mut managers, &empty, &object, &by).map_err(broken)?;
     }
 
     let key = ManagerKey::new(
@@ -163,11 +165,12 @@ pub fn track_update(
     if managers.is_empty() && !is_create {
         return;
     }
-    let empty;
+    let mut empty;
     let old = match live {
         Some(live) => live,
         None => {
             empty = empty_like(new);
+            schema.fill_zeros(&mut empty);
             &empty
         }
     };

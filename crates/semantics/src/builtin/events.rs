@@ -13,13 +13,24 @@ const RENAMED: [(&str, &str); 7] = [
     ("source", "deprecatedSource"),
 ];
 
+/// Who reports, in `v1`, which shows these even when they are empty.
+const REPORTERS: [&str; 2] = ["reportingComponent", "reportingInstance"];
+
 /// Turns an `events.k8s.io/v1` Event into a `v1` one.
 pub fn event_to_core(event: &mut Value) {
     rename(event, "v1", RENAMED.map(|(core, new)| (new, core)));
+    if let Some(fields) = event.as_object_mut() {
+        for name in REPORTERS {
+            fields.entry(name).or_insert_with(|| "".into());
+        }
+    }
 }
 
 /// Turns a `v1` Event into an `events.k8s.io/v1` one.
 pub fn event_from_core(event: &mut Value) {
+    if let Some(fields) = event.as_object_mut() {
+        fields.retain(|name, value| !(REPORTERS.contains(&name.as_str()) && value == ""));
+    }
     rename(event, "events.k8s.io/v1", RENAMED);
 }
 
@@ -46,6 +57,7 @@ mod tests {
         let core = json!({
             "apiVersion": "v1", "kind": "Event", "metadata": {"name": "a"}, "involvedObject": {"kind": "Pod"},
             "message": "hello", "reason": "Started", "source": {"component": "me"}, "count": 1,
+            "reportingComponent": "", "reportingInstance": "",
         });
         let new = json!({
             "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "a"}, "regarding": {"kind": "Pod"},

@@ -14,6 +14,7 @@ mod crd;
 mod crd_rules;
 mod defaults;
 mod embedded;
+mod encoding;
 mod format;
 mod node;
 mod number;
@@ -27,7 +28,9 @@ mod rules;
 mod structural;
 mod unique;
 mod validate;
+mod zeros;
 
+pub use encoding::Encoding;
 pub use node::{Additional, Cursor, JsonType, ListType, MapType, Node, NodeId, PatchHints, Schema};
 pub use object_meta::prune_object_meta;
 pub use rules::ValueRules;

@@ -110,6 +110,10 @@ pub struct Node {
     pub map_type: MapType,
     /// Strategic merge hints (built-in kinds only).
     pub patch: PatchHints,
+    /// Properties that are always shown, with their zero values (built-in kinds only).
+    pub zeros: Vec<(String, Value)>,
+    /// What the text encodes (built-in kinds only).
+    pub encoding: Option<super::Encoding>,
     /// Value rules: `enum`, `pattern`, bounds, `format`, `allOf`… Owned by the schema module.
     pub values: super::ValueRules,
 }

@@ -8,12 +8,24 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::crd::{json_type, list_type, map_type};
+use super::encoding::Encoding;
 use super::format::Format;
 use super::node::{Additional, JsonType, Node, NodeId, PatchHints, Schema};
 use super::raw::{additional, entries, is_zero, items, list, set, strings, text};
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+const TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
+const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
+
+/// The ends of the names of types that show even a time that was never set, as null. The documents do not tell.
+const SHOW_UNSET_TIMES: [&str; 5] = [
+    "Condition",
+    ".Event",
+    ".EventSeries",
+    ".ContainerStateRunning",
+    ".ContainerStateTerminated",
+];
 
 impl Schema {
     /// Reads one named type of an OpenAPI v3 document's `components.schemas`, following `$ref`. A type that is not
@@ -140,9 +152,26 @@ impl<'a> Reader<'a> {
                 int_or_string: true,
                 ..Node::default()
             },
+            TIME | MICRO_TIME => Node {
+                json_type: Some(JsonType::String),
+                encoding: Some(if name == TIME {
+                    Encoding::Time
+                } else {
+                    Encoding::MicroTime
+                }),
+                ..Node::default()
+            },
             _ => self.node(schema),
         };
         self.nodes[id as usize] = node;
+        if SHOW_UNSET_TIMES.iter().any(|end| name.ends_with(end)) {
+            let times = entries(schema, "properties")
+                .filter(|(_, inner)| {
+                    reference(inner).is_some_and(|target| matches!(target, TIME | MICRO_TIME))
+                })
+                .map(|(name, _)| (name.clone(), Value::Null));
+            self.nodes[id as usize].zeros.extend(times);
+        }
         id
     }
 
@@ -186,6 +215,9 @@ impl<'a> Reader<'a> {
         for (name, inner) in entries(schema, "properties") {
             let id = self.child(inner);
             node.properties.insert(name.clone(), id);
+            if let Some(zero) = set(inner, "default").filter(|value| is_zero(value)) {
+                node.zeros.push((name.clone(), zero.clone()));
+            }
         }
         node.items = items(schema).map(|inner| self.child(inner));
         if let Some(inner) = additional(schema) {
@@ -194,6 +226,9 @@ impl<'a> Reader<'a> {
         let is_bare = node.properties.is_empty() && node.additional == Additional::Unsaid;
         // `RawExtension`, `FieldsV1` and their like: an object of which nothing is said.
         node.preserve_unknown = json_type == JsonType::Object && is_bare;
+        if json_type == JsonType::String && text(schema, "format") == "byte" {
+            node.encoding = Some(Encoding::Base64);
+        }
         // Built-in strings are parsed by their own types; only the width of integers is a rule of the schema.
         if json_type == JsonType::Integer
             && let Some(format) = Format::parse(kind, text(schema, "format"))
