@@ -107,7 +107,7 @@ fn patched(call: &Call, kind: PatchKind, old: &Value, patch: &Value) -> ApiResul
             Ok(document)
         }
     };
-    outcome.map_err(patch_refused)
+    outcome.map_err(|error| patch_refused(kind, error))
 }
 
 /// What a patch made must still be an object of the kind, under its name; returns warnings.
@@ -176,8 +176,10 @@ fn pins_revision(kind: PatchKind, patch: &Value) -> bool {
     }
 }
 
-fn patch_refused(error: PatchError) -> Box<ApiError> {
+fn patch_refused(kind: PatchKind, error: PatchError) -> Box<ApiError> {
     match error {
+        PatchError::Unforeseen(why) => ApiError::unthought_of(why),
+        PatchError::Malformed(why) if kind == PatchKind::Strategic => ApiError::bad_request(why),
         PatchError::Malformed(why) => ApiError::bad_request(format!("error decoding patch: {why}")),
         PatchError::Unprocessable(why) => {
             // Upstream stops before the colon; which operation failed, and why, is what people need.

@@ -21,6 +21,9 @@ pub enum PatchError {
     /// The patch does not fit this document: answered with 422.
     #[error("{0}")]
     Unprocessable(String),
+    /// Upstream has no answer of its own for this fault: answered with 500.
+    #[error("{0}")]
+    Unforeseen(String),
     /// More operations than allowed: answered with 413.
     #[error("The allowed maximum operations in a JSON patch is {limit}, got {got}")]
     TooManyOperations {

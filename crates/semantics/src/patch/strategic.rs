@@ -6,6 +6,7 @@
 //! - `$deleteFromPrimitiveList/<field>: [values]`: takes values out of a list of scalars;
 //! - `$setElementOrder/<field>: [values or keys]`: the order in which the list's items shall stand.
 
+mod go_text;
 mod order;
 
 use serde_json::{Map, Value};
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 use super::PatchError;
 use super::merge::without_null_members;
 use crate::schema::{Cursor, PatchHints, Schema};
+use go_text::go_map;
 use order::{Identity, arrange};
 
 const DIRECTIVE: &str = "$patch";
@@ -36,6 +38,10 @@ fn malformed(text: impl Into<String>) -> PatchError {
 
 fn unprocessable(text: impl Into<String>) -> PatchError {
     PatchError::Unprocessable(text.into())
+}
+
+fn unforeseen(text: impl Into<String>) -> PatchError {
+    PatchError::Unforeseen(text.into())
 }
 
 fn merge_objects(
@@ -95,8 +101,8 @@ fn merge_objects(
 }
 
 fn unknown_directive(directive: &str, patch: &Object) -> PatchError {
-    let shown = Value::Object(patch.clone());
-    unprocessable(format!("unknown patch type: {directive} in map: {shown}"))
+    let shown = go_map(patch);
+    unforeseen(format!("unknown patch type: {directive} in map: {shown}"))
 }
 
 /// A value that comes whole from the patch: without directives and null members. An object that is itself a directive
@@ -230,7 +236,7 @@ fn merge_lists(
         return arrange(merged, patch, &original, Identity::Whole);
     }
     let Some(key) = hints.merge_key.as_deref() else {
-        return Err(unprocessable("cannot merge lists without merge key"));
+        return Err(unforeseen("cannot merge lists without merge key"));
     };
     let items = schema.and_then(Cursor::items);
     merge_keyed_lists(original, patch, key, items)
@@ -241,7 +247,7 @@ fn items_are_objects(original: &[Value], patch: &[Value]) -> Result<bool, PatchE
     let mut kinds = original.iter().chain(patch).map(std::mem::discriminant);
     let first = kinds.next();
     if kinds.any(|kind| Some(kind) != first) {
-        return Err(unprocessable("list element types are not identical"));
+        return Err(unforeseen("list element types are not identical"));
     }
     match original.first().or(patch.first()) {
         Some(Value::Array(_)) => Err(unprocessable("lists of lists are not supported")),
@@ -259,7 +265,7 @@ fn merge_keyed_lists(
     let mut replaces = false;
     for change in patch {
         let Some(change) = change.as_object() else {
-            return Err(unprocessable("list element types are not identical"));
+            return Err(unforeseen("list element types are not identical"));
         };
         match change
             .get(DIRECTIVE)
@@ -272,9 +278,7 @@ fn merge_keyed_lists(
             }
             Some("replace") => replaces = true,
             Some("merge") => {
-                return Err(unprocessable(
-                    "merging lists cannot yet be specified in the patch",
-                ));
+                return Err(unforeseen("merging lists cannot yet be specified in the patch"));
             }
             Some(other) => return Err(unknown_directive(other, change)),
         }
@@ -302,7 +306,7 @@ fn merge_keyed_lists(
 
 fn key_of<'a>(item: &'a Object, key: &str) -> Result<&'a Value, PatchError> {
     item.get(key).ok_or_else(|| {
-        let shown = Value::Object(item.clone());
-        unprocessable(format!("map: {shown} does not contain declared merge key: {key}"))
+        let shown = go_map(item);
+        unforeseen(format!("map: {shown} does not contain declared merge key: {key}"))
     })
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{DIRECTIVE, key_of, malformed, unprocessable};
+use super::go_text::go_list;
+use super::{DIRECTIVE, key_of, unforeseen};
 use crate::patch::PatchError;
 use crate::schema::PatchHints;
 
@@ -26,7 +27,7 @@ impl<'a> Identity<'a> {
         match (self, item) {
             (Self::Whole, _) => Ok(item),
             (Self::Key(key), Value::Object(members)) => key_of(members, key),
-            (Self::Key(_), _) => Err(unprocessable(
+            (Self::Key(_), _) => Err(unforeseen(
                 "expected a map, but received another type in a keyed list",
             )),
         }
@@ -45,9 +46,8 @@ impl<'a> Identity<'a> {
         for item in patch.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
             let wanted = self.of(item)?;
             if !places.any(|place| place == wanted) {
-                let patch = Value::from(patch);
-                let order = Value::from(order);
-                return Err(malformed(format!(
+                let (patch, order) = (go_list(patch), go_list(order));
+                return Err(unforeseen(format!(
                     "The order in patch list:\n{patch}\n doesn't match $setElementOrder list:\n{order}\n"
                 )));
             }
