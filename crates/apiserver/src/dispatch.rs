@@ -126,9 +126,13 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let mut query = Query::parse(&parts.method, parts.uri.query().unwrap_or_default())?;
     query.watch |= target.legacy_watch;
+    let form = accepted_form(&parts.headers)?;
+    if let Form::Table(_) = form {
+        query.check_table()?;
+    }
     let call = Call {
         server: server.clone(),
-        form: accepted_form(&parts.headers)?,
+        form,
         user_agent: header_text(&parts.headers, &header::USER_AGENT),
         media_type: media_type(&parts.headers).to_owned(),
         resource,
@@ -217,7 +221,7 @@ async fn review(request: Request<Body>, target: &Target) -> ApiResult<Response> 
     let identity = parts.extensions.get::<Identity>().cloned().unwrap_or_default();
     let body = read_body(body).await?;
     let (document, _) = decode_object("review", media_type(&parts.headers), &body)?;
-    let answer = reviews::answer(&target.plural, document, &identity)?;
+    let answer = reviews::answer(&target.plural, &target.namespace, document, &identity)?;
     if accepted_form(&parts.headers)? != Form::Full {
         return Err(ApiError::not_acceptable(&["application/json"]));
     }

@@ -236,6 +236,13 @@ impl ApiError {
         Self::about(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message, Map::new())
     }
 
+    /// 406 about an object in a form that there is not.
+    pub fn no_such_form(available: &[&str]) -> Box<Self> {
+        let available = available.join(", ");
+        let message = format!("only the following media types are accepted: {available}");
+        Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
+    }
+
     /// 410: the asked-for revision is no longer kept.
     pub fn expired(message: impl Into<String>) -> Box<Self> {
         Self::new(StatusCode::GONE, "Expired", message)

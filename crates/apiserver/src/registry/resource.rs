@@ -194,10 +194,12 @@ impl Resource {
         }
     }
 
-    /// Drops empty lists and maps of a built-in kind, which a typed server never writes.
+    /// Drops empty lists and maps of a built-in kind, which a typed server never writes, and adds what it always does.
     pub fn tidy(&self, document: &mut Value) {
         if self.custom().is_none() {
-            self.schema().drop_empty(document);
+            let schema = self.schema();
+            schema.drop_empty(document);
+            schema.fill_zeros(document);
         }
     }
 
@@ -214,6 +216,16 @@ impl Resource {
                     scalar => scalar.to_string(),
                 }
             }
+        }
+    }
+
+    /// What a broken rule is about: rules are those of the stored form.
+    #[must_use]
+    pub fn rule_subject<'a>(&'a self, name: &'a str) -> Subject<'a> {
+        let group = if self.quirk.is_view() { "" } else { &self.group };
+        Subject {
+            group,
+            ..self.subject(name)
         }
     }
 

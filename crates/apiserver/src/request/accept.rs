@@ -9,10 +9,30 @@ use crate::status::{ApiError, ApiResult};
 pub enum Form {
     /// The documents themselves.
     Full,
-    /// `meta.k8s.io/v1` Table.
-    Table,
-    /// `meta.k8s.io/v1` PartialObjectMetadata.
-    Metadata,
+    /// Table.
+    Table(MetaVersion),
+    /// PartialObjectMetadata.
+    Metadata(MetaVersion),
+}
+
+/// The versions of `meta.k8s.io`, which differ in name only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetaVersion {
+    /// `v1`
+    V1,
+    /// `v1beta1`
+    V1Beta1,
+}
+
+impl MetaVersion {
+    /// As documents name it.
+    #[must_use]
+    pub fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
 }
 
 /// What can be had, as a refusal lists it.
@@ -27,17 +47,25 @@ pub fn accepted_form(headers: &HeaderMap) -> ApiResult<Form> {
     if accept.trim().is_empty() {
         return Ok(Form::Full);
     }
-    accept
-        .split(',')
-        .find_map(form_of)
-        .ok_or_else(|| ApiError::not_acceptable(&SUPPORTED))
+    accept.split(',').find_map(form_of).ok_or_else(|| {
+        if accept.split(',').any(is_json) {
+            ApiError::no_such_form(&SUPPORTED)
+        } else {
+            ApiError::not_acceptable(&SUPPORTED)
+        }
+    })
+}
+
+fn is_json(clause: &str) -> bool {
+    let kind = clause.split(';').next().unwrap_or_default().trim();
+    matches!(kind, "application/json" | "application/*" | "*/*")
 }
 
 fn form_of(clause: &str) -> Option<Form> {
-    let mut parts = clause.split(';').map(str::trim);
-    if !matches!(parts.next()?, "application/json" | "application/*" | "*/*") {
+    if !is_json(clause) {
         return None;
     }
+    let parts = clause.split(';').map(str::trim);
     let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
     let value = |name: &str| {
         parameters
@@ -45,12 +73,17 @@ fn form_of(clause: &str) -> Option<Form> {
             .find(|(key, _)| *key == name)
             .map(|(_, value)| *value)
     };
-    match (value("as"), value("g"), value("v")) {
-        (None, _, _) => Some(Form::Full),
-        (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(Form::Table),
-        (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
-            Some(Form::Metadata)
-        }
+    let Some(kind) = value("as") else {
+        return Some(Form::Full);
+    };
+    let version = match (value("g"), value("v")) {
+        (Some("meta.k8s.io"), Some("v1")) => MetaVersion::V1,
+        (Some("meta.k8s.io"), Some("v1beta1")) => MetaVersion::V1Beta1,
+        _ => return None,
+    };
+    match kind {
+        "Table" => Some(Form::Table(version)),
+        "PartialObjectMetadata" | "PartialObjectMetadataList" => Some(Form::Metadata(version)),
         _ => None,
     }
 }
@@ -90,16 +123,20 @@ mod tests {
             ("application/vnd.kubernetes.protobuf, */*", Some(Form::Full)),
             (
                 "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
-                Some(Form::Table),
+                Some(Form::Table(MetaVersion::V1)),
             ),
             (
                 "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+                Some(Form::Table(MetaVersion::V1Beta1)),
+            ),
+            (
+                "application/json;as=Table;v=v2;g=meta.k8s.io,application/json",
                 Some(Form::Full),
             ),
             (
                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
                  application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
-                Some(Form::Metadata),
+                Some(Form::Metadata(MetaVersion::V1)),
             ),
             ("text/html", None),
             ("application/cbor", None),

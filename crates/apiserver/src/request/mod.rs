@@ -5,7 +5,7 @@ mod body;
 mod path;
 mod query;
 
-pub use accept::{Form, accepted_form, wants_aggregated};
+pub use accept::{Form, MetaVersion, accepted_form, wants_aggregated};
 pub(crate) use body::{Undecodable, decode_document, decode_json, decode_object, media_type, read_body};
 pub use path::{Target, parse_path};
 pub use query::{FieldValidation, Query, VersionMatch};

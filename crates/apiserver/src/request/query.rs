@@ -110,6 +110,19 @@ impl Query {
         Ok(query)
     }
 
+    /// Refuses a wish for rows that no table can carry.
+    pub fn check_table(&self) -> ApiResult<()> {
+        match self.include_object.as_str() {
+            "" | "None" | "Metadata" | "Object" => Ok(()),
+            other => {
+                let why = "must be 'Metadata', 'Object', 'None', or empty";
+                let error = FieldError::invalid("includeObject", json!(other), why);
+                let message = format!("Unable to convert to Table as requested: {error}");
+                Err(ApiError::bad_request(message))
+            }
+        }
+    }
+
     /// `resourceVersion` as a number; unset and `0` are `None`. The error is a sentence for the caller to answer with.
     pub fn revision(&self) -> Result<Option<u64>, String> {
         match self.resource_version.as_str() {

@@ -1,5 +1,6 @@
 //! Stored objects: the document as bytes, and the few facts about it that are asked for without parsing.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -69,6 +70,16 @@ pub struct Object {
     pub deleting: bool,
     /// The document as JSON, `resourceVersion` included.
     pub bytes: Bytes,
+    /// Where `apiVersion` and `kind` stand in the bytes.
+    type_spans: TypeSpans,
+}
+
+/// Where `apiVersion` and `kind` stand in a document, each with the comma that follows. A document has `metadata`,
+/// which sorts after both, so both are always followed by something.
+#[derive(Debug, Clone, Default)]
+struct TypeSpans {
+    api_version: Range<u32>,
+    kind: Range<u32>,
 }
 
 impl Object {
@@ -77,6 +88,18 @@ impl Object {
     pub fn value(&self) -> Value {
         // The bytes were written by `Draft`, from a value: they always parse.
         serde_json::from_slice(&self.bytes).unwrap_or_default()
+    }
+
+    /// The document without `apiVersion` and `kind`, in pieces to be joined.
+    #[must_use]
+    pub fn untyped(&self) -> [&[u8]; 3] {
+        let TypeSpans { api_version, kind } = &self.type_spans;
+        let at = |offset: u32| offset as usize;
+        [
+            &self.bytes[..at(api_version.start)],
+            &self.bytes[at(api_version.end)..at(kind.start)],
+            &self.bytes[at(kind.end)..],
+        ]
     }
 
     /// One label.
@@ -97,6 +120,7 @@ pub struct Draft {
     deleting: bool,
     before_revision: Vec<u8>,
     after_revision: Vec<u8>,
+    type_spans: TypeSpans,
 }
 
 impl Draft {
@@ -112,7 +136,7 @@ impl Draft {
         let owners = metadata["ownerReferences"]
             .as_array()
             .map(|refs| refs.iter().map(owner_ref).collect());
-        let (before_revision, after_revision) = encode_around_revision(document);
+        let (before_revision, after_revision, type_spans) = encode_around_revision(document);
         Self {
             key: ObjectKey::new(text("namespace"), text("name")),
             uid: text("uid").into(),
@@ -121,6 +145,7 @@ impl Draft {
             deleting: metadata["deletionTimestamp"].is_string(),
             before_revision,
             after_revision,
+            type_spans,
         }
     }
 
@@ -146,6 +171,7 @@ impl Draft {
             owners: self.owners,
             deleting: self.deleting,
             bytes: bytes.into(),
+            type_spans: self.type_spans,
         }
     }
 }
@@ -169,15 +195,20 @@ fn owner_ref(reference: &Value) -> OwnerRef {
 }
 
 /// Serialises a document so that only the revision's digits are missing between the two halves.
-fn encode_around_revision(document: &Value) -> (Vec<u8>, Vec<u8>) {
+fn encode_around_revision(document: &Value) -> (Vec<u8>, Vec<u8>, TypeSpans) {
     let mut out = Vec::with_capacity(1024);
     let mut before = Vec::new();
+    // Starts of the members in order, as far as they are needed to know where the types stand.
+    let mut starts: Vec<(&str, usize)> = Vec::new();
     out.push(b'{');
     let empty = Map::new();
     let fields = document.as_object().unwrap_or(&empty);
     let mut first = true;
     for (name, value) in fields {
         separate(&mut out, &mut first);
+        if before.is_empty() {
+            starts.push((name, out.len()));
+        }
         write_json(&mut out, name);
         out.push(b':');
         if name != "metadata" {
@@ -202,7 +233,18 @@ fn encode_around_revision(document: &Value) -> (Vec<u8>, Vec<u8>) {
         out.push(b'}');
     }
     out.push(b'}');
-    (before, out)
+    (before, out, type_spans(&starts))
+}
+
+fn type_spans(starts: &[(&str, usize)]) -> TypeSpans {
+    let span = |wanted: &str| {
+        let found = starts.windows(2).find(|pair| pair[0].0 == wanted)?;
+        Some(u32::try_from(found[0].1).ok()?..u32::try_from(found[1].1).ok()?)
+    };
+    let api_version = span("apiVersion").unwrap_or_default();
+    // Without a kind there is nothing to leave out after the version.
+    let kind = span("kind").unwrap_or(api_version.end..api_version.end);
+    TypeSpans { api_version, kind }
 }
 
 /// Writes the field up to the digits and hands over what has been written; the rest continues in an empty buffer.
@@ -238,11 +280,17 @@ mod tests {
             json!({"metadata": {"name": "a", "annotations": {"quote\"": "\u{0}"}, "resourceVersion": "old"}}),
             json!({"metadata": {"a": 1, "zz": {"resourceVersion": "inner"}}}),
             json!({"metadata": {}}),
+            json!({"apiVersion": "v1", "metadata": {"name": "a"}, "z": 1}),
+            json!({"apiVersion": "v1", "data": {"kind": "x"}, "kind": "B", "metadata": {"name": "a"}}),
+            json!({"aa": 1, "apiVersion": "v1", "kind": "B", "metadata": {"name": "a"}, "spec": {}}),
         ];
         for mut document in documents {
             let object = Draft::new(&document).at(42);
             document["metadata"]["resourceVersion"] = json!("42");
             assert_eq!(object.bytes, serde_json::to_vec(&document).unwrap());
+            let fields = document.as_object_mut().unwrap();
+            fields.retain(|name, _| name != "kind" && name != "apiVersion");
+            assert_eq!(object.untyped().concat(), serde_json::to_vec(&document).unwrap());
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) async fn new_object(
     check_namespace(call)?;
     let schema = resource.schema();
     schema.apply_defaults(&mut document);
-    check_types(resource, &document)?;
+    check_types(resource, &mut document)?;
     clear_system_fields(resource, &mut document);
     if resource.has_status
         && let Some(fields) = document.as_object_mut()
@@ -91,6 +91,7 @@ pub(crate) async fn new_object(
             };
             track_update(&schema, None, &mut document, writer, call.reset_fields());
         }
+        resource.quirk.settle(&mut document, None);
         validate(resource, &document, None)?;
         resource.store(&mut document);
         let name = text(&document, "name").to_owned();

@@ -118,15 +118,20 @@ pub(crate) fn undecodable(resource: &Resource, why: &str) -> Box<ApiError> {
     ))
 }
 
-/// Wrong JSON types in a built-in kind are a decoding error, as they are for a typed server. The error is the sentence.
-pub(crate) fn type_error(resource: &Resource, document: &Value) -> Option<String> {
+/// Wrong JSON types, and times and bytes that are none, are a decoding error in a built-in kind, as they are for a typed
+/// server. The error is the sentence. Good times and bytes are brought into their one form.
+pub(crate) fn type_error(resource: &Resource, document: &mut Value) -> Option<String> {
     if resource.custom().is_some() {
         return None;
     }
-    let errors = resource.schema().validate(document, None);
-    let error = errors
+    let schema = resource.schema();
+    let errors = schema.validate(document, None);
+    let mistyped = errors
         .iter()
-        .find(|error| error.kind == FieldErrorKind::TypeInvalid)?;
+        .find(|error| error.kind == FieldErrorKind::TypeInvalid);
+    let Some(error) = mistyped else {
+        return schema.canonicalise_texts(document).err();
+    };
     let (wanted, got) = error.detail.rsplit_once(": ").unwrap_or((&error.detail, "value"));
     let wanted = wanted.rsplit(' ').next().unwrap_or_default();
     Some(format!(
@@ -140,7 +145,7 @@ pub(crate) fn type_error(resource: &Resource, document: &Value) -> Option<String
 }
 
 /// Refuses a document of a built-in kind with wrong JSON types.
-pub(crate) fn check_types(resource: &Resource, document: &Value) -> ApiResult<()> {
+pub(crate) fn check_types(resource: &Resource, document: &mut Value) -> ApiResult<()> {
     type_error(resource, document).map_or(Ok(()), |why| Err(undecodable(resource, &why)))
 }
 
@@ -154,12 +159,21 @@ pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value
         errors.extend(naming::standard_finalizer_errors(document));
     }
     errors.extend(resource.quirk.check(document, old));
-    errors.extend(resource.schema().validate(document, old));
+    if !resource.quirk.has_all_rules() {
+        // What a built-in kind's status lacks is the server's own matter.
+        let lacks = |error: &FieldError| {
+            error.kind == FieldErrorKind::Required
+                && resource.custom().is_none()
+                && error.field.starts_with("status.")
+        };
+        let found = resource.schema().validate(document, old).into_iter();
+        errors.extend(found.filter(|error| !lacks(error)));
+    }
     if errors.is_empty() {
         return Ok(());
     }
     Err(ApiError::invalid(
-        resource.subject(text(document, "name")),
+        resource.rule_subject(text(document, "name")),
         &errors,
     ))
 }

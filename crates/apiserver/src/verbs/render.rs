@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::list::Page;
 use super::update::modernise;
 use super::{Call, Document, Outcome};
-use crate::request::Form;
+use crate::request::{Form, MetaVersion};
 use crate::status::json_response;
 use crate::store::Object;
 
@@ -25,12 +25,12 @@ pub(crate) fn outcome(call: &Call, outcome: &Outcome) -> Response {
             present(call, &mut value);
             match form {
                 Form::Full => value.to_string().into(),
-                Form::Metadata => partial_metadata(&value).to_string().into(),
-                Form::Table => {
+                Form::Metadata(version) => partial_metadata(version, &value).to_string().into(),
+                Form::Table(version) => {
                     let revision = value["metadata"]["resourceVersion"].clone();
-                    let mut table = table_head(call, true);
+                    let mut table = table_head(call, version, true);
                     table["metadata"] = json!({"resourceVersion": revision});
-                    table["rows"] = json!([row(call, &value)]);
+                    table["rows"] = json!([row(call, version, &value)]);
                     table.to_string().into()
                 }
             }
@@ -51,28 +51,41 @@ pub(crate) fn page(call: &Call, page: &Page) -> Response {
     }
     let body: Bytes = match call.form {
         Form::Full => {
-            let items = page.objects.iter().map(|object| document_bytes(call, object));
-            list_body(
-                &call.resource.api_version(),
-                &call.resource.list_kind,
-                &metadata,
-                items,
-            )
+            let mut body = list_head(&call.resource.api_version(), &call.resource.list_kind, &metadata);
+            body.push(b'[');
+            for (index, object) in page.objects.iter().enumerate() {
+                if index > 0 {
+                    body.push(b',');
+                }
+                append_item(call, object, &mut body);
+            }
+            body.extend_from_slice(b"]}");
+            body.into()
         }
-        Form::Metadata => {
+        Form::Metadata(version) => {
+            let mut body = list_head(version.api_version(), "PartialObjectMetadataList", &metadata);
             let items = page
                 .objects
                 .iter()
-                .map(|object| partial_metadata(&shown(call, object)).to_string().into());
-            list_body("meta.k8s.io/v1", "PartialObjectMetadataList", &metadata, items)
+                .map(|object| partial_metadata(version, &shown(call, object)))
+                .collect::<Vec<_>>();
+            // An empty list of metadata is null upstream, unlike every other list.
+            let items = if items.is_empty() {
+                Value::Null
+            } else {
+                items.into()
+            };
+            body.extend_from_slice(items.to_string().as_bytes());
+            body.push(b'}');
+            body.into()
         }
-        Form::Table => {
-            let mut table = table_head(call, true);
+        Form::Table(version) => {
+            let mut table = table_head(call, version, true);
             table["metadata"] = Value::Object(metadata);
             table["rows"] = page
                 .objects
                 .iter()
-                .map(|object| row(call, &shown(call, object)))
+                .map(|object| row(call, version, &shown(call, object)))
                 .collect::<Vec<_>>()
                 .into();
             table.to_string().into()
@@ -81,26 +94,33 @@ pub(crate) fn page(call: &Call, page: &Page) -> Response {
     with_warnings(call, json_response(StatusCode::OK, body), &[])
 }
 
-fn list_body(
-    api_version: &str,
-    kind: &str,
-    metadata: &Map<String, Value>,
-    items: impl Iterator<Item = Bytes>,
-) -> Bytes {
+/// A list up to its items.
+fn list_head(api_version: &str, kind: &str, metadata: &Map<String, Value>) -> Vec<u8> {
     let head = json!({"kind": kind, "apiVersion": api_version});
     let mut out = head.to_string().into_bytes();
     out.pop();
     out.extend_from_slice(b",\"metadata\":");
     out.extend_from_slice(Value::Object(metadata.clone()).to_string().as_bytes());
-    out.extend_from_slice(b",\"items\":[");
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.push(b',');
+    out.extend_from_slice(b",\"items\":");
+    out
+}
+
+/// Appends an object as it stands in a list: those of built-in kinds do not say their kind there, for the list does.
+fn append_item(call: &Call, object: &Object, out: &mut Vec<u8>) {
+    if call.resource.custom().is_some() {
+        out.extend_from_slice(&document_bytes(call, object));
+    } else if is_as_stored(call, object) {
+        object
+            .untyped()
+            .iter()
+            .for_each(|piece| out.extend_from_slice(piece));
+    } else {
+        let mut value = shown(call, object);
+        if let Some(fields) = value.as_object_mut() {
+            fields.retain(|name, _| name != "apiVersion" && name != "kind");
         }
-        out.extend_from_slice(&item);
+        out.extend_from_slice(value.to_string().as_bytes());
     }
-    out.extend_from_slice(b"]}");
-    out.into()
 }
 
 /// Whether an object's stored bytes are what is served.
@@ -139,18 +159,18 @@ fn present(call: &Call, value: &mut Value) {
     }
 }
 
-/// `meta.k8s.io/v1` PartialObjectMetadata.
-pub(crate) fn partial_metadata(document: &Value) -> Value {
+/// PartialObjectMetadata.
+pub(crate) fn partial_metadata(version: MetaVersion, document: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
-        "apiVersion": "meta.k8s.io/v1",
+        "apiVersion": version.api_version(),
         "metadata": document["metadata"],
     })
 }
 
 /// A Table without rows; a watch sends the column definitions only once.
-pub(crate) fn table_head(call: &Call, with_columns: bool) -> Value {
-    let mut table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "rows": []});
+pub(crate) fn table_head(call: &Call, version: MetaVersion, with_columns: bool) -> Value {
+    let mut table = json!({"kind": "Table", "apiVersion": version.api_version(), "metadata": {}, "rows": []});
     table["columnDefinitions"] = if with_columns {
         table::definitions(&call.resource.columns)
     } else {
@@ -160,14 +180,14 @@ pub(crate) fn table_head(call: &Call, with_columns: bool) -> Value {
 }
 
 /// One row of a Table.
-pub(crate) fn row(call: &Call, document: &Value) -> Value {
+pub(crate) fn row(call: &Call, version: MetaVersion, document: &Value) -> Value {
     let now = call.now().as_second();
     let mut row = json!({"cells": table::cells(&call.resource.columns, document, now)});
-    match call.query.include_object.as_str() {
-        "None" => {}
-        "Object" => row["object"] = document.clone(),
-        _ => row["object"] = partial_metadata(document),
-    }
+    row["object"] = match call.query.include_object.as_str() {
+        "None" => Value::Null,
+        "Object" => document.clone(),
+        _ => partial_metadata(version, document),
+    };
     row
 }
 

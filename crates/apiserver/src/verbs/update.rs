@@ -16,7 +16,7 @@ use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
 use crate::registry::Quirk;
 use crate::request::decode_object;
-use crate::status::{ApiError, ApiResult};
+use crate::status::{ApiError, ApiResult, Subject};
 use crate::store::{Expect, Object};
 
 /// Tries of a write that named no revision before the client is asked to try itself.
@@ -30,7 +30,7 @@ pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
     let resource = &*call.resource;
     resource.schema().apply_defaults(&mut document);
-    check_types(resource, &document)?;
+    check_types(resource, &mut document)?;
     let wanted = text(&document, "resourceVersion").to_owned();
     let unconditional = resource.custom().is_none() && resource.quirk.allows_unconditional_update();
     for _ in 0..UPDATE_TRIES {
@@ -52,7 +52,12 @@ pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
                 json!(0),
                 "must be specified for an update",
             );
-            return Err(ApiError::invalid(resource.subject(&call.target.name), &[error]));
+            // Upstream names the resource here where all other such refusals name the kind.
+            let subject = Subject {
+                kind: &resource.plural,
+                ..resource.subject(&call.target.name)
+            };
+            return Err(ApiError::invalid(subject, &[error]));
         }
         check_revision(call, &wanted, &current)?;
         let change = Desired {
@@ -130,6 +135,9 @@ pub(crate) async fn change_object(
         "resourceVersion",
         Some(json!(current.revision.to_string())),
     );
+    if call.target.subresource.is_empty() {
+        resource.quirk.settle(&mut new, Some(&old));
+    }
     validate(resource, &new, Some(&old))?;
     let gone = new["metadata"]["deletionTimestamp"].is_string()
         && !has_finalizers(&new)

@@ -251,13 +251,15 @@ impl Watching {
     fn append(&mut self, out: &mut Vec<u8>, kind: EventKind, object: &Object) {
         let body: Bytes = match self.call.form {
             Form::Full => document_bytes(&self.call, object),
-            Form::Metadata => partial_metadata(&shown(&self.call, object)).to_string().into(),
-            Form::Table => {
+            Form::Metadata(version) => partial_metadata(version, &shown(&self.call, object))
+                .to_string()
+                .into(),
+            Form::Table(version) => {
                 let document = shown(&self.call, object);
-                let mut table = table_head(&self.call, !self.columns_sent);
+                let mut table = table_head(&self.call, version, !self.columns_sent);
                 self.columns_sent = true;
                 table["metadata"] = json!({"resourceVersion": object.revision.to_string()});
-                table["rows"] = json!([row(&self.call, &document)]);
+                table["rows"] = json!([row(&self.call, version, &document)]);
                 table.to_string().into()
             }
         };
@@ -276,13 +278,13 @@ impl Watching {
                 "apiVersion": resource.api_version(),
                 "metadata": metadata,
             }),
-            Form::Metadata => json!({
+            Form::Metadata(version) => json!({
                 "kind": "PartialObjectMetadata",
-                "apiVersion": "meta.k8s.io/v1",
+                "apiVersion": version.api_version(),
                 "metadata": metadata,
             }),
-            Form::Table => {
-                let mut table = table_head(&self.call, false);
+            Form::Table(version) => {
+                let mut table = table_head(&self.call, version, false);
                 table["metadata"] = metadata;
                 table
             }

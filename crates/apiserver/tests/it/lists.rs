@@ -185,7 +185,17 @@ async fn tables_have_columns_even_without_rows() {
         .get_as(&format!("{WIDGETS}/a?includeObject=None"), accept)
         .await
         .expect(200);
-    assert_eq!(bare["rows"][0].get("object"), None);
+    assert_eq!(bare["rows"][0]["object"], Value::Null);
+    client
+        .get_as(&format!("{WIDGETS}?includeObject=Some"), accept)
+        .await
+        .refused(400, "BadRequest");
+    let older = client
+        .get_as(WIDGETS, "application/json;as=Table;v=v1beta1;g=meta.k8s.io")
+        .await
+        .expect(200);
+    assert_eq!(older["apiVersion"], "meta.k8s.io/v1beta1");
+    assert_eq!(older["rows"][0]["object"]["apiVersion"], "meta.k8s.io/v1beta1");
 }
 
 #[tokio::test(start_paused = true)]

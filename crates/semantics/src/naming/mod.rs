@@ -10,7 +10,7 @@ mod tests;
 
 pub use finalizers::standard_finalizer_errors;
 pub use metadata::{ANNOTATIONS_MAX_BYTES, metadata_errors, metadata_update_errors};
-pub use rules::{field_manager_errors, label_key_errors, label_value_errors};
+pub use rules::{data_key_errors, field_manager_errors, label_key_errors, label_value_errors};
 
 /// How a kind's object names are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -151,6 +151,29 @@ pub fn label_key_errors(key: &str) -> Vec<String> {
     errors
 }
 
+/// Checks a key of a ConfigMap's or Secret's data.
+#[must_use]
+pub fn data_key_errors(key: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if key.len() > DNS_SUBDOMAIN_MAX {
+        errors.push(too_long(DNS_SUBDOMAIN_MAX, Unit::Characters));
+    }
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if key.is_empty() || !key.bytes().all(is_good) {
+        errors.push(broken_form(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+            "'key.name',  or 'KEY_NAME',  or 'key-name', ",
+            "[-._a-zA-Z0-9]+",
+        ));
+    }
+    match key {
+        "." | ".." => errors.push(format!("must not be '{key}'")),
+        _ if key.starts_with("..") => errors.push("must not start with '..'".to_owned()),
+        _ => {}
+    }
+    errors
+}
+
 /// Checks the value of a label.
 #[must_use]
 pub fn label_value_errors(value: &str) -> Vec<String> {

@@ -1,10 +1,13 @@
 //! The few things that some built-in kinds do differently, as data and small document transformations.
 //!
-//! Everything else is the same for every kind; a new difference belongs here, never into a verb.
+//! Everything else is the same for every kind; a new difference belongs here, never into a verb. What takes more than a
+//! few lines has a file of its own.
+
+mod data;
+mod event;
+mod lease;
 
 use apiary_semantics::{FieldError, builtin};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 /// What a kind does differently.
@@ -18,6 +21,8 @@ pub enum Quirk {
     Secret,
     /// Immutability on demand.
     ConfigMap,
+    /// Keeps only the names of secrets.
+    ServiceAccount,
     /// Stored as core/v1; PUT may create.
     Event,
     /// The events.k8s.io view of the same objects.
@@ -34,6 +39,7 @@ impl Quirk {
             ("", "namespaces") => Self::Namespace,
             ("", "secrets") => Self::Secret,
             ("", "configmaps") => Self::ConfigMap,
+            ("", "serviceaccounts") => Self::ServiceAccount,
             ("", "events") => Self::Event,
             ("events.k8s.io", "events") => Self::EventView,
             ("coordination.k8s.io", "leases") => Self::Lease,
@@ -85,96 +91,80 @@ impl Quirk {
         }
     }
 
+    /// What the server decides whatever the request says. Nobody owns it, so it happens after ownership is recorded.
+    pub fn settle(self, document: &mut Value, old: Option<&Value>) {
+        match self {
+            Self::Namespace => settle_namespace(document, old),
+            Self::ServiceAccount => settle_service_account(document),
+            _ => {}
+        }
+    }
+
     /// What every write of this kind goes through before validation; `old` is `None` on creation.
     pub fn complete(self, document: &mut Value, old: Option<&Value>) {
         match self {
-            Self::Secret => complete_secret(document),
-            Self::Namespace => complete_namespace(document, old),
+            Self::Secret => data::complete_secret(document),
+            Self::Namespace => complete_namespace(document),
             Self::Definition => super::definition::complete(document, old),
-            Self::None | Self::ConfigMap | Self::Event | Self::EventView | Self::Lease => {}
+            Self::None
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event
+            | Self::EventView
+            | Self::Lease => {}
         }
+    }
+
+    /// Whether [`Quirk::check`] knows all rules of the kind, so that the schema has nothing to add.
+    #[must_use]
+    pub fn has_all_rules(self) -> bool {
+        matches!(
+            self,
+            Self::Secret | Self::ConfigMap | Self::Event | Self::EventView | Self::Lease
+        )
     }
 
     /// Rules that no schema states.
     #[must_use]
     pub fn check(self, document: &Value, old: Option<&Value>) -> Vec<FieldError> {
         match self {
-            Self::Secret => check_secret(document, old),
-            Self::ConfigMap => check_immutable(document, old, &["data", "binaryData"]),
+            Self::Secret => data::check_secret(document, old),
+            Self::ConfigMap => data::check_config_map(document, old),
+            Self::Event => event::check(document),
+            Self::EventView => event::check_view(document, old),
+            Self::Lease => lease::check(document),
             Self::Definition => super::definition::check(document, old),
-            Self::None | Self::Namespace | Self::Event | Self::EventView | Self::Lease => Vec::new(),
+            Self::None | Self::Namespace | Self::ServiceAccount => Vec::new(),
         }
     }
 }
 
-fn complete_secret(document: &mut Value) {
-    let Some(fields) = document.as_object_mut() else {
-        return;
-    };
-    if let Some(Value::Object(plain)) = fields.remove("stringData") {
-        let data = fields.entry("data").or_insert_with(|| json!({}));
-        if data.is_null() {
-            *data = json!({});
-        }
-        if let Some(data) = data.as_object_mut() {
-            for (key, value) in plain {
-                let encoded = STANDARD.encode(value.as_str().unwrap_or_default());
-                data.insert(key, Value::from(encoded));
-            }
-        }
-    }
-    let kind = fields.entry("type").or_insert(Value::Null);
-    if kind.as_str().unwrap_or_default().is_empty() {
-        *kind = json!("Opaque");
-    }
-}
-
-fn check_secret(document: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    if let Some(old) = old
-        && old["type"] != document["type"]
-    {
-        errors.push(FieldError::invalid(
-            "type",
-            document["type"].clone(),
-            "field is immutable",
-        ));
-    }
-    errors.extend(check_immutable(document, old, &["data"]));
-    errors
-}
-
-fn check_immutable(document: &Value, old: Option<&Value>, fields: &[&str]) -> Vec<FieldError> {
-    let Some(old) = old.filter(|old| old["immutable"] == json!(true)) else {
-        return Vec::new();
-    };
-    let mut errors = Vec::new();
-    if document["immutable"] != json!(true) {
-        errors.push(FieldError::forbidden(
-            "immutable",
-            "field is immutable when `immutable` is set",
-        ));
-    }
-    for field in fields {
-        if document[*field] != old[*field] {
-            errors.push(FieldError::forbidden(
-                *field,
-                "field is immutable when `immutable` is set",
-            ));
-        }
-    }
-    errors
-}
-
-fn complete_namespace(document: &mut Value, old: Option<&Value>) {
+fn complete_namespace(document: &mut Value) {
     let name = document["metadata"]["name"].clone();
     document["metadata"]["labels"]["kubernetes.io/metadata.name"] = name;
-    match old {
-        None => {
-            document["spec"]["finalizers"] = json!(["kubernetes"]);
-            document["status"] = json!({"phase": "Active"});
+}
+
+fn settle_namespace(document: &mut Value, old: Option<&Value>) {
+    // Only `/finalize` may change these afterwards.
+    if let Some(old) = old {
+        document["spec"]["finalizers"] = old["spec"]["finalizers"].clone();
+        return;
+    }
+    document["status"] = json!({"phase": "Active"});
+    match &mut document["spec"]["finalizers"] {
+        Value::Array(finalizers) => {
+            if !finalizers.iter().any(|name| name == "kubernetes") {
+                finalizers.push(json!("kubernetes"));
+            }
         }
-        // Only `/finalize` may change these.
-        Some(old) => document["spec"]["finalizers"] = old["spec"]["finalizers"].clone(),
+        unset => *unset = json!(["kubernetes"]),
+    }
+}
+
+/// Of the secrets that a service account refers to only the names are kept.
+fn settle_service_account(document: &mut Value) {
+    let secrets = document["secrets"].as_array_mut().into_iter().flatten();
+    for secret in secrets.filter_map(Value::as_object_mut) {
+        secret.retain(|field, _| field == "name");
     }
 }
