@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 
 use apiary_semantics::builtin::{self, Builtin};
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
-use crate::registry::{Registry, Resource};
+use crate::registry::{Quirk, Registry, Resource};
 use crate::request::wants_aggregated;
 use crate::status::json_response;
 
@@ -20,6 +23,17 @@ const OBJECT_VERBS: [&str; 8] = [
     "get",
     "list",
     "patch",
+    "update",
+    "watch",
+];
+/// The order in which a custom resource lists its verbs, which kubectl prints.
+const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
     "update",
     "watch",
 ];
@@ -178,10 +192,13 @@ struct Entry {
     namespaced: bool,
     short_names: Vec<String>,
     categories: Vec<String>,
-    verbs: &'static [&'static str],
+    verbs: Vec<&'static str>,
     subresources: Vec<&'static str>,
+    /// Tells clients whether two resources are stored as the same type.
+    storage_hash: Option<String>,
     group: String,
     version: String,
+    is_custom: bool,
 }
 
 fn entries(registry: &Registry, group: &str, version: &str) -> Vec<Entry> {
@@ -193,7 +210,20 @@ fn entries(registry: &Registry, group: &str, version: &str) -> Vec<Entry> {
         .iter()
         .filter(|review| review.group == group && review.version == version)
         .map(review_entry);
-    resources.chain(reviews).collect()
+    let mut entries: Vec<Entry> = resources.chain(reviews).collect();
+    entries.sort_by(|one, other| one.plural.cmp(&other.plural));
+    entries
+}
+
+/// Events of both groups are stored as those of the core group, and upstream stores definitions as v1beta1.
+fn storage_hash(resource: &Resource) -> String {
+    let (group, version) = match resource.quirk {
+        Quirk::EventView => ("", "v1"),
+        Quirk::Definition => (resource.group.as_str(), "v1beta1"),
+        _ => (resource.group.as_str(), resource.version.as_str()),
+    };
+    let stored = format!("{group}/{version}/{}", resource.kind);
+    STANDARD.encode(&Sha256::digest(stored)[..8])
 }
 
 fn entry(resource: &Resource) -> Entry {
@@ -204,6 +234,14 @@ fn entry(resource: &Resource) -> Entry {
     if resource.group.is_empty() && resource.plural == "namespaces" {
         subresources.insert(0, "finalize");
     }
+    let mut verbs = if resource.custom().is_some() {
+        CUSTOM_VERBS.to_vec()
+    } else {
+        OBJECT_VERBS.to_vec()
+    };
+    if !resource.quirk.deletes_collections() {
+        verbs.retain(|verb| *verb != "deletecollection");
+    }
     Entry {
         plural: resource.plural.clone(),
         singular: resource.singular.clone(),
@@ -211,10 +249,12 @@ fn entry(resource: &Resource) -> Entry {
         namespaced: resource.namespaced,
         short_names: resource.short_names.clone(),
         categories: resource.categories.clone(),
-        verbs: &OBJECT_VERBS,
+        verbs,
         subresources,
+        storage_hash: Some(storage_hash(resource)),
         group: resource.group.clone(),
         version: resource.version.clone(),
+        is_custom: resource.custom().is_some(),
     }
 }
 
@@ -226,10 +266,12 @@ fn review_entry(review: &Builtin) -> Entry {
         namespaced: review.namespaced,
         short_names: Vec::new(),
         categories: Vec::new(),
-        verbs: &["create"],
+        verbs: vec!["create"],
         subresources: Vec::new(),
+        storage_hash: None,
         group: review.group.to_owned(),
         version: review.version.to_owned(),
+        is_custom: false,
     }
 }
 
@@ -250,6 +292,9 @@ impl Entry {
             "kind": self.kind,
             "verbs": self.verbs,
         });
+        if let Some(hash) = &self.storage_hash {
+            main["storageVersionHash"] = json!(hash);
+        }
         if !self.short_names.is_empty() {
             main["shortNames"] = json!(self.short_names);
         }
@@ -269,7 +314,13 @@ impl Entry {
     }
 
     fn aggregated(&self) -> Value {
-        let kind = json!({"group": self.group, "version": self.version, "kind": self.kind});
+        // Built-in kinds leave unsaid what they share with the document around them.
+        let (group, version) = if self.is_custom {
+            (self.group.as_str(), self.version.as_str())
+        } else {
+            ("", "")
+        };
+        let kind = json!({"group": group, "version": version, "kind": self.kind});
         let mut document = json!({
             "resource": self.plural,
             "responseKind": kind,

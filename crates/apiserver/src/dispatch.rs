@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use crate::metrics::RequestLabels;
-use crate::registry::Registry;
+use crate::registry::{Registry, Resource};
 use crate::request::{Form, Query, Target, accepted_form, decode_object, media_type, parse_path, read_body};
 use crate::serve::Identity;
 use crate::server::Inner;
@@ -89,16 +89,12 @@ async fn answer(
         }
         ["openapi", "v3"] => return Ok(server.openapi.index(&registry)),
         ["openapi", "v3", "api", version] => {
-            return server
-                .openapi
-                .document(&registry, "", version)
-                .ok_or_else(ApiError::no_such_path);
+            let found = server.openapi.document(&registry, "", version);
+            return Ok(found.unwrap_or_else(not_found));
         }
         ["openapi", "v3", "apis", group, version] => {
-            return server
-                .openapi
-                .document(&registry, group, version)
-                .ok_or_else(ApiError::no_such_path);
+            let found = server.openapi.document(&registry, group, version);
+            return Ok(found.unwrap_or_else(not_found));
         }
         _ => {}
     }
@@ -139,13 +135,17 @@ async fn answer(
         target,
         query,
     };
+    let deprecation = call.deprecation().to_vec();
     check_subresource(&call)?;
-    perform(call, &parts.method, body, labels).await
+    perform(call, &parts.method, body, labels)
+        .await
+        .map_err(|error| error.warned(deprecation))
 }
 
-/// A group that is not there at all has no one to answer for it; one that is there answers itself.
+/// A built-in group answers for what it has not; for others there is no one to answer.
 fn not_served(registry: &Registry, target: &Target) -> ApiResult<Response> {
-    if registry.groups().contains_key(target.group.as_str()) {
+    let is_builtin = |resource: &Arc<Resource>| resource.group == target.group && resource.custom().is_none();
+    if registry.all().any(is_builtin) {
         return Err(ApiError::no_such_path());
     }
     Ok(not_found_page())
@@ -156,6 +156,9 @@ fn check_subresource(call: &Call) -> ApiResult<()> {
         "" => Ok(()),
         "status" if call.resource.has_status => Ok(()),
         "finalize" if call.resource.quirk == crate::registry::Quirk::Namespace => Ok(()),
+        _ if call.resource.custom().is_some() => {
+            Err(ApiError::not_found(call.resource.subject(&call.target.name)))
+        }
         _ => Err(ApiError::no_such_path()),
     }
 }
@@ -209,6 +212,17 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
             let page = collection::delete_collection(&call, &body).await?;
             Ok(render::page(&call, &page))
         }
+        _ if has_subresource && call.resource.custom().is_some() => {
+            let verb = if *method == Method::POST {
+                "create"
+            } else {
+                "delete"
+            };
+            Err(ApiError::not_supported(
+                call.resource.subject(&call.target.name),
+                verb,
+            ))
+        }
         _ => Err(ApiError::method_not_allowed()),
     }
 }
@@ -220,7 +234,7 @@ async fn review(request: Request<Body>, target: &Target) -> ApiResult<Response> 
     let (parts, body) = request.into_parts();
     let identity = parts.extensions.get::<Identity>().cloned().unwrap_or_default();
     let body = read_body(body).await?;
-    let (document, _) = decode_object("review", media_type(&parts.headers), &body)?;
+    let (document, _) = decode_object("review", false, media_type(&parts.headers), &body)?;
     let answer = reviews::answer(&target.plural, &target.namespace, document, &identity)?;
     if accepted_form(&parts.headers)? != Form::Full {
         return Err(ApiError::not_acceptable(&["application/json"]));
@@ -243,6 +257,13 @@ fn plain(code: StatusCode, text: impl Into<Body>) -> Response {
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
+    response
+}
+
+/// 404 and nothing more.
+fn not_found() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_FOUND;
     response
 }
 

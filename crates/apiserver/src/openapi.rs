@@ -17,6 +17,9 @@ use crate::status::json_response;
 
 /// Name of the shared metadata type in every document.
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const CONVENTIONS: &str =
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 
 /// Documents by group version, for one generation of the registry.
 #[derive(Default)]
@@ -51,7 +54,13 @@ impl OpenApi {
                 json!({"serverRelativeURL": format!("/openapi/v3/{path}?hash={fingerprint}")}),
             );
         }
-        json_response(StatusCode::OK, json!({"paths": paths}).to_string())
+        let mut response = json_response(StatusCode::OK, json!({"paths": paths}).to_string());
+        // Upstream says no type here, and Go guesses this one.
+        response.headers_mut().insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
+        response
     }
 
     /// `/openapi/v3/api/v1` and `/openapi/v3/apis/{group}/{version}`
@@ -121,9 +130,14 @@ fn document(registry: &Registry, group: &str, version: &str) -> Value {
         let type_name = match &resource.origin {
             Origin::Builtin(entry) => entry.type_name.to_owned(),
             Origin::Custom(custom) => {
-                let name = custom_type_name(resource);
-                add_object_meta(&mut schemas);
-                schemas.insert(name.clone(), custom_schema(resource, &custom.open_api_schema));
+                let name = custom_type_name(resource, &resource.kind);
+                let lent = lend(&mut schemas);
+                schemas.insert(
+                    name.clone(),
+                    custom_schema(resource, &custom.open_api_schema, &lent),
+                );
+                let list_name = custom_type_name(resource, &resource.list_kind);
+                schemas.insert(list_name, custom_list_schema(resource, &name, &lent));
                 name
             }
         };
@@ -137,46 +151,66 @@ fn document(registry: &Registry, group: &str, version: &str) -> Value {
     })
 }
 
-fn add_object_meta(schemas: &mut Map<String, Value>) {
-    if schemas.contains_key(OBJECT_META) {
-        return;
-    }
+/// Adds the types that custom resources refer to, and returns the properties that they share with built-in kinds.
+fn lend(schemas: &mut Map<String, Value>) -> Value {
     // Every group's components hold what they refer to; leases refer to little but metadata.
-    let lent = builtin::openapi_components("coordination.k8s.io", "v1");
+    let mut lent = builtin::openapi_components("coordination.k8s.io", "v1");
+    let lease = lent
+        .remove("io.k8s.api.coordination.v1.Lease")
+        .unwrap_or_default();
     for (name, schema) in lent {
         if name.starts_with("io.k8s.apimachinery.") {
             schemas.entry(name).or_insert(schema);
         }
     }
+    lease["properties"].clone()
 }
 
 /// `io.example.stable.v1.Widget` for `stable.example.io/v1`.
-fn custom_type_name(resource: &Resource) -> String {
+fn custom_type_name(resource: &Resource, kind: &str) -> String {
     let mut parts: Vec<&str> = resource.group.split('.').collect();
     parts.reverse();
-    format!("{}.{}.{}", parts.join("."), resource.version, resource.kind)
+    format!("{}.{}.{kind}", parts.join("."), resource.version)
 }
 
-fn custom_schema(resource: &Resource, written: &Value) -> Value {
+fn custom_schema(resource: &Resource, written: &Value, lent: &Value) -> Value {
     let mut schema = written.clone();
     if !schema["properties"].is_object() {
         schema["properties"] = json!({});
     }
     let properties = &mut schema["properties"];
-    properties["apiVersion"] = json!({
-        "type": "string",
-        "description": "APIVersion defines the versioned schema of this representation of an object.",
-    });
-    properties["kind"] = json!({
-        "type": "string",
-        "description": "Kind is a string value representing the REST resource this object represents.",
-    });
+    properties["apiVersion"] = lent["apiVersion"].clone();
+    properties["kind"] = lent["kind"].clone();
     properties["metadata"] = json!({
-        "description": "Standard object's metadata.",
+        "description": format!("Standard object's metadata. More info: {CONVENTIONS}#metadata"),
         "allOf": [{"$ref": format!("#/components/schemas/{OBJECT_META}")}],
     });
     schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(resource)]);
     schema
+}
+
+/// The type of a list of a custom resource.
+fn custom_list_schema(resource: &Resource, type_name: &str, lent: &Value) -> Value {
+    let list = json!({"group": resource.group, "version": resource.version, "kind": resource.list_kind});
+    json!({
+        "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": lent["apiVersion"],
+            "kind": lent["kind"],
+            "metadata": {
+                "description": format!("Standard list metadata. More info: {CONVENTIONS}#types-kinds"),
+                "allOf": [{"$ref": format!("#/components/schemas/{LIST_META}")}],
+            },
+            "items": {
+                "description": format!("List of {}. More info: {CONVENTIONS}", resource.plural),
+                "type": "array",
+                "items": {"$ref": format!("#/components/schemas/{type_name}")},
+            },
+        },
+        "x-kubernetes-group-version-kind": [list],
+    })
 }
 
 fn group_version_kind(resource: &Resource) -> Value {

@@ -19,6 +19,8 @@ pub struct ApiError {
     pub message: String,
     /// Name, kind, causes; `Null` if there is nothing to say.
     pub details: Value,
+    /// What the client should know besides, each in a header of its own.
+    pub warnings: Vec<String>,
 }
 
 /// The result of handling a request.
@@ -75,6 +77,7 @@ impl ApiError {
             reason,
             message: message.into(),
             details: Value::Null,
+            warnings: Vec::new(),
         })
     }
 
@@ -89,6 +92,7 @@ impl ApiError {
             reason,
             message,
             details: Value::Object(details),
+            warnings: Vec::new(),
         })
     }
 
@@ -200,6 +204,22 @@ impl ApiError {
         error
     }
 
+    /// 405 of a verb that a custom resource's subresource does not have.
+    pub fn not_supported(subject: Subject<'_>, verb: &str) -> Box<Self> {
+        let message = format!(
+            "{verb} is not supported on resources of kind \"{}\"",
+            subject.qualified()
+        );
+        let mut details = subject.details();
+        details.remove("name");
+        Self::about(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "MethodNotAllowed",
+            message,
+            details,
+        )
+    }
+
     /// 415.
     pub fn unsupported_media_type(message: impl Into<String>) -> Box<Self> {
         Self::about(
@@ -273,6 +293,13 @@ impl ApiError {
         error
     }
 
+    /// The same with more to tell.
+    #[must_use]
+    pub fn warned(mut self: Box<Self>, warnings: impl IntoIterator<Item = String>) -> Box<Self> {
+        self.warnings.extend(warnings);
+        self
+    }
+
     /// The `Status` object.
     #[must_use]
     pub fn status(&self) -> Value {
@@ -303,7 +330,19 @@ impl IntoResponse for Box<ApiError> {
                 .headers_mut()
                 .insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
         }
+        add_warnings(&mut response, &self.warnings);
         response
+    }
+}
+
+/// Tells the client what it should know besides the answer.
+pub(crate) fn add_warnings(response: &mut Response, warnings: &[String]) {
+    for warning in warnings {
+        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        let safe: String = quoted.chars().filter(|c| !c.is_control()).collect();
+        if let Ok(value) = header::HeaderValue::from_str(&format!("299 - \"{safe}\"")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
     }
 }
 

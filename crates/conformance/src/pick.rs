@@ -19,10 +19,16 @@ pub(crate) fn keep(document: &Value, addresses: &[String]) -> Value {
     let mut kept = Map::new();
     for address in addresses {
         let found = pick(document, address);
-        if found.is_empty() {
-            kept.insert(address.clone(), Value::String("<absent>".into()));
+        match found.as_slice() {
+            [] => {
+                kept.insert(address.clone(), Value::String("<absent>".into()));
+            }
+            // Which item of a list it is does not matter to who looks for it by a property.
+            [(_, only)] if address.contains('[') => {
+                kept.insert(address.clone(), only.clone());
+            }
+            _ => kept.extend(found),
         }
-        kept.extend(found);
     }
     Value::Object(kept)
 }

@@ -68,17 +68,29 @@ async fn collect(server: &Arc<Inner>, resource: &ResourceId, key: &ObjectKey) ->
     if object.deleting || object.owners.is_empty() {
         return Ok(());
     }
-    for owner in &object.owners {
-        let Some((table, place)) = owner_place(server, key, owner) else {
-            return Ok(());
-        };
+    let is_gone = |owner: &OwnerRef| {
         // An owner of the same name but another uid is another object.
-        if state
-            .get(&table, &place)
-            .is_some_and(|found| *found.uid == *owner.uid)
-        {
-            return Ok(());
-        }
+        owner_place(server, key, owner).is_some_and(|(table, place)| {
+            state
+                .get(&table, &place)
+                .is_none_or(|found| *found.uid != *owner.uid)
+        })
+    };
+    let gone: Vec<&str> = object
+        .owners
+        .iter()
+        .filter(|owner| is_gone(owner))
+        .map(|owner| &*owner.uid)
+        .collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    if gone.len() < object.owners.len() {
+        // The others keep it, and it forgets those that are gone.
+        return edit(server, resource, object, |document| {
+            gone.iter().for_each(|uid| drop_owner(document, uid));
+        })
+        .await;
     }
     delete(server, resource, object, Propagation::Background).await
 }

@@ -38,7 +38,7 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             .map(|list| list.iter().map(text).collect())
             .unwrap_or_default()
     };
-    let names = &spec["names"];
+    let names = &document["status"]["acceptedNames"];
     let (group, plural, version_name) = (
         text(&spec["group"]),
         text(&names["plural"]),
@@ -108,7 +108,7 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             open_api_schema,
             storage_version: text(&storage["name"]),
             terminating: definition.deleting,
-            deprecation,
+            deprecation: deprecation.into_iter().collect(),
         }),
         group,
         version: version_name,

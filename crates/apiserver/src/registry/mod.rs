@@ -14,7 +14,7 @@ use apiary_semantics::builtin;
 
 use crate::store::Object;
 
-pub use definition::{CLEANUP_FINALIZER, conditions as definition_conditions, names_conflict};
+pub use definition::{CLEANUP_FINALIZER, settle as settle_definition};
 pub use quirks::Quirk;
 pub use resource::{Custom, Origin, Resource, Selectable};
 

@@ -63,8 +63,8 @@ pub struct Custom {
     pub open_api_schema: Arc<Value>,
     /// The definition is being deleted: nothing new may be made.
     pub terminating: bool,
-    /// The warning that answers requests to a deprecated version.
-    pub deprecation: Option<String>,
+    /// What requests to a deprecated version are warned of.
+    pub deprecation: Vec<String>,
 }
 
 /// One served resource.
@@ -194,12 +194,15 @@ impl Resource {
         }
     }
 
-    /// Drops empty lists and maps of a built-in kind, which a typed server never writes, and adds what it always does.
+    /// Brings a document into the form that upstream writes: built-in kinds without empty lists and maps but with
+    /// what they always have, custom resources with whole numbers as integers.
     pub fn tidy(&self, document: &mut Value) {
         if self.custom().is_none() {
             let schema = self.schema();
             schema.drop_empty(document);
             schema.fill_zeros(document);
+        } else {
+            apiary_semantics::schema::write_whole_numbers(document);
         }
     }
 

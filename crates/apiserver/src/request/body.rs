@@ -62,8 +62,14 @@ pub(crate) fn decode_document(media_type: &str, body: &[u8]) -> Result<(Value, V
     }
 }
 
-/// Reads an object to be stored; a refusal names the kind it should have been.
-pub(crate) fn decode_object(kind: &str, media_type: &str, body: &[u8]) -> ApiResult<(Value, Vec<String>)> {
+/// Reads an object to be stored; a refusal names the kind it should have been. A document of a built-in kind may leave
+/// the kind unsaid, which a `must_say_kind` one may not.
+pub(crate) fn decode_object(
+    kind: &str,
+    must_say_kind: bool,
+    media_type: &str,
+    body: &[u8],
+) -> ApiResult<(Value, Vec<String>)> {
     let unrecognised = |why: &str| {
         ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): {why} ({})",
@@ -83,6 +89,12 @@ pub(crate) fn decode_object(kind: &str, media_type: &str, body: &[u8]) -> ApiRes
         return Err(unrecognised(
             "couldn't get version/kind; json parse error: the body is no JSON object",
         ));
+    }
+    if must_say_kind && decoded.0["kind"].as_str().unwrap_or_default().is_empty() {
+        return Err(unrecognised(&format!(
+            "Object 'Kind' is missing in '{}'",
+            excerpt(body)
+        )));
     }
     Ok(decoded)
 }

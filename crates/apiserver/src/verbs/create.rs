@@ -12,7 +12,7 @@ use super::document::{
 use super::metadata::{self, set, text};
 use super::{Call, Document, Outcome};
 use crate::clock::rfc3339_seconds;
-use crate::registry::{Quirk, definition_conditions, names_conflict};
+use crate::registry::{Quirk, settle_definition};
 use crate::request::decode_object;
 use crate::server::DEFINITIONS;
 use crate::status::{ApiError, ApiResult, Subject};
@@ -25,7 +25,8 @@ const SUFFIX_LENGTH: usize = 5;
 const MAX_GENERATED_BASE: usize = 63 - SUFFIX_LENGTH;
 
 pub(crate) async fn create(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
-    let (mut document, duplicates) = decode_object(&call.resource.kind, &call.media_type, body)?;
+    let is_custom = call.resource.custom().is_some();
+    let (mut document, duplicates) = decode_object(&call.resource.kind, is_custom, &call.media_type, body)?;
     let unknown = metadata::normalise(&mut document).map_err(|why| undecodable(&call.resource, &why))?;
     check_identity(call, &mut document)?;
     let warnings = check_fields(call, &mut document, &duplicates, unknown)?;
@@ -34,7 +35,10 @@ pub(crate) async fn create(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
             "resourceVersion should not be set on objects to be created",
         ));
     }
-    new_object(call, document, warnings, Tracking::Update).await
+    let told = warnings.clone();
+    new_object(call, document, warnings, Tracking::Update)
+        .await
+        .map_err(|error| error.warned(told))
 }
 
 /// Who is recorded as the owner of a new object's fields.
@@ -54,9 +58,13 @@ pub(crate) async fn new_object(
     tracking: Tracking,
 ) -> ApiResult<Outcome> {
     let resource = &*call.resource;
-    check_namespace(call)?;
+    check_namespace(call, text(&document, "name"))?;
     let schema = resource.schema();
-    schema.apply_defaults(&mut document);
+    if tracking == Tracking::Done && resource.custom().is_some() {
+        schema.fill_defaults(&mut document);
+    } else {
+        schema.apply_defaults(&mut document);
+    }
     check_types(resource, &mut document)?;
     clear_system_fields(resource, &mut document);
     if resource.has_status
@@ -92,13 +100,14 @@ pub(crate) async fn new_object(
             track_update(&schema, None, &mut document, writer, call.reset_fields());
         }
         resource.quirk.settle(&mut document, None);
-        validate(resource, &document, None)?;
+        let mut warnings = warnings.clone();
+        warnings.extend(validate(call, &document, None)?);
         resource.store(&mut document);
         let name = text(&document, "name").to_owned();
+        let key = ObjectKey::new(text(&document, "namespace"), &name);
         if call.query.dry_run {
-            let key = ObjectKey::new(text(&document, "namespace"), &name);
             if call.server.store.accepted().get(&resource.id, &key).is_some() {
-                return Err(ApiError::already_exists(resource.subject(&name)));
+                return Err(already_exists(call, &key));
             }
             return Ok(dry_run(StatusCode::CREATED, document, warnings));
         }
@@ -111,7 +120,7 @@ pub(crate) async fn new_object(
                 });
             }
             Stored::Raced if generated => {}
-            Stored::Raced => return Err(ApiError::already_exists(resource.subject(&name))),
+            Stored::Raced => return Err(already_exists(call, &key)),
         }
     }
     let mut error = ApiError::already_exists(resource.subject(&generate));
@@ -119,13 +128,26 @@ pub(crate) async fn new_object(
     Err(error)
 }
 
+/// The name is taken, perhaps by an object that is on its way out.
+fn already_exists(call: &Call, key: &ObjectKey) -> Box<ApiError> {
+    let mut error = ApiError::already_exists(call.resource.subject(key.name()));
+    let accepted = call.server.store.accepted();
+    if accepted
+        .get(&call.resource.id, key)
+        .is_some_and(|found| found.deleting)
+    {
+        error.message.insert_str(0, "object is being deleted: ");
+    }
+    error
+}
+
 /// Objects can only be made in namespaces that exist and stay.
-fn check_namespace(call: &Call) -> ApiResult<()> {
+fn check_namespace(call: &Call, name: &str) -> ApiResult<()> {
     if let Some(custom) = call.resource.custom()
         && custom.terminating
     {
         return Err(ApiError::forbidden(
-            call.resource.subject(&call.target.name),
+            call.resource.subject(name),
             "create not allowed while custom resource definition is terminating",
         ));
     }
@@ -150,7 +172,7 @@ fn check_namespace(call: &Call) -> ApiResult<()> {
             let why = format!(
                 "unable to create new content in namespace {namespace} because it is being terminated"
             );
-            let mut error = ApiError::forbidden(call.resource.subject(&call.target.name), &why);
+            let mut error = ApiError::forbidden(call.resource.subject(name), &why);
             error.details["causes"] = json!([{
                 "reason": "NamespaceTerminating",
                 "message": format!("namespace {namespace} is being terminated"),
@@ -172,8 +194,7 @@ pub(crate) fn establish(call: &Call, definition: &mut Value, now: &str) {
         .values()
         .map(|object| object.value())
         .collect();
-    let conflict = names_conflict(definition, others.iter());
-    definition_conditions(definition, conflict.as_deref(), now);
+    settle_definition(definition, &others, now);
 }
 
 fn generated_name(base: &str) -> String {

@@ -107,6 +107,9 @@ pub(crate) async fn delete(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
 pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiResult<Outcome> {
     let resource = &*call.resource;
     let subject = resource.subject(&call.target.name);
+    if let Some(why) = resource.quirk.undeletable(&call.target.name) {
+        return Err(ApiError::forbidden(subject, why));
+    }
     for _ in 0..UPDATE_TRIES {
         let Some(current) = call
             .server
@@ -206,7 +209,9 @@ fn mark(call: &Call, document: &mut Value, propagation: Propagation) {
         "deletionTimestamp",
         Some(json!(rfc3339_seconds(call.now()))),
     );
-    set(document, "deletionGracePeriodSeconds", Some(json!(0)));
+    if call.resource.quirk != Quirk::Namespace {
+        set(document, "deletionGracePeriodSeconds", Some(json!(0)));
+    }
     if let Some(generation) = document["metadata"]["generation"].as_i64() {
         set(document, "generation", Some(json!(generation + 1)));
     }

@@ -1,5 +1,6 @@
 //! What a document goes through between the request and the store.
 
+use apiary_semantics::schema::Review;
 use apiary_semantics::{FieldError, FieldErrorKind, naming};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -8,14 +9,17 @@ use super::metadata::{self, set, text};
 use super::{Call, Document, Outcome};
 use crate::registry::Resource;
 use crate::request::FieldValidation;
-use crate::status::{ApiError, ApiResult};
+use crate::status::{ApiError, ApiResult, Subject};
 
 /// Makes sure that the document says of itself what the path says.
 pub(crate) fn check_identity(call: &Call, document: &mut Value) -> ApiResult<()> {
     check_kind(call, document)?;
     let resource = &*call.resource;
     document["apiVersion"] = json!(resource.api_version());
-    document["kind"] = json!(resource.kind);
+    // Validation refuses a custom resource of another kind.
+    if resource.custom().is_none() {
+        document["kind"] = json!(resource.kind);
+    }
     check_namespace_name(call, document)
 }
 
@@ -24,15 +28,18 @@ fn check_kind(call: &Call, document: &Value) -> ApiResult<()> {
     let expected = resource.api_version();
     let said = |field: &str| document[field].as_str().unwrap_or_default();
     let (version, kind) = (said("apiVersion"), said("kind"));
+    if resource.custom().is_some() {
+        if version == expected {
+            return Ok(());
+        }
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        )));
+    }
     let same_version = version.is_empty() || version == expected;
     let same_kind = kind.is_empty() || kind == resource.kind;
     if same_version && same_kind {
         return Ok(());
-    }
-    if resource.custom().is_some() && !same_version {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({expected})"
-        )));
     }
     Err(ApiError::bad_request(format!(
         "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{version}\"",
@@ -149,8 +156,22 @@ pub(crate) fn check_types(resource: &Resource, document: &mut Value) -> ApiResul
     type_error(resource, document).map_or(Ok(()), |why| Err(undecodable(resource, &why)))
 }
 
-/// Everything that makes a document invalid (422), with the old one on updates.
-pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value>) -> ApiResult<()> {
+/// Everything that makes a document invalid (422), with the old one on updates; returns warnings about a valid one.
+pub(crate) fn validate(call: &Call, document: &Value, old: Option<&Value>) -> ApiResult<Vec<String>> {
+    let resource = &*call.resource;
+    if let Some(kind) = document["kind"].as_str()
+        && kind != resource.kind
+    {
+        let subject = Subject {
+            kind,
+            ..resource.subject(text(document, "name"))
+        };
+        let must = format!("must be {}", resource.kind);
+        return Err(ApiError::invalid(
+            subject,
+            &[FieldError::invalid("kind", json!(kind), must)],
+        ));
+    }
     let mut errors: Vec<FieldError> = naming::metadata_errors(resource.name_rule, document);
     if let Some(old) = old {
         errors.extend(naming::metadata_update_errors(document, old));
@@ -159,23 +180,34 @@ pub(crate) fn validate(resource: &Resource, document: &Value, old: Option<&Value
         errors.extend(naming::standard_finalizer_errors(document));
     }
     errors.extend(resource.quirk.check(document, old));
-    if !resource.quirk.has_all_rules() {
-        // What a built-in kind's status lacks is the server's own matter.
-        let lacks = |error: &FieldError| {
-            error.kind == FieldErrorKind::Required
-                && resource.custom().is_none()
-                && error.field.starts_with("status.")
-        };
-        let found = resource.schema().validate(document, old).into_iter();
-        errors.extend(found.filter(|error| !lacks(error)));
-    }
+    let review = if resource.quirk.has_all_rules() {
+        Review::default()
+    } else {
+        resource.schema().review(document, old)
+    };
+    // What a built-in kind's status lacks is the server's own matter.
+    let lacks = |error: &FieldError| {
+        error.kind == FieldErrorKind::Required
+            && resource.custom().is_none()
+            && error.field.starts_with("status.")
+    };
+    let found = review.errors.into_iter().filter(|error| !lacks(error));
+    errors.extend(found.map(|mut error| {
+        // A status is validated on its own upstream, and its fields are named from there.
+        if call.is_status() && resource.custom().is_some() && error.detail.contains(" in body ") {
+            error.detail = error.detail.replacen("status.", "", 1);
+        }
+        error
+    }));
+    let mut warnings: Vec<String> = review.forgiven.iter().map(ToString::to_string).collect();
     if errors.is_empty() {
-        return Ok(());
+        if resource.custom().is_some() {
+            warnings.extend(naming::finalizer_warnings(document, old));
+        }
+        warnings.extend(resource.quirk.warnings(document, old));
+        return Ok(warnings);
     }
-    Err(ApiError::invalid(
-        resource.rule_subject(text(document, "name")),
-        &errors,
-    ))
+    Err(ApiError::invalid(resource.rule_subject(text(document, "name")), &errors).warned(warnings))
 }
 
 /// Whether `generation` must grow: something outside `metadata` (and `status`, if it is written apart) changed.

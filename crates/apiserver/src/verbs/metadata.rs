@@ -44,7 +44,10 @@ pub(crate) fn normalise(document: &mut Value) -> Result<Vec<String>, String> {
         *metadata = Value::Object(Map::new());
     }
     if !metadata.is_object() {
-        return Err(wrong_type("metadata", "ObjectMeta"));
+        return Err(format!(
+            "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
+            go_type(metadata)
+        ));
     }
     let unknown = prune_object_meta(metadata);
     let Some(fields) = metadata.as_object_mut() else {
@@ -54,9 +57,11 @@ pub(crate) fn normalise(document: &mut Value) -> Result<Vec<String>, String> {
     fields.retain(|name, value| !value.is_null() && (name == "managedFields" || !is_empty(value)));
     for (name, shape) in FIELDS {
         if let Some(value) = fields.get_mut(name)
-            && let Some(expected) = mistyped(value, shape)
+            && let Some((expected, got)) = mistyped(value, shape)
         {
-            return Err(wrong_type(&format!("metadata.{name}"), expected));
+            return Err(format!(
+                "json: cannot unmarshal {got} into Go struct field ObjectMeta.{name} of type {expected}"
+            ));
         }
     }
     Ok(unknown)
@@ -71,39 +76,44 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The expected Go type, if the value is of another; nulls in maps become empty strings as in Go.
-fn mistyped(value: &mut Value, shape: Shape) -> Option<&'static str> {
+/// The expected Go type and the JSON type instead, if they do not fit; nulls in maps become empty strings as in Go.
+fn mistyped(value: &mut Value, shape: Shape) -> Option<(&'static str, &'static str)> {
+    let got = go_type(value);
+    let in_list = |value: &Value, fits: fn(&Value) -> bool| -> Option<&'static str> {
+        match value.as_array() {
+            None => Some(got),
+            Some(items) => items.iter().find(|item| !fits(item)).map(go_type),
+        }
+    };
     match shape {
-        Shape::Text => (!value.is_string()).then_some("string"),
-        Shape::Number => (!value.is_i64() && !value.is_u64()).then_some("int64"),
-        Shape::Texts => {
-            let good = value
-                .as_array()
-                .is_some_and(|items| items.iter().all(Value::is_string));
-            (!good).then_some("[]string")
-        }
-        Shape::Objects => {
-            let good = value
-                .as_array()
-                .is_some_and(|items| items.iter().all(Value::is_object));
-            (!good).then_some("[]object")
-        }
+        Shape::Text => (!value.is_string()).then_some(("string", got)),
+        Shape::Number => (!value.is_i64() && !value.is_u64()).then_some(("int64", got)),
+        Shape::Texts => in_list(value, Value::is_string).map(|got| ("string", got)),
+        Shape::Objects => in_list(value, Value::is_object).map(|got| ("object", got)),
         Shape::TextMap => {
             let Some(fields) = value.as_object_mut() else {
-                return Some("map[string]string");
+                return Some(("map[string]string", got));
             };
             for field in fields.values_mut() {
                 if field.is_null() {
                     *field = Value::from("");
                 }
             }
-            (!fields.values().all(Value::is_string)).then_some("string")
+            let other = fields.values().find(|field| !field.is_string())?;
+            Some(("string", go_type(other)))
         }
     }
 }
 
-fn wrong_type(field: &str, expected: &str) -> String {
-    format!("json: cannot unmarshal another type into Go struct field {field} of type {expected}")
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 /// A text field of `metadata`; empty if absent.

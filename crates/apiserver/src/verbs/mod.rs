@@ -90,6 +90,13 @@ impl Call {
         }
     }
 
+    /// What every answer of a deprecated version warns of.
+    pub(crate) fn deprecation(&self) -> &[String] {
+        self.resource
+            .custom()
+            .map_or(&[], |custom| custom.deprecation.as_slice())
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.server.clock.now()
     }

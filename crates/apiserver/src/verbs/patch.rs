@@ -44,14 +44,18 @@ fn kind(call: &Call) -> ApiResult<PatchKind> {
                 "application/merge-patch+json",
                 "application/apply-patch+yaml",
             ];
-            return Err(ApiError::unsupported_media_type(if custom {
-                format!(
-                    "the body of the request was in an unknown format - accepted media types include: {}",
-                    known.join(", ")
+            return Err(if custom {
+                ApiError::new(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "UnsupportedMediaType",
+                    format!(
+                        "the body of the request was in an unknown format - accepted media types include: {}",
+                        known.join(", ")
+                    ),
                 )
             } else {
-                "415: Unsupported Media Type".to_owned()
-            }));
+                ApiError::unsupported_media_type("415: Unsupported Media Type")
+            });
         }
     };
     if kind != PatchKind::Apply && call.query.force.is_some() {
@@ -121,7 +125,9 @@ fn check_patched(
 ) -> ApiResult<Vec<String>> {
     let resource = &*call.resource;
     let unknown = metadata::normalise(document).map_err(|why| ApiError::invalid_patch(document, why))?;
-    if document["kind"] != old["kind"] || document["apiVersion"] != old["apiVersion"] {
+    // Validation refuses a custom resource of another kind.
+    let other_kind = resource.custom().is_none() && document["kind"] != old["kind"];
+    if other_kind || document["apiVersion"] != old["apiVersion"] {
         let why = "apiVersion and kind of an object cannot be patched";
         return Err(ApiError::invalid_patch(document, why));
     }

@@ -4,14 +4,14 @@ use apiary_semantics::table;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::list::Page;
 use super::update::modernise;
 use super::{Call, Document, Outcome};
 use crate::request::{Form, MetaVersion};
-use crate::status::json_response;
+use crate::status::{add_warnings, json_response};
 use crate::store::Object;
 
 /// The answer of a verb on one object.
@@ -43,7 +43,9 @@ pub(crate) fn outcome(call: &Call, outcome: &Outcome) -> Response {
 pub(crate) fn page(call: &Call, page: &Page) -> Response {
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), json!(page.revision.to_string()));
-    if !page.continue_token.is_empty() {
+    // A list of custom resources has the field even where it says nothing.
+    let always = call.resource.custom().is_some() && call.form == Form::Full;
+    if always || !page.continue_token.is_empty() {
         metadata.insert("continue".to_owned(), json!(page.continue_token));
     }
     if let Some(remaining) = page.remaining {
@@ -193,16 +195,7 @@ pub(crate) fn row(call: &Call, version: MetaVersion, document: &Value) -> Value 
 
 /// Adds `Warning` headers: the request's, and that of a deprecated version.
 pub(crate) fn with_warnings(call: &Call, mut response: Response, warnings: &[String]) -> Response {
-    let deprecation = call
-        .resource
-        .custom()
-        .and_then(|custom| custom.deprecation.clone());
-    for warning in warnings.iter().chain(deprecation.iter()) {
-        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        let safe: String = quoted.chars().filter(|c| !c.is_control()).collect();
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{safe}\"")) {
-            response.headers_mut().append(header::WARNING, value);
-        }
-    }
+    add_warnings(&mut response, warnings);
+    add_warnings(&mut response, call.deprecation());
     response
 }

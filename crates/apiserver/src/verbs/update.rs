@@ -23,7 +23,8 @@ use crate::store::{Expect, Object};
 pub(crate) const UPDATE_TRIES: usize = 32;
 
 pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
-    let (mut document, duplicates) = decode_object(&call.resource.kind, &call.media_type, body)?;
+    let is_custom = call.resource.custom().is_some();
+    let (mut document, duplicates) = decode_object(&call.resource.kind, is_custom, &call.media_type, body)?;
     let unknown = metadata::normalise(&mut document).map_err(|why| undecodable(&call.resource, &why))?;
     check_identity(call, &mut document)?;
     check_name(call, &document)?;
@@ -97,7 +98,7 @@ pub(crate) async fn change_object(
     call: &Call,
     current: &Object,
     desired: Desired,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> ApiResult<Option<Outcome>> {
     let resource = &*call.resource;
     let old = current_document(call, current);
@@ -138,7 +139,10 @@ pub(crate) async fn change_object(
     if call.target.subresource.is_empty() {
         resource.quirk.settle(&mut new, Some(&old));
     }
-    validate(resource, &new, Some(&old))?;
+    match validate(call, &new, Some(&old)) {
+        Ok(found) => warnings.extend(found),
+        Err(error) => return Err(error.warned(warnings)),
+    }
     let gone = new["metadata"]["deletionTimestamp"].is_string()
         && !has_finalizers(&new)
         && !held(resource.quirk, &new);
@@ -197,9 +201,10 @@ async fn remove_now(
         return Ok(Some(dry_run(StatusCode::OK, last, warnings)));
     }
     Ok(match commit::remove(call, current.revision, &last).await? {
-        Stored::Done(object) => Some(Outcome {
+        // The answer has the version that was last stored; only watchers see that of the removal.
+        Stored::Done(_) => Some(Outcome {
             code: StatusCode::OK,
-            document: Document::Stored(object),
+            document: Document::Value(last),
             warnings,
         }),
         Stored::Raced => None,
@@ -289,7 +294,12 @@ fn merged(call: &Call, old: &Value, mut new: Value) -> ApiResult<Merged> {
             resource.quirk.complete(&mut new, Some(old));
         }
     }
-    resource.schema().apply_defaults(&mut new);
+    if resource.custom().is_some() {
+        // What was decoded has lost its nulls already; one that an apply makes is refused.
+        resource.schema().fill_defaults(&mut new);
+    } else {
+        resource.schema().apply_defaults(&mut new);
+    }
     resource.tidy(&mut new);
     Ok(Merged::Changed(new))
 }

@@ -81,5 +81,9 @@ fn build() -> Schema {
         .into(),
         ..typed(JsonType::Object)
     });
-    Schema { nodes, root }
+    Schema {
+        nodes,
+        root,
+        typed: true,
+    }
 }

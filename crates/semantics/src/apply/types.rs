@@ -235,6 +235,11 @@ impl<'a> Type<'a> {
         }
     }
 
+    /// Whether documents are of a built-in kind.
+    pub(super) fn is_typed(self) -> bool {
+        matches!(self, Self::Known { at, .. } if at.is_typed())
+    }
+
     /// Whether `null` here means nothing at all.
     pub(super) fn drops_null(self) -> bool {
         match self {

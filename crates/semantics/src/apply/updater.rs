@@ -203,7 +203,12 @@ pub(super) fn apply(
         owned.time = Some(by.now.to_owned());
     }
     restore(&mut new, live, by.reset);
-    drop_nulls(&mut new, by.ty);
+    // Structs know no null, and metadata is one everywhere; elsewhere validation refuses it.
+    if by.ty.is_typed() {
+        drop_nulls(&mut new, by.ty);
+    } else if let Some(metadata) = new.get_mut("metadata") {
+        drop_nulls(metadata, by.ty.field("metadata").ty);
+    }
     Ok(Some(new))
 }
 

@@ -1,4 +1,4 @@
-//! Finalizers of built-in kinds: a name without a domain must be one that Kubernetes itself uses.
+//! Finalizers: a name without a domain should be one that Kubernetes itself uses, and in built-in kinds must be.
 
 use serde_json::Value;
 
@@ -22,6 +22,35 @@ pub fn standard_finalizer_errors(document: &Value) -> Vec<FieldError> {
             )
         })
         .collect()
+}
+
+/// What to tell about the finalizers that a custom resource's document adds to the old one.
+#[must_use]
+pub fn finalizer_warnings(document: &Value, old: Option<&Value>) -> Vec<String> {
+    let list = |document: &Value| -> Vec<String> {
+        let names = document["metadata"]["finalizers"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let had = old.map(list).unwrap_or_default();
+    let mut added = list(document);
+    added.retain(|name| !had.contains(name) && !name.contains('/') && !STANDARD.contains(&name.as_str()));
+    added.sort_unstable();
+    added.dedup();
+    let told = added.iter().map(|name| {
+        let path = if name.contains('.') {
+            " including a path (/)"
+        } else {
+            ""
+        };
+        format!(
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+             conflicts with other finalizer writers"
+        )
+    });
+    told.collect()
 }
 
 #[cfg(test)]

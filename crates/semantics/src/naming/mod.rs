@@ -8,9 +8,11 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use finalizers::standard_finalizer_errors;
+pub use finalizers::{finalizer_warnings, standard_finalizer_errors};
 pub use metadata::{ANNOTATIONS_MAX_BYTES, metadata_errors, metadata_update_errors};
-pub use rules::{data_key_errors, field_manager_errors, label_key_errors, label_value_errors};
+pub use rules::{
+    data_key_errors, dns_1035_label_errors, field_manager_errors, label_key_errors, label_value_errors,
+};
 
 /// How a kind's object names are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

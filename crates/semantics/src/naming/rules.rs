@@ -3,6 +3,7 @@
 use crate::{FieldError, FieldErrorKind};
 
 const DNS_LABEL_FORM: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const DNS_1035_LABEL_FORM: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const DNS_SUBDOMAIN_FORM: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const LABEL_NAME_FORM: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_NAME_SENTENCE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
@@ -80,6 +81,24 @@ pub(super) fn dns_label_errors(name: &str) -> Vec<String> {
                 DNS_LABEL_FORM,
             )
         });
+    }
+    errors
+}
+
+/// Checks a name that must start with a letter, as those of resources, kinds and versions do.
+#[must_use]
+pub fn dns_1035_label_errors(name: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if name.len() > DNS_LABEL_MAX {
+        errors.push(too_long(DNS_LABEL_MAX, Unit::Characters));
+    }
+    if !is_dns_label(name.as_bytes()) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        errors.push(broken_form(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+             character, and end with an alphanumeric character",
+            "'my-name',  or 'abc-123', ",
+            DNS_1035_LABEL_FORM,
+        ));
     }
     errors
 }

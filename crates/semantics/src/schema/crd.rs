@@ -29,6 +29,7 @@ impl Schema {
         let mut read = Self {
             nodes: reader.nodes,
             root,
+            typed: false,
         };
         read.compile_rules(schema, root, &Scope::root(), field, &mut errors);
         read.look_below();

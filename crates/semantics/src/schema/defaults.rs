@@ -9,11 +9,26 @@ impl Schema {
     /// Fills in defaults. A `null` that is not nullable is dropped first, and then defaulted if there is a default.
     /// `apiVersion`, `kind` and `metadata` at the root are left as they are.
     pub fn apply_defaults(&self, object: &mut Value) {
-        let cursor = self.cursor();
-        match object {
-            Value::Object(fields) => fill_object(cursor, fields, true),
-            other => fill(cursor, other),
-        }
+        fill_document(self.cursor(), object, Nulls::Drop);
+    }
+
+    /// Like [`Self::apply_defaults`], but a forbidden `null` without a default stays, to be refused.
+    pub fn fill_defaults(&self, object: &mut Value) {
+        fill_document(self.cursor(), object, Nulls::Keep);
+    }
+}
+
+/// What becomes of nulls that are forbidden and have no default.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Drop,
+    Keep,
+}
+
+fn fill_document(cursor: Cursor<'_>, object: &mut Value, nulls: Nulls) {
+    match object {
+        Value::Object(fields) => fill_object(cursor, fields, true, nulls),
+        other => fill(cursor, other, nulls),
     }
 }
 
@@ -21,9 +36,9 @@ fn is_forbidden_null(node: &Node, value: &Value) -> bool {
     value.is_null() && !node.nullable
 }
 
-fn fill(cursor: Cursor<'_>, value: &mut Value) {
+fn fill(cursor: Cursor<'_>, value: &mut Value, nulls: Nulls) {
     match value {
-        Value::Object(fields) => fill_object(cursor, fields, false),
+        Value::Object(fields) => fill_object(cursor, fields, false, nulls),
         Value::Array(items) => {
             let Some(inner) = cursor.items() else { return };
             for item in items {
@@ -32,19 +47,19 @@ fn fill(cursor: Cursor<'_>, value: &mut Value) {
                 {
                     *item = default.clone();
                 }
-                fill(inner, item);
+                fill(inner, item, nulls);
             }
         }
         _ => {}
     }
 }
 
-fn fill_object(cursor: Cursor<'_>, fields: &mut Map<String, Value>, root: bool) {
+fn fill_object(cursor: Cursor<'_>, fields: &mut Map<String, Value>, root: bool, nulls: Nulls) {
     let node = cursor.node();
     let spared = |key: &str| root && is_meta_field(key);
 
     // Nulls first: most objects have none, so look before anything is moved.
-    if fields.values().any(Value::is_null) {
+    if nulls == Nulls::Drop && fields.values().any(Value::is_null) {
         fields.retain(|key, value| {
             let Some(inner) = cursor.property(key) else {
                 return true;
@@ -64,12 +79,12 @@ fn fill_object(cursor: Cursor<'_>, fields: &mut Map<String, Value>, root: bool) 
                 {
                     *value = default.clone();
                 }
-                fill(inner, value);
+                fill(inner, value, nulls);
             }
             None => {
                 if let Some(default) = &inner.node().default {
                     let mut value = default.clone();
-                    fill(inner, &mut value);
+                    fill(inner, &mut value, nulls);
                     fields.insert(name.clone(), value);
                 }
             }
@@ -86,7 +101,7 @@ fn fill_object(cursor: Cursor<'_>, fields: &mut Map<String, Value>, root: bool) 
             {
                 *value = default.clone();
             }
-            fill(inner, value);
+            fill(inner, value, nulls);
         }
     }
 }

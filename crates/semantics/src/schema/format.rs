@@ -7,6 +7,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
+
+use super::raw::{additional, entries, items, list, set, text};
 
 /// A format that is checked.
 #[derive(Debug, Clone)]
@@ -105,6 +108,25 @@ impl Format {
             | FormatKind::Double => true,
         }
     }
+}
+
+/// The formats in a CRD's schema that say nothing to the server, with those of all schemas in it.
+#[must_use]
+pub fn unrecognized_formats(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let format = text(schema, "format");
+    if !format.is_empty() && Format::parse(text(schema, "type"), format).is_none() {
+        found.push(format.to_owned());
+    }
+    let listed = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .flat_map(|key| list(schema, key));
+    let named = entries(schema, "properties").map(|(_, inner)| inner);
+    let single = [items(schema), additional(schema), set(schema, "not")];
+    for inner in named.chain(listed).chain(single.into_iter().flatten()) {
+        found.append(&mut unrecognized_formats(inner));
+    }
+    found
 }
 
 fn string_kind(name: &str) -> Option<FormatKind> {

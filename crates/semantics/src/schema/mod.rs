@@ -31,9 +31,12 @@ mod validate;
 mod zeros;
 
 pub use encoding::Encoding;
+pub use format::unrecognized_formats;
 pub use node::{Additional, Cursor, JsonType, ListType, MapType, Node, NodeId, PatchHints, Schema};
+pub use number::write_whole_numbers;
 pub use object_meta::prune_object_meta;
 pub use rules::ValueRules;
+pub use validate::Review;
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,8 @@ pub struct Schema {
     pub nodes: Vec<Node>,
     /// The node that describes a whole document.
     pub root: NodeId,
+    /// Whether it describes a built-in kind, whose documents upstream decodes into structs.
+    pub typed: bool,
 }
 
 /// A JSON type as `type:` names it.
@@ -144,11 +146,18 @@ impl Schema {
                 ..Node::default()
             }],
             root: 0,
+            typed: false,
         }
     }
 }
 
 impl<'a> Cursor<'a> {
+    /// Whether the schema describes a built-in kind.
+    #[must_use]
+    pub fn is_typed(self) -> bool {
+        self.schema.typed
+    }
+
     /// The node here.
     #[must_use]
     pub fn node(self) -> &'a Node {

@@ -20,6 +20,25 @@ pub(super) enum Complaint {
 /// The largest integer that a JSON number is trusted to hold.
 const MAX_JSON_INTEGER: f64 = 9_007_199_254_740_991.0;
 
+/// Writes floats that are whole as integers (`4.0` as `4`), as Go does when it writes them.
+pub fn write_whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(float) = number.as_f64()
+                && float.trunc() == float
+                && float.abs() <= MAX_JSON_INTEGER
+            {
+                #[allow(clippy::cast_possible_truncation)] // It is whole and within the bounds.
+                let whole = float as i64;
+                *value = Value::from(whole);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(write_whole_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Whether a float counts as an integer.
 pub(super) fn is_integer(float: f64) -> bool {
     let distance = (float - float.trunc()).abs();

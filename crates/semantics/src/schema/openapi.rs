@@ -47,7 +47,11 @@ impl Schema {
             says.apply(&mut node);
             nodes[id as usize] = node;
         }
-        Self { nodes, root }
+        Self {
+            nodes,
+            root,
+            typed: true,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cel;
+use super::cel::{self, Found};
 use super::check::Check;
 use super::embedded;
 use super::node::{NodeId, Schema};
@@ -10,11 +10,26 @@ use super::path::Path;
 use super::unique;
 use crate::{FieldError, FieldErrorKind};
 
+/// What there is to say about a document.
+#[derive(Debug, Default)]
+pub struct Review {
+    /// What refuses it.
+    pub errors: Vec<FieldError>,
+    /// Broken rules about values that the old document had too.
+    pub forgiven: Vec<FieldError>,
+}
+
 impl Schema {
     /// Checks a document: types, value rules, list uniqueness, CEL. With `old`, unchanged parts that were
     /// already wrong pass (ratcheting) and transition rules see `oldSelf`.
     #[must_use]
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        self.review(object, old).errors
+    }
+
+    /// Like [`Self::validate`], and says which broken rules were let pass because nothing changed for them.
+    #[must_use]
+    pub fn review(&self, object: &Value, old: Option<&Value>) -> Review {
         let cursor = self.cursor();
         let below = cursor.node().values.below;
         let mut check = Check::default();
@@ -32,6 +47,7 @@ impl Schema {
                 unique::check(cursor, object, &Path::Root, &mut errors);
             }
         }
+        let mut forgiven = Vec::new();
         if below.cel {
             if errors.iter().any(blocks_rules) {
                 errors.push(FieldError::invalid(
@@ -41,10 +57,13 @@ impl Schema {
                      correct the existing errors to complete validation",
                 ));
             } else {
-                cel::check(cursor, object, old, true, true, &Path::Root, &mut errors);
+                let mut found = Found::default();
+                cel::check(cursor, object, old, true, true, &Path::Root, &mut found);
+                errors.append(&mut found.errors);
+                forgiven = found.forgiven;
             }
         }
-        errors
+        Review { errors, forgiven }
     }
 
     /// Checks the defaults at a node and below. Defaults below `additionalProperties` are not looked at; upstream
@@ -91,17 +110,12 @@ impl Schema {
         if found.is_empty() && cursor.node().values.below.cel {
             let root = cursor.node().embedded_resource;
             // As an update that changes nothing, then as a creation.
-            cel::check(
-                cursor,
-                default,
-                Some(default),
-                false,
-                root,
-                &Path::Root,
-                &mut found,
-            );
-            if found.is_empty() {
-                cel::check(cursor, default, None, false, root, &Path::Root, &mut found);
+            for old in [Some(default), None] {
+                if found.is_empty() {
+                    let mut broken = Found::default();
+                    cel::check(cursor, default, old, false, root, &Path::Root, &mut broken);
+                    found = broken.errors;
+                }
             }
         }
         for mut error in found {

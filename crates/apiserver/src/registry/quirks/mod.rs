@@ -120,8 +120,24 @@ impl Quirk {
     pub fn has_all_rules(self) -> bool {
         matches!(
             self,
-            Self::Secret | Self::ConfigMap | Self::Event | Self::EventView | Self::Lease
+            Self::Secret | Self::ConfigMap | Self::Event | Self::EventView | Self::Lease | Self::Definition
         )
+    }
+
+    /// Why an object of this name can never be deleted.
+    #[must_use]
+    pub fn undeletable(self, name: &str) -> Option<&'static str> {
+        let is_standing = matches!(name, "default" | "kube-system" | "kube-public");
+        (self == Self::Namespace && is_standing).then_some("this namespace may not be deleted")
+    }
+
+    /// What the client should know about a document that is accepted.
+    #[must_use]
+    pub fn warnings(self, document: &Value, old: Option<&Value>) -> Vec<String> {
+        match self {
+            Self::Definition => super::definition::warnings(document, old),
+            _ => Vec::new(),
+        }
     }
 
     /// Rules that no schema states.

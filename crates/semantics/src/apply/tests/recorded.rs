@@ -5,7 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Writer, apply, track_update};
+use super::super::remove::drop_nulls;
+use super::super::{Type, Writer, apply, track_update};
 use super::build;
 
 const NOW: &str = "2026-01-02T03:04:05Z";
@@ -69,9 +70,11 @@ fn replay(schema: &crate::schema::Schema, live: Option<&Value>, step: &Value) ->
         } else {
             put(&mut new, "status", live.and_then(|live| live.get("status")));
         }
-        super::super::remove::drop_nulls(&mut new, super::super::Type::document(schema));
+        drop_nulls(&mut new, Type::document(schema));
         track_update(schema, live, &mut new, writer, reset);
     }
+    // The answers were recorded from a field manager whose objects lost their nulls.
+    drop_nulls(&mut new, Type::document(schema));
     let metadata = new["metadata"].as_object_mut().unwrap();
     metadata.retain(|_, value| !value.is_null());
     metadata.insert("uid".to_owned(), json!("u"));

@@ -198,7 +198,7 @@ fn an_apply_removes_what_it_no_longer_has_unless_others_own_it() {
         )
         .unwrap();
     // That somebody applied an empty spec does not keep it from going with the last field in it.
-    assert_eq!(world.live().get("spec"), None);
+    assert_eq!(world.live()["spec"], Value::Null);
 }
 
 #[test]

@@ -77,7 +77,11 @@ pub(super) fn schema() -> Schema {
     for name in ["child", "retaining"] {
         nodes[0].properties.insert(name.to_owned(), ROOT);
     }
-    Schema { nodes, root: ROOT }
+    Schema {
+        nodes,
+        root: ROOT,
+        typed: true,
+    }
 }
 
 fn object() -> Node {

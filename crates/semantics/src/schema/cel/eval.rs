@@ -17,6 +17,14 @@ use crate::{FieldError, FieldErrorKind};
 /// A longer `messageExpression` result is not used.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
+/// What the rules say about a document.
+#[derive(Default)]
+pub(in super::super) struct Found {
+    pub(in super::super) errors: Vec<FieldError>,
+    /// Broken rules about values that were already there.
+    pub(in super::super) forgiven: Vec<FieldError>,
+}
+
 /// How a place relates to the old document, to let unchanged values pass.
 #[derive(Clone, Copy, Default)]
 struct Ratchet<'a> {
@@ -61,7 +69,7 @@ pub(in super::super) fn check(
     ratcheting: bool,
     root: bool,
     path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
+    found: &mut Found,
 ) {
     let current = old.filter(|_| ratcheting).map(|old| Pair {
         cursor,
@@ -72,7 +80,7 @@ pub(in super::super) fn check(
         current,
         nearest: None,
     };
-    visit(cursor, value, old, ratchet, root, path, errors);
+    visit(cursor, value, old, ratchet, root, path, found);
 }
 
 fn visit(
@@ -82,7 +90,7 @@ fn visit(
     ratchet: Ratchet<'_>,
     root: bool,
     path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
+    found: &mut Found,
 ) {
     let node = cursor.node();
     if !node.values.below.cel || value.is_null() {
@@ -102,7 +110,7 @@ fn visit(
             ratchet,
             root,
             path,
-            errors,
+            found,
         );
     }
     match value {
@@ -116,7 +124,7 @@ fn visit(
                 if inner.node().values.below.cel {
                     let old = old.and_then(|old| old.get(name));
                     let root = inner.node().embedded_resource;
-                    visit(inner, value, old, ratchet.key(name), root, &path, errors);
+                    visit(inner, value, old, ratchet.key(name), root, &path, found);
                 }
             }
         }
@@ -134,7 +142,7 @@ fn visit(
                     ratchet.index(index),
                     root,
                     &Path::Index(path, index),
-                    errors,
+                    found,
                 );
             }
         }
@@ -151,7 +159,7 @@ fn evaluate(
     ratchet: Ratchet<'_>,
     root: bool,
     path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
+    found: &mut Found,
 ) {
     let this = convert(cursor, value, root);
     let old_this = old
@@ -171,10 +179,12 @@ fn evaluate(
             let error = match resolve(&rule.expression, &context) {
                 Ok(cel::Value::Bool(true)) => continue,
                 Ok(_) => {
+                    let error = failure(rule, &context, cursor, value, path);
                     if !rule.uses_old_self && ratchet.is_unchanged() {
+                        found.forgiven.push(error);
                         continue;
                     }
-                    failure(rule, &context, cursor, value, path)
+                    error
                 }
                 Err(error) => {
                     let detail = match error {
@@ -188,7 +198,7 @@ fn evaluate(
                     FieldError::invalid(path.field(), json!(type_name(cursor)), detail)
                 }
             };
-            errors.push(error);
+            found.errors.push(error);
         }
     });
 }

@@ -20,7 +20,7 @@ use super::raw::{flag, text};
 use crate::{FieldError, FieldErrorKind};
 use functions::Type;
 
-pub(super) use eval::check;
+pub(super) use eval::{Found, check};
 
 /// A compiled rule.
 #[derive(Debug)]
