@@ -8,7 +8,6 @@ use apiary_conformance::{Allowed, Player, Scenario, golden, judge};
 
 /// Every scenario that needs no kubectl, each on a server of its own so that one failure says nothing of the others.
 #[tokio::test(start_paused = true)]
-#[ignore = "the last differences are being mended; `-- --ignored` lists them"]
 async fn the_embedded_server_answers_as_the_real_one() {
     let folder = folder();
     let allowed = Allowed::read(&folder.join("allowed.yaml")).unwrap();
