@@ -241,3 +241,12 @@ async fn yaml_bodies_are_read() {
         .expect(201);
     assert_eq!(made["data"], json!({"k": "v"}));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_service_account_needs_nothing_but_a_name() {
+    let client = Client::new().await;
+    let path = "/api/v1/namespaces/default/serviceaccounts";
+    let body = json!({"metadata": {"name": "robot"}});
+    let made = client.post(path, &body).await.expect(201);
+    assert_eq!(made.get("secrets"), None);
+}

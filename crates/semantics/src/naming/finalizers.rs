@@ -66,4 +66,15 @@ mod tests {
         assert_eq!(errors.len(), 1);
         assert_eq!(errors[0].field, "metadata.finalizers[2]");
     }
+
+    #[test]
+    fn new_names_without_a_domain_are_told() {
+        let document = json!({"metadata": {"finalizers": ["orphan", "example.com/x", "plain", "a.b"]}});
+        let warnings = finalizer_warnings(&document, None);
+        assert_eq!(warnings.len(), 2);
+        assert!(
+            warnings[0].contains("\"a.b\": prefer a domain-qualified finalizer name including a path (/)")
+        );
+        assert!(finalizer_warnings(&document, Some(&document)).is_empty());
+    }
 }

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions as objects: what is filled in, what is refused, and the conditions they carry.
 
 mod check;
+mod fields;
 mod names;
 mod tidy;
 mod versions;
@@ -22,7 +23,7 @@ pub(super) fn is_established(definition: &Value) -> bool {
 /// Fills in names, the conversion strategy, and on creation the finalizer; drops what a schema says by saying nothing.
 pub(super) fn complete(definition: &mut Value, old: Option<&Value>) {
     let kind = text(&definition["spec"]["names"]["kind"]).to_owned();
-    if let Some(names) = definition["spec"]["names"].as_object_mut()
+    if let Some(Value::Object(names)) = definition.pointer_mut("/spec/names")
         && !kind.is_empty()
     {
         names
@@ -32,7 +33,7 @@ pub(super) fn complete(definition: &mut Value, old: Option<&Value>) {
             .entry("listKind")
             .or_insert_with(|| json!(format!("{kind}List")));
     }
-    if let Some(spec) = definition["spec"].as_object_mut() {
+    if let Some(Value::Object(spec)) = definition.get_mut("spec") {
         spec.entry("conversion")
             .or_insert_with(|| json!({"strategy": "None"}));
         let versions = spec.get_mut("versions").and_then(Value::as_array_mut);
@@ -135,3 +136,6 @@ fn text(value: &Value) -> &str {
 fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

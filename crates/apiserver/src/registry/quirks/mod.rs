@@ -179,7 +179,8 @@ fn settle_namespace(document: &mut Value, old: Option<&Value>) {
 
 /// Of the secrets that a service account refers to only the names are kept.
 fn settle_service_account(document: &mut Value) {
-    let secrets = document["secrets"].as_array_mut().into_iter().flatten();
+    let secrets = document.get_mut("secrets").and_then(Value::as_array_mut);
+    let secrets = secrets.into_iter().flatten();
     for secret in secrets.filter_map(Value::as_object_mut) {
         secret.retain(|field, _| field == "name");
     }

@@ -141,3 +141,25 @@ fn defaulting() {
         );
     }
 }
+
+#[test]
+fn nulls_can_be_left_for_validation() {
+    let schema = spec(&json!({"type": "object", "properties": {
+        "plain": {"type": "string"},
+        "preset": {"type": "string", "default": "d"},
+    }}));
+    let with_nulls = json!({"spec": {"plain": null, "preset": null}});
+    let mut dropped = with_nulls.clone();
+    schema.apply_defaults(&mut dropped);
+    assert_eq!(dropped, json!({"spec": {"preset": "d"}}));
+    let mut kept = with_nulls;
+    schema.fill_defaults(&mut kept);
+    assert_eq!(kept, json!({"spec": {"plain": null, "preset": "d"}}));
+}
+
+#[test]
+fn whole_numbers_are_integers() {
+    let mut value = json!({"a": 4.0, "b": [0.5, -1.0, 1e300], "c": 7});
+    crate::schema::write_whole_numbers(&mut value);
+    assert_eq!(value, json!({"a": 4, "b": [0.5, -1, 1e300], "c": 7}));
+}
