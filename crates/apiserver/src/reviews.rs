@@ -43,7 +43,7 @@ pub(crate) fn answer(
             json!({"userInfo": user}),
         ),
         "tokenreviews" => {
-            let status = json!({"authenticated": false, "user": {}, "error": "tokens are not issued here"});
+            let status = json!({"user": {}, "error": "tokens are not issued here"});
             ("authentication.k8s.io/v1", "TokenReview", status)
         }
         _ => return Err(ApiError::no_such_path()),
@@ -92,6 +92,16 @@ fn access_errors(review: &Value, names_user: bool) -> Vec<FieldError> {
     let spec = &review["spec"];
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Vec::new();
+    if review["metadata"]
+        .as_object()
+        .is_some_and(|fields| !fields.is_empty())
+    {
+        errors.push(FieldError::invalid(
+            "metadata",
+            review["metadata"].clone(),
+            "must be empty",
+        ));
+    }
     if !resource.is_null() && !path.is_null() {
         let why = "cannot be specified in combination with resourceAttributes";
         errors.push(FieldError::invalid(
@@ -114,7 +124,11 @@ fn access_errors(review: &Value, names_user: bool) -> Vec<FieldError> {
 }
 
 fn local_errors(namespace: &str, review: &Value) -> Vec<FieldError> {
-    let mut errors = access_errors(review, true);
+    let mut review = review.clone();
+    if let Some(metadata) = review["metadata"].as_object_mut() {
+        metadata.remove("namespace");
+    }
+    let mut errors = access_errors(&review, true);
     let spec = &review["spec"];
     let asked = spec["resourceAttributes"]["namespace"]
         .as_str()

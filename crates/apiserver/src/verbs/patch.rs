@@ -1,7 +1,7 @@
 //! PATCH: the three patch formats and server-side apply.
 
 use apiary_semantics::FieldError;
-use apiary_semantics::apply::{ApplyError, Writer, apply};
+use apiary_semantics::apply::{ApplyError, Writer, apply, describe};
 use apiary_semantics::patch::{PatchError, json_patch, merge_patch, strategic_merge};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -244,6 +244,9 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         let schema = resource.schema();
         let mut document = apply(&schema, old.as_ref(), &config, writer, force, call.reset_fields())
             .map_err(|error| apply_refused(&error))?;
+        if let Some(why) = type_error(resource, &mut document) {
+            return Err(unconvertible(&document, &why));
+        }
         let Some(current) = current else {
             if call.is_status() {
                 return Err(ApiError::not_found(subject));
@@ -326,6 +329,16 @@ fn check_duplicates(call: &Call, duplicates: &[String]) -> ApiResult<Vec<String>
             texts.join(", ")
         ))),
     }
+}
+
+/// 500 about an applied object with values that only a typed server looks at.
+fn unconvertible(document: &Value, why: &str) -> Box<ApiError> {
+    let object = describe(document);
+    let kind = object.split_once("; ").map_or("", |(_, kind)| kind);
+    ApiError::unthought_of(format!(
+        "failed to convert new object ({object}) to proper version: unable to convert unstructured object to {kind}: \
+         {why}"
+    ))
 }
 
 fn apply_refused(error: &ApplyError) -> Box<ApiError> {

@@ -94,7 +94,7 @@ pub fn apply(
             now: writer.now,
         };
         let mut empty = empty_like(config);
-        schema.fill_zeros(&mut empty);
+        schema.fill_empty(&mut empty);
         updater::update(&mut managers, &empty, &object, &by).map_err(broken)?;
     }
 
@@ -170,7 +170,7 @@ pub fn track_update(
         Some(live) => live,
         None => {
             empty = empty_like(new);
-            schema.fill_zeros(&mut empty);
+            schema.fill_empty(&mut empty);
             &empty
         }
     };
@@ -260,7 +260,8 @@ fn refuse_foreign(config: &Value, writer: Writer<'_>) -> Result<(), ApplyError> 
 }
 
 /// `namespace/name; group/version, Kind=kind`
-fn describe(object: &Value) -> String {
+#[must_use]
+pub fn describe(object: &Value) -> String {
     let metadata = |name: &str| {
         object
             .get("metadata")

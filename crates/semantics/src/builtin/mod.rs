@@ -77,7 +77,11 @@ pub fn schema(builtin: &Builtin) -> Arc<Schema> {
     });
     let read = || {
         let components = openapi::reachable(builtin.group, builtin.version, builtin.type_name);
-        Arc::new(Schema::from_openapi(&components, builtin.type_name))
+        Arc::new(Schema::from_openapi(
+            &components,
+            builtin.type_name,
+            crate::proto::omitted_fields,
+        ))
     };
     match schemas.get(builtin.type_name) {
         Some(cell) => cell.get_or_init(read).clone(),

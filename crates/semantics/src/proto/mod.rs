@@ -36,6 +36,16 @@ pub enum ProtoError {
     Malformed(String),
 }
 
+/// The JSON names of a type's fields that are left out when they are zero: Go's types say so, OpenAPI does not.
+pub(crate) fn omitted_fields(type_name: &str) -> Vec<&'static str> {
+    let table = Table::get();
+    let mut found = Vec::new();
+    if let Some(index) = table.index(type_name) {
+        table.omitted_fields(index, &mut found);
+    }
+    found
+}
+
 /// Whether the body starts like a Kubernetes protobuf message.
 #[must_use]
 pub fn is_protobuf(body: &[u8]) -> bool {

@@ -79,6 +79,17 @@ impl Table {
         self.by_name.get(name).copied()
     }
 
+    /// Adds the JSON names of a message's fields that are left out when they are zero.
+    pub(super) fn omitted_fields(&self, index: usize, found: &mut Vec<&'static str>) {
+        for field in &self.message(index).fields {
+            match (field.place, field.kind) {
+                (Place::Named(name), _) if field.omits_zero => found.push(name),
+                (Place::Inline, Kind::Message(inner)) => self.omitted_fields(inner, found),
+                _ => {}
+            }
+        }
+    }
+
     pub(super) fn message(&self, index: usize) -> &Message {
         &self.messages[index]
     }

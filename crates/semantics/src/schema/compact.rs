@@ -87,7 +87,7 @@ mod tests {
                 "names": {"type": "array", "items": {"type": "string"}},
             }},
         });
-        let schema = Schema::from_openapi(components.as_object().unwrap(), "Thing");
+        let schema = Schema::from_openapi(components.as_object().unwrap(), "Thing", |_| Vec::new());
         let mut document = json!({
             "metadata": {"labels": {}},
             "data": {},

@@ -114,6 +114,8 @@ pub struct Node {
     pub patch: PatchHints,
     /// Properties that are always shown, with their zero values (built-in kinds only).
     pub zeros: Vec<(String, Value)>,
+    /// Properties that are left out when they are zero (built-in kinds only).
+    pub omitted: Vec<String>,
     /// What the text encodes (built-in kinds only).
     pub encoding: Option<super::Encoding>,
     /// Value rules: `enum`, `pattern`, bounds, `format`, `allOf`… Owned by the schema module.

@@ -30,10 +30,18 @@ const SHOW_UNSET_TIMES: [&str; 5] = [
 impl Schema {
     /// Reads one named type of an OpenAPI v3 document's `components.schemas`, following `$ref`. A type that is not
     /// there, here or further down, lets everything pass.
+    ///
+    /// `omitted` gives the properties of a named type that are left out when they are zero, which the documents do not
+    /// tell.
     #[must_use]
-    pub fn from_openapi(components: &Map<String, Value>, name: &str) -> Self {
+    pub fn from_openapi(
+        components: &Map<String, Value>,
+        name: &str,
+        omitted: fn(&str) -> Vec<&'static str>,
+    ) -> Self {
         let mut reader = Reader {
             components,
+            omitted,
             nodes: Vec::new(),
             named: HashMap::new(),
             narrowed: Vec::new(),
@@ -124,6 +132,7 @@ fn reference(schema: &Value) -> Option<&str> {
 
 struct Reader<'a> {
     components: &'a Map<String, Value>,
+    omitted: fn(&str) -> Vec<&'static str>,
     nodes: Vec<Node>,
     named: HashMap<&'a str, NodeId>,
     narrowed: Vec<Narrowed>,
@@ -168,6 +177,8 @@ impl<'a> Reader<'a> {
             _ => self.node(schema),
         };
         self.nodes[id as usize] = node;
+        let omitted = (self.omitted)(name);
+        self.nodes[id as usize].omitted = omitted.into_iter().map(str::to_owned).collect();
         if SHOW_UNSET_TIMES.iter().any(|end| name.ends_with(end)) {
             let times = entries(schema, "properties")
                 .filter(|(_, inner)| {

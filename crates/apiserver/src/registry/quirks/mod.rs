@@ -96,6 +96,7 @@ impl Quirk {
         match self {
             Self::Namespace => settle_namespace(document, old),
             Self::ServiceAccount => settle_service_account(document),
+            Self::Lease => lease::settle(document),
             _ => {}
         }
     }

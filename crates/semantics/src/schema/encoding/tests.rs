@@ -109,7 +109,8 @@ fn built_in_kinds_know_their_encodings_and_zeros() {
             .is_err()
     );
 
-    let mut event = json!({"kind": "Event", "metadata": {}, "involvedObject": {"kind": "Pod"}});
+    let mut event =
+        json!({"kind": "Event", "metadata": {}, "involvedObject": {"kind": "Pod", "name": ""}, "count": 0});
     schema("Event", "").fill_zeros(&mut event);
     assert_eq!(
         event,
@@ -129,4 +130,13 @@ fn built_in_kinds_know_their_encodings_and_zeros() {
         deployment["spec"]["template"]["spec"]["containers"],
         json!([{"name": "a", "resources": {}}])
     );
+    let mut empty = json!({"kind": "Deployment"});
+    schema("Deployment", "apps").fill_empty(&mut empty);
+    assert_eq!(empty["spec"]["template"]["spec"], json!({"containers": null}));
+    let mut custom = json!({"kind": "Thing"});
+    let rules = json!({"type": "object", "required": ["list"], "properties": {"list": {"type": "array", "items": {"type": "string"}}}});
+    Schema::from_crd(&rules, "schema")
+        .unwrap()
+        .fill_empty(&mut custom);
+    assert_eq!(custom, json!({"kind": "Thing"}));
 }

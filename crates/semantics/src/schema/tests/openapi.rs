@@ -63,7 +63,7 @@ fn components() -> Map<String, Value> {
 
 #[test]
 fn shape() {
-    let schema = Schema::from_openapi(&components(), "Pod");
+    let schema = Schema::from_openapi(&components(), "Pod", |_| Vec::new());
     let spec = schema.cursor().property("spec").unwrap();
     let node = |name: &str| spec.property(name).unwrap().node();
 
@@ -95,7 +95,7 @@ fn shape() {
 
 #[test]
 fn only_real_defaults() {
-    let schema = Schema::from_openapi(&components(), "Pod");
+    let schema = Schema::from_openapi(&components(), "Pod", |_| Vec::new());
     let mut object =
         json!({"spec": {"ports": [{"containerPort": 1}], "child": {}, "any": null, "name": null}});
     schema.apply_defaults(&mut object);
@@ -107,7 +107,7 @@ fn only_real_defaults() {
 
 #[test]
 fn values() {
-    let schema = Schema::from_openapi(&components(), "Pod");
+    let schema = Schema::from_openapi(&components(), "Pod", |_| Vec::new());
     let good = json!({"spec": {
         "cpu": 1.5, "port": "http", "any": [{"x": null}], "raw": {"y": {}}, "child": {"child": {"cpu": "100m", "port": 80}},
         // Built-in kinds judge duplicates themselves.
@@ -136,7 +136,7 @@ fn values() {
 
 #[test]
 fn unknown_fields_of_a_nested_type() {
-    let schema = Schema::from_openapi(&components(), "Pod");
+    let schema = Schema::from_openapi(&components(), "Pod", |_| Vec::new());
     let mut object = json!({"spec": {"child": {"nope": 1}, "ports": [{"x": 1}]}, "nope": 2});
     assert_eq!(
         schema.prune(&mut object),
