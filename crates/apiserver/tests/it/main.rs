@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod apply;
+mod builtin;
 mod client;
 mod create;
 mod definitions;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Drops the fields of coordinated leader election.
 pub(super) fn settle(lease: &mut Value) {
-    if let Some(spec) = lease["spec"].as_object_mut() {
+    if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
         spec.remove("strategy");
         spec.remove("preferredHolder");
     }
