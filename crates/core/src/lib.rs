@@ -5,3 +5,4 @@
 //! that what is proved about a decision here is what happens in a cluster.
 
 pub mod names;
+pub mod render;
