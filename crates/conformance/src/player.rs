@@ -18,6 +18,9 @@ use crate::watch::Watch;
 /// How often, and how many times, a step with `until` is repeated.
 const RETRY: (Duration, usize) = (Duration::from_millis(100), 300);
 
+/// How long an answer may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Plays scenarios against one server.
 pub struct Player {
     client: kube::Client,
@@ -171,6 +174,9 @@ impl Play<'_> {
         let body = match (&step.body, &step.text) {
             (Some(body), _) => Some(self.fill_value(body).to_string()),
             (None, Some(text)) => Some(self.fill(text)),
+            (None, None) if step.fill > 0 => {
+                Some(json!({"metadata": {"name": "large"}, "data": {"a": "x".repeat(step.fill)}}).to_string())
+            }
             (None, None) => None,
         };
         if body.is_some() || step.content_type.is_some() {
@@ -188,10 +194,10 @@ impl Play<'_> {
     }
 
     async fn body(&self, step: &Step, response: Response<Body>) -> Result<Value, PlayError> {
-        let bytes = response
-            .into_body()
-            .collect()
-            .await
+        let Ok(body) = tokio::time::timeout(PATIENCE, response.into_body().collect()).await else {
+            return Ok("<the answer did not end>".into());
+        };
+        let bytes = body
             .map_err(|error| PlayError::Send(step.name.clone(), Box::new(error)))?
             .to_bytes();
         Ok(serde_json::from_slice(&bytes)

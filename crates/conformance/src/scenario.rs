@@ -45,6 +45,8 @@ pub struct Step {
     pub body: Option<Value>,
     /// The body, as text that may be no valid JSON.
     pub text: Option<String>,
+    /// The body is a ConfigMap of at least this many bytes.
+    pub fill: usize,
     /// Repeat the request until its answer is so; only the last answer counts.
     pub until: Option<Until>,
     /// Values to keep for later steps: the name, and a JSON pointer into the answer's body.
