@@ -134,7 +134,7 @@ fn document(registry: &Registry, group: &str, version: &str) -> Value {
                 let lent = lend(&mut schemas);
                 schemas.insert(
                     name.clone(),
-                    custom_schema(resource, &custom.open_api_schema, &lent),
+                    custom_schema(resource, &custom.schema.document(), &lent),
                 );
                 let list_name = custom_type_name(resource, &resource.list_kind);
                 schemas.insert(list_name, custom_list_schema(resource, &name, &lent));

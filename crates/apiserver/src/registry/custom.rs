@@ -1,13 +1,11 @@
 //! From an established CustomResourceDefinition to the resources it adds.
 
-use std::sync::Arc;
-
 use apiary_semantics::naming::NameRule;
-use apiary_semantics::schema::Schema;
 use apiary_semantics::table;
 use serde_json::Value;
 
 use super::definition::is_established;
+use super::written_schema::WrittenSchema;
 use super::{Custom, Origin, Quirk, Registry, Resource, Selectable};
 use crate::store::Object;
 
@@ -25,11 +23,11 @@ pub(super) fn resources(definition: &Object, previous: &Registry) -> Vec<Resourc
         .iter()
         .filter(|version| version["served"] == Value::Bool(true));
     served
-        .filter_map(|version| resource(definition, &document, version, previous))
+        .map(|version| resource(definition, &document, version, previous))
         .collect()
 }
 
-fn resource(definition: &Object, document: &Value, version: &Value, previous: &Registry) -> Option<Resource> {
+fn resource(definition: &Object, document: &Value, version: &Value, previous: &Registry) -> Resource {
     let spec = &document["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| -> Vec<String> {
@@ -51,17 +49,11 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
         .filter(|custom| {
             *custom.definition_uid == *definition.uid && custom.definition_generation == generation
         });
-    let (schema_since, schema, open_api_schema) = match same {
-        Some(custom) => (
-            custom.schema_since,
-            custom.schema.clone(),
-            custom.open_api_schema.clone(),
-        ),
+    let (schema_since, schema) = match same {
+        Some(custom) => (custom.schema_since, custom.schema.clone()),
         None => {
-            let written = &version["schema"]["openAPIV3Schema"];
-            // Admission has checked it; one that fails here was stored by another version of this program.
-            let schema = Schema::from_crd(written, "spec.versions").ok()?;
-            (definition.revision, Arc::new(schema), Arc::new(written.clone()))
+            let written = WrittenSchema::new(&version["schema"]["openAPIV3Schema"]);
+            (definition.revision, written)
         }
     };
     let all = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -85,7 +77,7 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             .as_str()
             .map_or_else(standard, str::to_owned)
     });
-    Some(Resource {
+    Resource {
         id: format!("{plural}.{group}").into(),
         singular: text(&names["singular"]),
         kind: text(&names["kind"]),
@@ -105,7 +97,6 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             definition_generation: generation,
             schema_since,
             schema,
-            open_api_schema,
             storage_version: text(&storage["name"]),
             terminating: definition.deleting,
             deprecation: deprecation.into_iter().collect(),
@@ -113,5 +104,5 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
         group,
         version: version_name,
         plural,
-    })
+    }
 }

@@ -6,6 +6,7 @@ mod custom;
 mod definition;
 mod quirks;
 mod resource;
+mod written_schema;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::store::Object;
 pub use definition::{CLEANUP_FINALIZER, settle as settle_definition};
 pub use quirks::Quirk;
 pub use resource::{Custom, Origin, Resource, Selectable};
+pub use written_schema::WrittenSchema;
 
 /// A group version's resources by plural.
 pub type Resources = BTreeMap<String, Arc<Resource>>;

@@ -9,6 +9,7 @@ use apiary_semantics::table::{self, Column};
 use serde_json::Value;
 
 use super::quirks::Quirk;
+use super::written_schema::WrittenSchema;
 use crate::status::Subject;
 use crate::store::ResourceId;
 
@@ -56,11 +57,9 @@ pub struct Custom {
     /// Objects older than this revision were written under another schema and are pruned and defaulted on reading.
     pub schema_since: u64,
     /// The schema.
-    pub schema: Arc<Schema>,
+    pub schema: WrittenSchema,
     /// The version that objects are stored in.
     pub storage_version: String,
-    /// The schema as the definition writes it, for OpenAPI.
-    pub open_api_schema: Arc<Value>,
     /// The definition is being deleted: nothing new may be made.
     pub terminating: bool,
     /// What requests to a deprecated version are warned of.
@@ -153,7 +152,7 @@ impl Resource {
     pub fn schema(&self) -> Arc<Schema> {
         match &self.origin {
             Origin::Builtin(entry) => builtin::schema(entry),
-            Origin::Custom(custom) => custom.schema.clone(),
+            Origin::Custom(custom) => custom.schema.compiled(),
         }
     }
 

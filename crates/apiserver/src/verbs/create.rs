@@ -186,12 +186,15 @@ fn check_namespace(call: &Call, name: &str) -> ApiResult<()> {
 
 /// Decides a definition's conditions at once: there is no second party that could disagree.
 pub(crate) fn establish(call: &Call, definition: &mut Value, now: &str) {
+    // Names clash within a group only, and a definition's own name tells its group without reading it.
+    let group = format!(".{}", definition["spec"]["group"].as_str().unwrap_or_default());
     let others: Vec<Value> = call
         .server
         .store
         .accepted()
         .table(DEFINITIONS)
         .values()
+        .filter(|object| object.key.name().ends_with(&group))
         .map(|object| object.value())
         .collect();
     settle_definition(definition, &others, now);

@@ -156,7 +156,7 @@ fn present(call: &Call, value: &mut Value) {
             .as_str()
             .and_then(|text| text.parse::<u64>().ok());
         if revision.is_some_and(|revision| revision < custom.schema_since) {
-            modernise(&custom.schema, value);
+            modernise(&custom.schema.compiled(), value);
         }
     }
 }

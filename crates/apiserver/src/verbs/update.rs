@@ -180,7 +180,7 @@ pub(crate) fn current_document(call: &Call, current: &Object) -> Value {
     if let Some(custom) = call.resource.custom()
         && current.revision < custom.schema_since
     {
-        modernise(&custom.schema, &mut document);
+        modernise(&custom.schema.compiled(), &mut document);
     }
     document
 }
