@@ -1,0 +1,12 @@
+//! What Terraform says and leaves behind, read and judged: its event stream, plans, diagnostics, state and locks.
+//!
+//! Everything here is a pure function or a plain state machine over bytes and times that the caller hands in. This
+//! crate must never know how a process is started, where a file or a Secret comes from, or what time it is: no process,
+//! no file, no Kubernetes client, no clock, no async. Nor may it know templates or clusters; a Workspace's run is the
+//! largest thing it has a word for.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`stream`] | what did this line of `-json` output say? |
+
+pub mod stream;
