@@ -8,5 +8,7 @@
 //! | module | question it answers |
 //! |---|---|
 //! | [`stream`] | what did this line of `-json` output say? |
+//! | [`redact`] | which of these bytes may leave? |
 
+pub mod redact;
 pub mod stream;

@@ -1,0 +1,70 @@
+//! The one gate that every byte passes before it leaves: status, events, logs, metrics.
+//!
+//! Terraform's own marks are not enough. A failing provisioner prints a sensitive value inside a diagnostic, plans hold
+//! sensitive variables in the clear, and some providers copy a sensitive input into an attribute that is not marked. So
+//! we collect every value that is known to be secret and take out whatever equals one of them, in all the spellings
+//! that a secret has on its way through JSON, base64 and URLs, also when it arrives in pieces.
+//!
+//! This module must never know where bytes come from or go to. What is too short to be told from ordinary words
+//! ([`MIN_LENGTH`]) is not taken out: who chooses such a secret cannot be helped, and a log without the word `yes` helps
+//! nobody.
+
+mod automaton;
+mod forms;
+mod secrets;
+mod sources;
+mod stream;
+
+use std::fmt;
+
+pub use forms::{MIN_LENGTH, MIN_PART_LENGTH};
+pub use secrets::Secrets;
+pub use sources::{sensitive_in_plan, sensitive_in_state};
+pub use stream::RedactedStream;
+
+use automaton::Automaton;
+
+/// What stands where a secret was.
+pub const PLACEHOLDER: &str = "(redacted)";
+
+/// Takes secrets out of text.
+#[derive(Default)]
+pub struct Redactor {
+    automaton: Automaton,
+}
+
+impl Redactor {
+    /// One that knows these secrets.
+    #[must_use]
+    pub fn new(secrets: &Secrets) -> Self {
+        Self {
+            automaton: Automaton::new(secrets.patterns()),
+        }
+    }
+
+    /// The text without secrets.
+    #[must_use]
+    pub fn text(&self, text: &str) -> String {
+        let mut clean = Vec::with_capacity(text.len());
+        let mut stream = self.stream();
+        stream.push(text.as_bytes(), &mut clean);
+        stream.finish(&mut clean);
+        String::from_utf8(clean)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+
+    /// A gate for bytes that come in pieces. What leaves does not depend on where they were cut.
+    #[must_use]
+    pub fn stream(&self) -> RedactedStream<'_> {
+        RedactedStream::new(&self.automaton)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests;
