@@ -8,7 +8,9 @@
 //! | module | question it answers |
 //! |---|---|
 //! | [`stream`] | what did this line of `-json` output say? |
+//! | [`diagnostics`] | what went wrong, in words, and is it worth trying again? |
 //! | [`redact`] | which of these bytes may leave? |
 
+pub mod diagnostics;
 pub mod redact;
 pub mod stream;
