@@ -8,9 +8,11 @@
 //! | module | question it answers |
 //! |---|---|
 //! | [`stream`] | what did this line of `-json` output say? |
+//! | [`plan`] | what would change, under which name can it be approved, and does it destroy anything? |
 //! | [`diagnostics`] | what went wrong, in words, and is it worth trying again? |
 //! | [`redact`] | which of these bytes may leave? |
 
 pub mod diagnostics;
+pub mod plan;
 pub mod redact;
 pub mod stream;
