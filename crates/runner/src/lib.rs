@@ -8,11 +8,13 @@
 //! | module | question it answers |
 //! |---|---|
 //! | [`stream`] | what did this line of `-json` output say? |
+//! | [`progress`] | how far is the operation, how long will it take, and when is that worth writing down? |
 //! | [`plan`] | what would change, under which name can it be approved, and does it destroy anything? |
 //! | [`diagnostics`] | what went wrong, in words, and is it worth trying again? |
 //! | [`redact`] | which of these bytes may leave? |
 
 pub mod diagnostics;
 pub mod plan;
+pub mod progress;
 pub mod redact;
 pub mod stream;

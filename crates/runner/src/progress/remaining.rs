@@ -1,0 +1,91 @@
+//! How long it will still take.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::tracker::Tracker;
+use crate::stream::Action;
+
+/// How many operations Terraform runs at once unless it is told otherwise.
+const PARALLELISM: f64 = 10.0;
+
+/// The longest chain of what is left, or everything left shared among Terraform's workers, whichever is more. `None` if
+/// nothing of what is left is known from experience.
+pub(super) fn seconds(tracker: &Tracker, now: Timestamp) -> Option<u64> {
+    let mut left: BTreeMap<&str, f64> = BTreeMap::new();
+    let (mut sum, mut known) = (0.0, false);
+    for ((address, action, _), item) in &tracker.items {
+        let seconds = item.seconds_left(now);
+        if seconds <= 0.0 {
+            continue;
+        }
+        known |= item.known;
+        sum += seconds;
+        let longest = left.entry(without_keys(address)).or_default();
+        // The two halves of a replacement come one after the other; instances of one resource do not.
+        *longest = if *action == Action::Delete {
+            *longest + seconds
+        } else {
+            longest.max(seconds)
+        };
+    }
+    if !known {
+        return None;
+    }
+    // What is deleted waits for what depends on it; a chain is as long in that direction.
+    let mut chains = BTreeMap::new();
+    let longest = left
+        .keys()
+        .map(|address| {
+            chain(
+                address,
+                &left,
+                &tracker.dependencies,
+                &mut chains,
+                &mut BTreeSet::new(),
+            )
+        })
+        .fold(0.0, f64::max);
+    Some((sum / PARALLELISM).max(longest).ceil() as u64)
+}
+
+fn chain<'a>(
+    address: &'a str,
+    left: &BTreeMap<&'a str, f64>,
+    dependencies: &'a BTreeMap<String, Vec<String>>,
+    known: &mut BTreeMap<&'a str, f64>,
+    path: &mut BTreeSet<&'a str>,
+) -> f64 {
+    if let Some(seconds) = known.get(address) {
+        return *seconds;
+    }
+    // Terraform refuses cycles, but what it is told here may have them.
+    if !path.insert(address) {
+        return 0.0;
+    }
+    let before = dependencies
+        .get(address)
+        .into_iter()
+        .flatten()
+        .map(|dependency| chain(dependency, left, dependencies, known, path))
+        .fold(0.0, f64::max);
+    path.remove(address);
+    let seconds = before + left.get(address).copied().unwrap_or(0.0);
+    known.insert(address, seconds);
+    seconds
+}
+
+/// The address of the resource that an instance belongs to. Keys of modules stay: they are part of what it depends on.
+fn without_keys(address: &str) -> &str {
+    if !address.ends_with(']') {
+        return address;
+    }
+    // A quoted key may hold brackets, so the one that opens is found from the quote.
+    let opening = if address.ends_with("\"]") {
+        address.rfind("[\"")
+    } else {
+        address.rfind('[')
+    };
+    opening.map_or(address, |at| &address[..at])
+}

@@ -1,0 +1,306 @@
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::stream::{Event, Line, parse_line};
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds)
+}
+
+fn event(kind: &str, action: &str, address: &str, seconds: i64) -> Event {
+    let resource = json!({"addr": address, "resource_type": address.split('.').next()});
+    let line = json!({"@message": "", "@timestamp": at(seconds).to_string(), "type": kind,
+        "hook": {"resource": resource, "action": action}, "change": {"resource": resource, "action": action}});
+    match parse_line(line.to_string().as_bytes()) {
+        Line::Event(event) => *event,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn recorded(ndjson: &str) -> Vec<Event> {
+    let lines = ndjson.lines().map(|line| parse_line(line.as_bytes()));
+    lines
+        .map(|line| {
+            if let Line::Event(event) = line {
+                *event
+            } else {
+                panic!("{line:?}")
+            }
+        })
+        .collect()
+}
+
+fn run(operation: Operation, resources: usize, events: &[Event]) -> (Tracker, Vec<Progress>) {
+    let mut tracker = Tracker::new(operation, resources, Durations::default());
+    let mut seen = Vec::new();
+    for event in events {
+        tracker.observe(event, at(0));
+        seen.push(tracker.progress(event.at.unwrap()));
+    }
+    (tracker, seen)
+}
+
+#[test]
+fn counts_recorded_runs() {
+    let cases = [
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply.ndjson"),
+            (5, 5, 0),
+        ),
+        (
+            Operation::Destroy,
+            include_str!("../../tests/fixtures/destroy.ndjson"),
+            (5, 5, 0),
+        ),
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply-exec-failed.ndjson"),
+            (5, 5, 1),
+        ),
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply-sigint.ndjson"),
+            (1, 5, 1),
+        ),
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply-mixed.ndjson"),
+            (7, 7, 0),
+        ),
+        (
+            Operation::Plan,
+            include_str!("../../tests/fixtures/plan-noop.ndjson"),
+            (5, 5, 0),
+        ),
+        (
+            Operation::Plan,
+            include_str!("../../tests/fixtures/plan.ndjson"),
+            (0, 5, 0),
+        ),
+    ];
+    for (operation, ndjson, expected) in cases {
+        let (mut tracker, seen) = run(operation, 5, &recorded(ndjson));
+        let last = seen.last().unwrap();
+        assert_eq!(
+            (last.done, last.total, last.failed),
+            expected,
+            "{operation:?} {}",
+            last.message
+        );
+        assert!(seen.windows(2).all(|pair| pair[0].percent <= pair[1].percent));
+        assert!(last.percent <= 99);
+        assert!(last.in_flight.is_empty());
+        tracker.succeed();
+        assert_eq!(tracker.progress(at(0)).percent, 100);
+    }
+}
+
+#[test]
+fn learns_from_a_run() {
+    let (tracker, _) = run(
+        Operation::Apply,
+        0,
+        &recorded(include_str!("../../tests/fixtures/apply.ndjson")),
+    );
+    let mut durations = Durations::default();
+    tracker.teach(&mut durations);
+    let seconds = durations.expected("terraform_data", &Action::Create);
+    assert!((11.0..14.0).contains(&seconds), "{seconds}");
+    let text = serde_json::to_string(&durations).unwrap();
+    assert_eq!(serde_json::from_str::<Durations>(&text).unwrap(), durations);
+}
+
+#[test]
+fn memory_is_bounded_and_robust() {
+    let mut durations = Durations::default();
+    for sample in [100.0, 1.0, 2.0, 3.0, f64::NAN, -1.0, f64::INFINITY] {
+        durations.learn("a", &Action::Create, sample);
+    }
+    assert!((durations.expected("a", &Action::Create) - 3.0).abs() < 0.01);
+    for kind in 0..2000 {
+        durations.learn(&format!("t{kind}"), &Action::Create, 1.0);
+        for _ in 0..20 {
+            durations.learn("a", &Action::Create, 7.0);
+        }
+    }
+    assert!(serde_json::to_string(&durations).unwrap().len() < 64 << 10);
+    assert!((durations.expected("a", &Action::Create) - 7.0).abs() < 0.01);
+    assert!(durations.expected("aws_eks_cluster", &Action::Create) > 60.0);
+    assert!(durations.expected("unheard_of", &Action::Delete) > 0.0);
+}
+
+#[test]
+fn says_what_goes_on() {
+    let events = [
+        event("planned_change", "create", "aws_vpc.main", 0),
+        event("planned_change", "create", "aws_eks_cluster.main", 0),
+        event("planned_change", "replace", "aws_subnet.a", 0),
+        event("planned_change", "move", "aws_subnet.b", 0),
+        event("apply_start", "create", "aws_vpc.main", 0),
+    ];
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    events.iter().for_each(|event| tracker.observe(event, at(0)));
+    let progress = tracker.progress(at(6));
+    assert_eq!((progress.done, progress.total, progress.percent), (0, 4, 1));
+    assert_eq!(
+        progress.message,
+        "Creating aws_vpc.main for 6s, 0/4 done, about 9m00s left"
+    );
+
+    tracker.observe(&event("apply_complete", "create", "aws_vpc.main", 12), at(0));
+    tracker.observe(&event("apply_start", "create", "aws_eks_cluster.main", 12), at(0));
+    tracker.observe(&event("apply_start", "delete", "aws_subnet.a", 13), at(0));
+    let progress = tracker.progress(at(222));
+    assert_eq!(progress.in_flight.len(), 2);
+    assert_eq!(progress.remaining_seconds, Some(330));
+    assert_eq!(
+        progress.message,
+        "Creating aws_eks_cluster.main for 3m30s and 1 more, 1/4 done, about 5m30s left"
+    );
+    tracker.observe(
+        &event("apply_errored", "create", "aws_eks_cluster.main", 300),
+        at(0),
+    );
+    assert!(tracker.progress(at(300)).message.contains("2/4 done, 1 failed"));
+}
+
+#[test]
+fn chains_take_their_sum() {
+    let events: Vec<Event> = (0..4)
+        .map(|number| {
+            event(
+                "planned_change",
+                "create",
+                &format!("aws_eks_fargate_profile.p{number}[\"a]b\"]"),
+                0,
+            )
+        })
+        .collect();
+    let profile = |number: u32| format!("aws_eks_fargate_profile.p{number}");
+    let chained: BTreeMap<String, Vec<String>> = (1..4)
+        .map(|number| (profile(number), vec![profile(number - 1)]))
+        .collect();
+    let cycle: BTreeMap<String, Vec<String>> = (0..4)
+        .map(|number| (profile(number), vec![profile((number + 1) % 4)]))
+        .collect();
+    for (dependencies, expected) in [(BTreeMap::new(), 120), (chained, 480)] {
+        let mut tracker =
+            Tracker::new(Operation::Apply, 0, Durations::default()).with_dependencies(dependencies);
+        events.iter().for_each(|event| tracker.observe(event, at(0)));
+        assert_eq!(tracker.progress(at(0)).remaining_seconds, Some(expected));
+    }
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default()).with_dependencies(cycle);
+    events.iter().for_each(|event| tracker.observe(event, at(0)));
+    assert!(tracker.progress(at(0)).remaining_seconds.is_some());
+}
+
+#[test]
+fn nothing_known_is_nothing_promised() {
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    tracker.observe(&event("planned_change", "create", "custom_thing.a", 0), at(0));
+    assert_eq!(tracker.progress(at(0)).remaining_seconds, None);
+}
+
+#[test]
+fn leftovers_of_the_same_address_count_apart() {
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    for kind in [
+        "planned_change",
+        "apply_start",
+        "apply_complete",
+        "apply_start",
+        "apply_complete",
+        "apply_complete",
+    ] {
+        tracker.observe(&event(kind, "delete", "a.b", 0), at(0));
+    }
+    let progress = tracker.progress(at(0));
+    assert_eq!((progress.done, progress.total), (2, 2));
+}
+
+fn writes_of_an_apply(seconds: i64, changes_every: i64) -> usize {
+    let mut written: Option<Written> = None;
+    let mut writes = 0;
+    for now in 0..=seconds {
+        let progress = Progress {
+            operation: Operation::Apply,
+            done: u32::try_from(now / changes_every).unwrap(),
+            total: 1000,
+            failed: 0,
+            in_flight: Vec::new(),
+            percent: if now == seconds { 100 } else { 0 },
+            remaining_seconds: None,
+            message: format!("at {now}"),
+        };
+        match next_write(written.as_ref(), &progress, at(0), at(now)) {
+            Next::Now => {
+                writes += 1;
+                written = Some(Written {
+                    at: at(now),
+                    progress,
+                });
+            }
+            Next::At(due) => assert!(due > at(now)),
+        }
+    }
+    writes
+}
+
+#[test]
+fn long_operations_cost_few_writes() {
+    assert_eq!(writes_of_an_apply(3, 1), 3);
+    assert!((8..=12).contains(&writes_of_an_apply(20, 1)));
+    assert!(
+        writes_of_an_apply(1200, 1) <= 70,
+        "{}",
+        writes_of_an_apply(1200, 1)
+    );
+    assert_eq!(writes_of_an_apply(1200, 100_000), 21);
+}
+
+#[test]
+fn turns_are_written_at_once() {
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    tracker.observe(&event("apply_start", "create", "a.b", 0), at(0));
+    let first = Written {
+        at: at(0),
+        progress: tracker.progress(at(0)),
+    };
+    let mut failed = first.progress.clone();
+    failed.failed = 1;
+    let mut other = first.progress.clone();
+    other.operation = Operation::Plan;
+    assert_eq!(next_write(Some(&first), &failed, at(0), at(0)), Next::Now);
+    assert_eq!(next_write(Some(&first), &other, at(0), at(0)), Next::Now);
+    assert_eq!(
+        next_write(Some(&first), &first.progress, at(0), at(0)),
+        Next::At(at(60))
+    );
+}
+
+proptest! {
+    /// Whatever is printed in whatever order and by whatever clock.
+    #[test]
+    fn per_cent_never_fall(events in proptest::collection::vec(
+        (0usize..7, 0usize..4, 0usize..5, -50i64..1000, -50i64..1000), 0..60,
+    )) {
+        let kinds = ["planned_change", "apply_start", "apply_progress", "apply_complete", "apply_errored", "refresh_start", "refresh_complete"];
+        let actions = ["create", "delete", "replace", "update"];
+        for operation in [Operation::Apply, Operation::Plan] {
+            let mut tracker = Tracker::new(operation, 3, Durations::default());
+            let mut before = 0;
+            for (kind, action, address, time, now) in &events {
+                tracker.observe(&event(kinds[*kind], actions[*action], &format!("aws_vpc.r{address}"), *time), at(0));
+                let progress = tracker.progress(at(*now));
+                prop_assert!(progress.percent >= before && progress.percent <= 99);
+                prop_assert!(progress.done <= progress.total);
+                before = progress.percent;
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! When progress is worth a write.
+//!
+//! A status write wakes everybody who watches the object, so a long apply must cost few of them; but who watches a short
+//! one wants to see it move. So the pause between writes grows with the time that the operation has taken.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Progress;
+
+/// No two writes are nearer than this, unless something ended.
+const MIN_SECONDS: i64 = 2;
+
+/// Something that changed is never held back longer than this.
+const MAX_SECONDS: i64 = 30;
+
+/// After this, the same is written again as a sign of life.
+pub const HEARTBEAT_SECONDS: i64 = 60;
+
+/// What was written last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub progress: Progress,
+}
+
+/// When to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Now.
+    Now,
+    /// At this time, unless something happens before.
+    At(Timestamp),
+}
+
+/// When to write this progress of an operation that began at `started`.
+#[must_use]
+pub fn next_write(
+    written: Option<&Written>,
+    progress: &Progress,
+    started: Timestamp,
+    now: Timestamp,
+) -> Next {
+    let Some(written) = written else { return Next::Now };
+    let last = &written.progress;
+    let turned = last.operation != progress.operation
+        || last.failed == 0 && progress.failed > 0
+        || last.percent != 100 && progress.percent == 100;
+    if turned {
+        return Next::Now;
+    }
+    let pause = if looks_the_same(last, progress) {
+        HEARTBEAT_SECONDS
+    } else {
+        (now.duration_since(started).as_secs() / 10).clamp(MIN_SECONDS, MAX_SECONDS)
+    };
+    let due = written
+        .at
+        .checked_add(SignedDuration::from_secs(pause))
+        .unwrap_or(Timestamp::MAX);
+    if now >= due { Next::Now } else { Next::At(due) }
+}
+
+/// Nothing but passing time differs.
+fn looks_the_same(a: &Progress, b: &Progress) -> bool {
+    (a.done, a.total, a.failed, &a.in_flight) == (b.done, b.total, b.failed, &b.in_flight)
+        && a.percent.abs_diff(b.percent) < 5
+}
