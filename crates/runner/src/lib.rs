@@ -12,9 +12,11 @@
 //! | [`plan`] | what would change, under which name can it be approved, and does it destroy anything? |
 //! | [`diagnostics`] | what went wrong, in words, and is it worth trying again? |
 //! | [`redact`] | which of these bytes may leave? |
+//! | [`state`] | what exists, which copy of it counts, and how is it kept in Secrets? |
 
 pub mod diagnostics;
 pub mod plan;
 pub mod progress;
 pub mod redact;
+pub mod state;
 pub mod stream;
