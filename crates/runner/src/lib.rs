@@ -13,8 +13,10 @@
 //! | [`diagnostics`] | what went wrong, in words, and is it worth trying again? |
 //! | [`redact`] | which of these bytes may leave? |
 //! | [`state`] | what exists, which copy of it counts, and how is it kept in Secrets? |
+//! | [`lock`] | may we act on this state now? |
 
 pub mod diagnostics;
+pub mod lock;
 pub mod plan;
 pub mod progress;
 pub mod redact;
