@@ -73,9 +73,11 @@ async fn answer(
     let path = request.uri().path().trim_end_matches('/').to_owned();
     let registry = server.registry();
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     match parts.as_slice() {
         [""] => return Ok(paths()),
         ["healthz" | "livez" | "readyz", ..] => return Ok(health(request.uri().query())),
+        ["version"] | ["apis", _] if !reads => return Err(ApiError::method_not_allowed()),
         ["version"] => return Ok(version()),
         ["metrics"] => return Ok(metrics(server)),
         ["api"] => return Ok(discovery::core(&registry, request.headers())),
@@ -102,6 +104,9 @@ async fn answer(
         return Ok(not_found_page());
     };
     if target.plural.is_empty() {
+        if !reads {
+            return Err(ApiError::method_not_allowed());
+        }
         let found = discovery::version(&registry, &target.group, &target.version);
         return found.map_or_else(|| not_served(&registry, &target), Ok);
     }
@@ -117,7 +122,16 @@ async fn answer(
         return not_served(&registry, &target);
     };
     if !resource.namespaced && !target.namespace.is_empty() {
-        return Ok(not_found_page());
+        return match resource.custom() {
+            Some(_) => Ok(not_found_page()),
+            None => Err(ApiError::no_such_path()),
+        };
+    }
+    if matches!(target.name.as_str(), "." | "..") {
+        let name = &target.name;
+        return Err(ApiError::bad_request(format!(
+            "Name parameter invalid: {name:?}: may not be '{name}'"
+        )));
     }
     let (parts, body) = request.into_parts();
     let mut query = Query::parse(&parts.method, parts.uri.query().unwrap_or_default())?;

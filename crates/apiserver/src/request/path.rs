@@ -27,17 +27,9 @@ const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 /// Reads `/api/v1/…` and `/apis/group/version/…`; `None` if it is neither or has too many parts.
 #[must_use]
 pub fn parse_path(path: &str) -> Option<Target> {
-    let decoded: Vec<String> = path
-        .trim_matches('/')
-        .split('/')
-        .map(|part| {
-            percent_decode_str(part)
-                .decode_utf8()
-                .map(std::borrow::Cow::into_owned)
-        })
-        .collect::<Result<_, _>>()
-        .ok()?;
-    let mut parts = decoded.iter().map(String::as_str);
+    // Upstream decodes before it splits: a slash in a name cannot be written at all.
+    let decoded = percent_decode_str(path).decode_utf8().ok()?;
+    let mut parts = decoded.trim_matches('/').split('/');
     let group = match parts.next()? {
         "api" => "",
         "apis" => parts.next()?,
@@ -93,6 +85,10 @@ mod tests {
             (
                 "/apis/g.io/v2/namespaces/a/things/b/status",
                 ["g.io", "v2", "a", "things", "b", "status"],
+            ),
+            (
+                "/apis/g.io/v2/things/a%2Fb",
+                ["g.io", "v2", "", "things", "a", "b"],
             ),
             (
                 "/apis/g.io/v2/things/a%20b",
