@@ -19,8 +19,22 @@ pub struct LeaseState {
     pub transitions: u32,
     /// Terraform's annotation.
     pub info: Option<LockInfo>,
-    /// Our annotation: the runner that holds it.
-    pub runner: Option<String>,
+    /// Our annotation: the runner that holds it, and the lock that this is said of.
+    pub mark: Option<String>,
+}
+
+impl LeaseState {
+    /// The runner that holds it, if it is one of ours.
+    ///
+    /// Plain Terraform leaves annotations that it does not know in place when it breaks a lock and takes it, so a mark
+    /// only counts for the lock that it names.
+    #[must_use]
+    pub fn runner(&self) -> Option<&str> {
+        self.mark
+            .as_ref()?
+            .strip_prefix(self.holder.as_deref()?)?
+            .strip_prefix(' ')
+    }
 }
 
 /// Somebody who wants the lock.
@@ -92,10 +106,10 @@ pub fn acquire(
     let Some(id) = lease.holder.as_ref().filter(|holder| !holder.is_empty()) else {
         return take(claim, lease.transitions.saturating_add(1), Taken::Free, now);
     };
-    let Some(runner) = &lease.runner else {
+    let Some(runner) = lease.runner() else {
         return held(lease, id, None);
     };
-    if *runner == claim.runner {
+    if runner == claim.runner {
         return take(
             claim,
             lease.transitions.saturating_add(u32::from(*id != claim.info.id)),
@@ -107,7 +121,7 @@ pub fn acquire(
     let until = after(unchanged_since, seconds);
     if now >= until {
         let because = Taken::Expired {
-            runner: runner.clone(),
+            runner: runner.to_owned(),
         };
         return take(claim, lease.transitions.saturating_add(1), because, now);
     }
@@ -131,7 +145,7 @@ pub enum Renewal {
 #[must_use]
 pub fn renew(lease: Option<&LeaseState>, claim: &Claim, renewed: Timestamp, now: Timestamp) -> Renewal {
     let ours = |lease: &&LeaseState| {
-        lease.holder.as_ref() == Some(&claim.info.id) && lease.runner.as_ref() == Some(&claim.runner)
+        lease.holder.as_ref() == Some(&claim.info.id) && lease.runner() == Some(claim.runner.as_str())
     };
     let Some(lease) = lease.filter(ours) else {
         return Renewal::Lost;
@@ -167,7 +181,7 @@ fn take(claim: &Claim, transitions: u32, because: Taken, now: Timestamp) -> Deci
         renewed: Some(now),
         transitions,
         info: Some(claim.info.clone()),
-        runner: Some(claim.runner.clone()),
+        mark: Some(format!("{} {}", claim.info.id, claim.runner)),
     };
     Decision::Take {
         lease: Box::new(lease),
@@ -178,7 +192,7 @@ fn take(claim: &Claim, transitions: u32, because: Taken, now: Timestamp) -> Deci
 fn held(lease: &LeaseState, id: &str, until: Option<Timestamp>) -> Decision {
     Decision::Held(Box::new(Holder {
         id: id.to_owned(),
-        runner: lease.runner.clone(),
+        runner: lease.runner().map(str::to_owned),
         info: lease.info.clone(),
         until,
     }))

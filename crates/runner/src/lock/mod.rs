@@ -14,7 +14,7 @@ mod info;
 pub use decide::{Claim, Decision, Holder, LeaseState, Renewal, Taken, acquire, release, renew};
 pub use info::{LOCK_INFO_ANNOTATION, LockInfo};
 
-/// Annotation on a Lease that we hold: which runner does.
+/// Annotation on a Lease that we hold: the id of the lock, a space, and the name of the runner.
 pub const HOLDER_ANNOTATION: &str = "infrastructure.cluster.x-k8s.io/lock-holder";
 
 /// Seconds after which a lock of ours that was not renewed is anybody's.

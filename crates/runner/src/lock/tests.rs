@@ -108,6 +108,29 @@ fn a_lock_of_plain_terraform_is_never_taken() {
 }
 
 #[test]
+fn a_mark_that_terraform_left_behind_does_not_count() {
+    let (lease, _) = taken(acquire(None, at(0), &claim("runner-a", "1"), at(0)));
+    assert_eq!(lease.runner(), Some("runner-a"));
+    let broken = LeaseState {
+        holder: None,
+        info: None,
+        ..lease.clone()
+    };
+    assert_eq!(
+        taken(acquire(Some(&broken), at(0), &claim("runner-b", "2"), at(0))).1,
+        Taken::Free
+    );
+    let theirs = LeaseState {
+        holder: Some("12".to_owned()),
+        ..lease
+    };
+    for runner in ["runner-a", "runner-b"] {
+        let holder = held(acquire(Some(&theirs), at(0), &claim(runner, "3"), at(1_000_000)));
+        assert_eq!((holder.runner, holder.until), (None, None));
+    }
+}
+
+#[test]
 fn who_cannot_renew_in_time_stops_before_another_may_begin() {
     let a = claim("runner-a", "1");
     let (lease, _) = taken(acquire(None, at(0), &a, at(0)));
