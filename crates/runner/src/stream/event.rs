@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{Change, ChangeCounts, Diagnostic, Hook, OutputLine, ProvisionHook};
 
@@ -59,8 +58,8 @@ pub enum Kind {
     },
     /// Free text.
     Log {
-        /// A state that could be written nowhere else. It holds secrets and must be rescued.
-        state: Option<Value>,
+        /// A state file that could be written nowhere else, as JSON. It holds secrets and must be rescued.
+        state: Option<String>,
     },
     /// An error or a warning.
     Diagnostic(Box<Diagnostic>),
@@ -80,6 +79,11 @@ pub enum Kind {
     Provision(Step, Box<ProvisionHook>),
     /// An operation on an ephemeral resource.
     Ephemeral(Step, Box<Hook>),
+    /// Waiting for the lock of the state, or giving it back.
+    StateLock {
+        /// It is being waited for.
+        acquiring: bool,
+    },
     /// A step of `init`.
     Init {
         /// Which step.

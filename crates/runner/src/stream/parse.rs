@@ -1,8 +1,8 @@
 //! From a line to an event.
 
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{Engine, Event, Kind, Level, Line, Step};
 
@@ -12,7 +12,7 @@ pub fn parse_line(line: &[u8]) -> Line {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match serde_json::from_slice::<Map<String, Value>>(line) {
-        Ok(object) if is_event(&object) => Line::Event(Box::new(event(object))),
+        Ok(object) if is_event(&object) => Line::Event(Box::new(event(object, line))),
         Ok(_) => Line::Text(lossy(line)),
         // Terraform starts every event with this key, so nothing else is mistaken for the beginning of one.
         Err(_) if line.starts_with(b"{\"@") => Line::Torn(lossy(line)),
@@ -28,7 +28,7 @@ fn is_event(object: &Map<String, Value>) -> bool {
     object.contains_key("@message") || object.contains_key("@level")
 }
 
-fn event(mut object: Map<String, Value>) -> Event {
+fn event(mut object: Map<String, Value>, line: &[u8]) -> Event {
     let level = match object.get("@level").and_then(Value::as_str) {
         Some("error") => Level::Error,
         Some("warn") => Level::Warn,
@@ -45,15 +45,15 @@ fn event(mut object: Map<String, Value>) -> Event {
         level,
         message,
         at,
-        kind: kind(name, object),
+        kind: kind(name, object, line),
     }
 }
 
-fn kind(name: String, mut object: Map<String, Value>) -> Kind {
+fn kind(name: String, mut object: Map<String, Value>, line: &[u8]) -> Kind {
     let known = match name.as_str() {
         "version" => version(&mut object),
         "log" => Some(Kind::Log {
-            state: object.remove("state"),
+            state: emergency_state(&object, line),
         }),
         "diagnostic" => payload(&mut object, "diagnostic").map(Kind::Diagnostic),
         "planned_change" => payload(&mut object, "change").map(Kind::PlannedChange),
@@ -63,6 +63,8 @@ fn kind(name: String, mut object: Map<String, Value>) -> Kind {
         "init_output" => Some(Kind::Init {
             code: take_text(&mut object, "message_code"),
         }),
+        "state_lock_acquire" => Some(Kind::StateLock { acquiring: true }),
+        "state_lock_release" => Some(Kind::StateLock { acquiring: false }),
         // OpenTofu has words of its own for these two.
         "ephemeral_action_started" => hook(&mut object, Step::Started, Kind::Ephemeral),
         "ephemeral_action_complete" => hook(&mut object, Step::Complete, Kind::Ephemeral),
@@ -114,6 +116,17 @@ fn version(object: &mut Map<String, Value>) -> Option<Kind> {
                 ui: ui.clone(),
             })
         })
+}
+
+/// The state byte for byte: numbers in it may be longer than ours.
+fn emergency_state(object: &Map<String, Value>, line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Dump {
+        state: Box<RawValue>,
+    }
+    object.get("state")?;
+    let dump: Dump = serde_json::from_slice(line).ok()?;
+    Some(dump.state.get().to_owned())
 }
 
 fn payload<T: DeserializeOwned>(object: &mut Map<String, Value>, key: &str) -> Option<T> {

@@ -79,6 +79,7 @@ fn knows_every_type() {
             r#""type":"init_output","message_code":"initializing_backend_message""#.to_owned(),
             "Init",
         ),
+        (r#""type":"state_lock_acquire""#.to_owned(), "StateLock"),
         (r#""type":"test_run","test_run":{}"#.to_owned(), "Test"),
         (
             r#""type":"planned_action_invocation","x":1"#.to_owned(),
@@ -121,6 +122,18 @@ fn keeps_what_a_newer_version_says_in_new_words() {
     };
     assert_eq!(hook.action, Action::Other("mend".to_owned()));
     assert_eq!(hook.resource.resource_key, Some(serde_json::json!(3)));
+}
+
+#[test]
+fn rescues_a_state_byte_for_byte() {
+    let state = r#"{"version":4, "big":12345678901234567890123456789.5}"#;
+    let line = format!(r#"{{"@message":"Emergency state dump","state":{state},"type":"log"}}"#);
+    assert_eq!(
+        event(&line).kind,
+        Kind::Log {
+            state: Some(state.to_owned())
+        }
+    );
 }
 
 #[test]
