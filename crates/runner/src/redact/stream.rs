@@ -15,6 +15,8 @@ pub struct RedactedStream<'a> {
     held: Vec<u8>,
     /// Parts of `held` that are secret, in order, none touching the next by more than an end.
     secret: Vec<(usize, usize)>,
+    /// The first of them began before `held` does, and its placeholder is out.
+    announced: bool,
 }
 
 impl<'a> RedactedStream<'a> {
@@ -24,6 +26,7 @@ impl<'a> RedactedStream<'a> {
             state: Automaton::start(),
             held: Vec::new(),
             secret: Vec::new(),
+            announced: false,
         }
     }
 
@@ -37,17 +40,18 @@ impl<'a> RedactedStream<'a> {
                 self.mark(self.held.len() - found);
             }
         }
-        let undecided = self.held.len() - self.automaton.depth(self.state);
-        let decided = match self.secret.last() {
-            Some((start, end)) if *end > undecided => (*start).min(undecided),
-            _ => undecided,
-        };
+        let decided = self.held.len() - self.automaton.depth(self.state);
         self.release(decided, out);
     }
 
     /// Ends the stream and appends the rest to `out`.
     pub fn finish(mut self, out: &mut Vec<u8>) {
         self.release(self.held.len(), out);
+    }
+
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held.len()
     }
 
     /// Marks what was read from `start` on, as one with the marks that it overlaps.
@@ -62,23 +66,28 @@ impl<'a> RedactedStream<'a> {
         self.secret.push((start, self.held.len()));
     }
 
+    /// Lets go of everything before `until`. Of a secret that goes on after that, only the placeholder leaves, so that
+    /// secrets that overlap without end do not fill the memory.
     fn release(&mut self, until: usize, out: &mut Vec<u8>) {
         let mut at = 0;
-        let mut released = 0;
+        let mut ended = 0;
         for (start, end) in &self.secret {
-            if *end > until {
+            if *start >= until {
                 break;
             }
             out.extend_from_slice(&self.held[at..*start]);
-            out.extend_from_slice(PLACEHOLDER.as_bytes());
-            at = *end;
-            released += 1;
+            if !self.announced {
+                out.extend_from_slice(PLACEHOLDER.as_bytes());
+            }
+            self.announced = *end > until;
+            at = (*end).min(until);
+            ended += usize::from(*end <= until);
         }
         out.extend_from_slice(&self.held[at..until]);
         self.held.drain(..until);
-        self.secret.drain(..released);
+        self.secret.drain(..ended);
         for (start, end) in &mut self.secret {
-            *start -= until;
+            *start = start.saturating_sub(until);
             *end -= until;
         }
     }

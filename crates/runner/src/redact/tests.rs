@@ -103,6 +103,20 @@ fn lines_leave_as_soon_as_they_are_harmless() {
 }
 
 #[test]
+fn overlaps_without_end_fill_no_memory() {
+    let redactor = redactor(&["abababab"]);
+    let mut stream = redactor.stream();
+    let mut out = Vec::new();
+    for _ in 0..10_000 {
+        stream.push(b"ab", &mut out);
+        assert!(stream.held_bytes() <= 16);
+    }
+    stream.push(b"!", &mut out);
+    stream.finish(&mut out);
+    assert_eq!(out, b"(redacted)!");
+}
+
+#[test]
 fn parts_of_files() {
     let mut secrets = Secrets::default();
     secrets.file(
@@ -200,9 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn no_spelling_ever_leaves(value in "[ -~]{8,40}", before in "[ -~]{0,5}", after in "[ -~]{0,5}", size in 1usize..40) {
-        let value = value.trim().to_owned();
-        prop_assume!(value.len() >= MIN_LENGTH && !value.contains(['(', ')']));
+    fn no_spelling_ever_leaves(value in "[!-'*-~][ !-'*-~]{6,38}[!-'*-~]", before in "[ -~]{0,5}", after in "[ -~]{0,5}", size in 1usize..40) {
         let redactor = redactor(&[&value]);
         let encoded = general_purpose::STANDARD.encode(format!("{before}{value}{after}"));
         let inner = &encoded[before.len().div_ceil(3) * 4..];
