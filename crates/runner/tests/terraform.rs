@@ -19,7 +19,7 @@ use serde_json::Value;
 const MODULE: &str = r#"
 variable "keys" {
   type    = set(string)
-  default = ["plain", "quo\"te", "a.b", "dollar$${x}", "percent%%{x}", "new\nline", "back\\slash", "ünï"]
+  default = ["plain", "quo\"te", "a.b", "dollar$${x}", "percent%%{x}", "new\nline", "back\\slash", "ünï", "\u00a0\u200b\u0001\u202e", "😀日本", "$", "%%", "$${%%{"]
 }
 variable "password" {
   type      = string

@@ -86,6 +86,8 @@ pub enum Source {
     WorkingFile,
     /// What Terraform left when it could not write that file.
     ErroredFile,
+    /// What Terraform printed when it could write nothing at all.
+    EmergencyDump,
 }
 
 /// A copy of the state.
@@ -99,7 +101,7 @@ pub struct Candidate<'a> {
 
 /// The copy that counts after a run that did not end well: the newest that is whole and of the same history as the
 /// most trusted one. Copies are given in any order; the replica is trusted most, then the others as [`Source`] lists
-/// them. With equal serials the one that was written last, an errored file above all, counts.
+/// them. With equal serials the one that was written last counts, which is the order of the list too.
 #[must_use]
 pub fn newest<'a>(candidates: &[Candidate<'a>]) -> Option<(Candidate<'a>, State)> {
     let mut whole: Vec<(Candidate<'a>, State)> = candidates

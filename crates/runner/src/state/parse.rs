@@ -157,18 +157,33 @@ fn instances(resource: &FileResource) -> impl Iterator<Item = ResourceInstance> 
 fn key(key: Option<&Value>) -> String {
     match key {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => {
-            let text = text
-                .replace('\\', "\\\\")
-                .replace('"', "\\\"")
-                .replace('\n', "\\n");
-            let text = text
-                .replace('\r', "\\r")
-                .replace('\t', "\\t")
-                .replace("${", "$${")
-                .replace("%{", "%%{");
-            format!("[\"{text}\"]")
-        }
+        Some(Value::String(text)) => format!("[\"{}\"]", escaped(text)),
         Some(other) => format!("[{other}]"),
     }
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            // Doubled, so that it does not begin a template.
+            '$' | '%' if chars.peek() == Some(&'{') => out.extend([char, char]),
+            char if is_printable(char) => out.push(char),
+            char if u32::from(char) < 0x1_0000 => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            char => out.push_str(&format!("\\U{:08x}", u32::from(char))),
+        }
+    }
+    out
+}
+
+/// What Go calls printable, as far as it can be told without its tables: no space but the plain one, nothing invisible.
+fn is_printable(char: char) -> bool {
+    let invisible = matches!(char, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e000}'..='\u{f8ff}' | '\u{feff}');
+    char == ' ' || !(char.is_control() || char.is_whitespace() || invisible)
 }
