@@ -7,6 +7,7 @@ use std::{fs, path::PathBuf};
 use capt_runner::{
     diagnostics::{self, Class},
     plan::Plan,
+    state::{Candidate, CreatedSince, Source, newest},
     stream::{Action, Diagnostic, Event, Kind, Line, LineSplitter, parse_line},
 };
 use proptest::prelude::*;
@@ -105,6 +106,11 @@ fn failures_are_told_apart() {
             "region quota exhausted",
         ),
         ("apply-exec-failed.ndjson", Class::Other, "terraform_data.cluster"),
+        (
+            "apply-disk-full.ndjson",
+            Class::DiskFull,
+            "no space left on device",
+        ),
         ("apply-sigint.ndjson", Class::Other, "signal: killed"),
     ];
     for (name, class, words) in cases {
@@ -113,6 +119,30 @@ fn failures_are_told_apart() {
         let message = diagnostics::message(&errors, 1000).unwrap();
         assert!(message.contains(words), "{name}: {message}");
     }
+}
+
+#[test]
+fn a_state_that_found_no_room_is_found_again() {
+    let errored = fs::read(fixtures().join("errored.tfstate")).unwrap();
+    // What was on the disk when it was full: the beginning of it.
+    let candidates = [
+        Candidate {
+            source: Source::WorkingFile,
+            file: &errored[..8192],
+        },
+        Candidate {
+            source: Source::ErroredFile,
+            file: &errored,
+        },
+    ];
+    let (found, state) = newest(&candidates).unwrap();
+    assert_eq!(found.source, Source::ErroredFile);
+    let mut created = CreatedSince::default();
+    for event in events(&fs::read(fixtures().join("apply-disk-full.ndjson")).unwrap()) {
+        created.observe(&event);
+    }
+    assert_eq!(created.missing_from(Some(&state)), []);
+    assert_eq!(created.missing_from(None).len(), 39);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stream::{Action, Change, Event, Kind};
+use crate::stream::{Action, Change, Event, Kind, Severity};
 
 pub use id::PlanId;
 pub use show::{PlanError, parse_show};
@@ -83,13 +83,14 @@ impl ResourceChange {
 }
 
 impl Plan {
-    /// The plan that these events tell of. Ids and attributes are not among what they tell.
+    /// The plan that the events of `terraform plan` tell of. Ids and attributes are not among what they tell.
     #[must_use]
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut plan = Self::default();
         for event in events {
             match &event.kind {
                 Kind::PlannedChange(change) => plan.changes.push(from_event(change)),
+                Kind::Diagnostic(diagnostic) => plan.errored |= diagnostic.severity == Severity::Error,
                 Kind::ResourceDrift(change) => plan.drift.push(from_event(change)),
                 Kind::Outputs(outputs) => {
                     plan.outputs = outputs

@@ -203,6 +203,8 @@ fn refuses_what_is_not_a_plan() {
 fn says_when_planning_failed() {
     let plan = show(&json!({"format_version": "1.2", "errored": true}));
     assert!(plan.errored && plan.text(1).contains("failed"));
+    let failed = include_str!("../../tests/fixtures/plan-precondition-failed.ndjson");
+    assert!(Plan::from_events(&events(failed)).errored);
 }
 
 proptest! {
