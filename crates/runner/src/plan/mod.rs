@@ -3,6 +3,7 @@
 //! A plan is read from `terraform show -json PLAN`, which tells most, or gathered from the event stream, which is there
 //! without a second process. Values are never kept: this module must never know a secret.
 
+mod dependencies;
 mod id;
 mod paths;
 mod show;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stream::{Action, Change, Event, Kind, Severity};
 
+pub use dependencies::dependencies;
 pub use id::PlanId;
 pub use show::{PlanError, parse_show};
 pub use summary::Summary;

@@ -207,6 +207,46 @@ fn says_when_planning_failed() {
     assert!(Plan::from_events(&events(failed)).errored);
 }
 
+#[test]
+fn what_waits_for_what() {
+    let found = dependencies(include_bytes!("../../tests/fixtures/show-plan.json")).unwrap();
+    assert_eq!(found["terraform_data.vpc"], Vec::<String>::new());
+    assert_eq!(found["terraform_data.subnet"], ["terraform_data.vpc"]);
+    assert_eq!(found["terraform_data.cluster"], ["terraform_data.subnet"]);
+}
+
+#[test]
+fn dependencies_go_through_modules() {
+    let refer = |names: &[&str]| json!({"references": names});
+    let plan = json!({"configuration": {"root_module": {
+        "resources": [
+            {"address": "a.first"},
+            {"address": "a.last", "expressions": {"x": [{"y": refer(&["module.m.out", "each.key"])}], "z": {"constant_value": ["a.first"]}}},
+            {"address": "a.all", "depends_on": ["module.m"]},
+            {"address": "a.self", "expressions": {"x": refer(&["a.self.id", "a.self", "local.unknown", "var.top"])}},
+        ],
+        "module_calls": {"m": {
+            "expressions": {"input": refer(&["a.first.id", "a.first"]), "loop": refer(&["module.m.loop", "module.m"])},
+            "depends_on": ["data.d.gate"],
+            "module": {
+                "outputs": {"out": {"expression": refer(&["b.inner.id", "b.inner"])}, "loop": {"expression": refer(&["var.loop"])}},
+                "resources": [
+                    {"address": "b.inner", "expressions": {"x": refer(&["var.input"])}},
+                    {"address": "b.looped", "expressions": {"x": refer(&["var.loop"])}},
+                ],
+            },
+        }},
+    }}});
+    let found = dependencies(plan.to_string().as_bytes()).unwrap();
+    assert_eq!(found["module.m.b.inner"], ["a.first"]);
+    assert_eq!(found["a.last"], ["module.m.b.inner"]);
+    assert_eq!(found["a.all"], ["module.m.b.inner", "module.m.b.looped"]);
+    assert_eq!(found["a.self"], Vec::<String>::new());
+    assert!(found.contains_key("module.m.b.looped"));
+    assert!(dependencies(b"{}").unwrap().is_empty());
+    assert!(dependencies(b"").is_err());
+}
+
 proptest! {
     #[test]
     fn the_order_of_events_does_not_matter(seed in proptest::collection::vec(any::<u32>(), 40)) {

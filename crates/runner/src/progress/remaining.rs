@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::tracker::Tracker;
-use crate::stream::Action;
+use crate::stream::{Action, configuration_address};
 
 /// How many operations Terraform runs at once unless it is told otherwise.
 const PARALLELISM: f64 = 10.0;
@@ -13,7 +13,7 @@ const PARALLELISM: f64 = 10.0;
 /// The longest chain of what is left, or everything left shared among Terraform's workers, whichever is more. `None` if
 /// nothing of what is left is known from experience.
 pub(super) fn seconds(tracker: &Tracker, now: Timestamp) -> Option<u64> {
-    let mut left: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut left: BTreeMap<String, f64> = BTreeMap::new();
     let (mut sum, mut known) = (0.0, false);
     for ((address, action, _), item) in &tracker.items {
         let seconds = item.seconds_left(now);
@@ -22,7 +22,7 @@ pub(super) fn seconds(tracker: &Tracker, now: Timestamp) -> Option<u64> {
         }
         known |= item.known;
         sum += seconds;
-        let longest = left.entry(without_keys(address)).or_default();
+        let longest = left.entry(configuration_address(address)).or_default();
         // The two halves of a replacement come one after the other; instances of one resource do not.
         *longest = if *action == Action::Delete {
             *longest + seconds
@@ -52,7 +52,7 @@ pub(super) fn seconds(tracker: &Tracker, now: Timestamp) -> Option<u64> {
 
 fn chain<'a>(
     address: &'a str,
-    left: &BTreeMap<&'a str, f64>,
+    left: &BTreeMap<String, f64>,
     dependencies: &'a BTreeMap<String, Vec<String>>,
     known: &mut BTreeMap<&'a str, f64>,
     path: &mut BTreeSet<&'a str>,
@@ -74,18 +74,4 @@ fn chain<'a>(
     let seconds = before + left.get(address).copied().unwrap_or(0.0);
     known.insert(address, seconds);
     seconds
-}
-
-/// The address of the resource that an instance belongs to. Keys of modules stay: they are part of what it depends on.
-fn without_keys(address: &str) -> &str {
-    if !address.ends_with(']') {
-        return address;
-    }
-    // A quoted key may hold brackets, so the one that opens is found from the quote.
-    let opening = if address.ends_with("\"]") {
-        address.rfind("[\"")
-    } else {
-        address.rfind('[')
-    };
-    opening.map_or(address, |at| &address[..at])
 }

@@ -12,7 +12,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn event(kind: &str, action: &str, address: &str, seconds: i64) -> Event {
-    let resource = json!({"addr": address, "resource_type": address.split('.').next()});
+    let resource = json!({"addr": address, "resource_type": address.rsplit('.').nth(1)});
     let line = json!({"@message": "", "@timestamp": at(seconds).to_string(), "type": kind,
         "hook": {"resource": resource, "action": action}, "change": {"resource": resource, "action": action}});
     match parse_line(line.to_string().as_bytes()) {
@@ -176,12 +176,12 @@ fn chains_take_their_sum() {
             event(
                 "planned_change",
                 "create",
-                &format!("aws_eks_fargate_profile.p{number}[\"a]b\"]"),
+                &format!("module.m[0].aws_eks_fargate_profile.p{number}[\"a]b\"]"),
                 0,
             )
         })
         .collect();
-    let profile = |number: u32| format!("aws_eks_fargate_profile.p{number}");
+    let profile = |number: u32| format!("module.m.aws_eks_fargate_profile.p{number}");
     let chained: BTreeMap<String, Vec<String>> = (1..4)
         .map(|number| (profile(number), vec![profile(number - 1)]))
         .collect();

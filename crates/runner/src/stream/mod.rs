@@ -4,12 +4,14 @@
 //! not know is kept as such, and what was cut short is called torn. The reader never knows which command it listens to.
 
 mod action;
+mod address;
 mod event;
 mod lines;
 mod parse;
 mod wire;
 
 pub use action::Action;
+pub use address::configuration_address;
 pub use event::{Engine, Event, Kind, Level, Line, Step};
 pub use lines::{LineSplitter, MAX_LINE};
 pub use parse::parse_line;

@@ -137,6 +137,24 @@ fn rescues_a_state_byte_for_byte() {
 }
 
 #[test]
+fn addresses_without_keys() {
+    let cases = [
+        ("a.b", "a.b"),
+        ("a.b[0]", "a.b"),
+        (r#"a.b["x"]"#, "a.b"),
+        (
+            r#"module.m["a]b"].module.n[1].data.a.b["q\"]\\"]"#,
+            "module.m.module.n.data.a.b",
+        ),
+        ("a.b[", "a.b"),
+        ("", ""),
+    ];
+    for (address, expected) in cases {
+        assert_eq!(configuration_address(address), expected);
+    }
+}
+
+#[test]
 fn actions_of_plans() {
     let cases: [(&[&str], Action); 8] = [
         (&["no-op"], Action::Noop),
