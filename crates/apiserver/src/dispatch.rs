@@ -20,7 +20,7 @@ use crate::serve::Identity;
 use crate::server::Inner;
 use crate::status::{ApiError, ApiResult, json_response};
 use crate::verbs::{Call, collection, create, delete, get, list, patch, render, update, watch};
-use crate::{discovery, reviews};
+use crate::{discovery, openapi, reviews};
 
 /// The Kubernetes version that is reported, which clients compare with their own.
 pub(crate) const VERSION: &str = "v1.36.3";
@@ -86,8 +86,7 @@ async fn answer(
             return discovery::group(&registry, group).ok_or_else(ApiError::no_such_path);
         }
         ["openapi", "v2"] => {
-            // Only asked for by clients that got no answer from v3, and only as protobuf.
-            return Err(ApiError::not_acceptable(&["application/json"]));
+            return openapi::second(request.headers());
         }
         ["openapi", "v3"] => return Ok(server.openapi.index(&registry)),
         ["openapi", "v3", "api", version] => {

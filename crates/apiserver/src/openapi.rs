@@ -1,25 +1,48 @@
 //! OpenAPI v3: what `kubectl explain` shows and what client-side tools learn about fields.
+//! Of v2 there is only an empty document, for clients that insist.
 //!
 //! One document per group version, made on demand and kept as bytes until what is served changes.
 
 use std::collections::HashMap;
 
 use apiary_semantics::builtin;
+use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::registry::{Origin, Registry, Resource};
-use crate::status::json_response;
+use crate::status::{ApiError, ApiResult, json_response};
 
 /// Name of the shared metadata type in every document.
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const CONVENTIONS: &str =
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+
+/// `/openapi/v2`, a document that describes nothing: kubectl asks for it when v3 does not know a kind, only as
+/// protobuf, and takes a kind that is not in it for one without a schema.
+pub(crate) fn second(headers: &HeaderMap) -> ApiResult<Response> {
+    // Clients still ask by the name that has an `@`, which is no media type that Go can read back.
+    const TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    const SUFFIX: &[u8] = b"v1.0+protobuf";
+    // swagger: "2.0", info { title: "Kubernetes" }
+    const DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x0c\x0a\x0aKubernetes";
+    let accepts = headers
+        .get(header::ACCEPT)
+        .is_some_and(|types| types.as_bytes().ends_with(SUFFIX));
+    if !accepts {
+        return Err(ApiError::not_acceptable(&[TYPE]));
+    }
+    let mut response = Response::new(Body::from(DOCUMENT));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(TYPE));
+    Ok(response)
+}
 
 /// Documents by group version, for one generation of the registry.
 #[derive(Default)]

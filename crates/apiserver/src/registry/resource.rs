@@ -194,15 +194,14 @@ impl Resource {
     }
 
     /// Brings a document into the form that upstream writes: built-in kinds without empty lists and maps but with
-    /// what they always have, custom resources with whole numbers as integers.
+    /// what they always have, and all with whole numbers as integers.
     pub fn tidy(&self, document: &mut Value) {
         if self.custom().is_none() {
             let schema = self.schema();
             schema.drop_empty(document);
             schema.fill_zeros(document);
-        } else {
-            apiary_semantics::schema::write_whole_numbers(document);
         }
+        apiary_semantics::schema::write_whole_numbers(document);
     }
 
     /// A field that selectors may name, as text; missing is empty.
