@@ -57,12 +57,16 @@ words! {
         WaitingForDependents = "WaitingForDependents",
         /// A secret that was known is missing; its last value counts.
         InputMissing = "InputMissing",
+        /// A Secret outside the object's namespace is named.
+        OtherNamespace = "OtherNamespace",
         /// No approval is needed.
         NotNeeded = "NotNeeded",
         /// A change would destroy or replace something, and nobody approved it.
         DestructiveChange = "DestructiveChange",
         /// The first rendering of something taken over, and nobody approved it.
         AdoptedChange = "AdoptedChange",
+        /// The address of the module names no fixed version, so that nobody can know what an update brings.
+        ModuleNotPinned = "ModuleNotPinned",
         /// The Workspace carries somebody else's identity.
         WorkspaceNotOurs = "WorkspaceNotOurs",
         /// The Workspace was kept on purpose, and there is no consent to take it back.
@@ -71,12 +75,18 @@ words! {
         StateLocationChanged = "StateLocationChanged",
         /// State would be lost with a pod: no backend is configured.
         NoDurableState = "NoDurableState",
+        /// A creation was cut short, so that the Workspace is made again around its state.
+        CreationInterrupted = "CreationInterrupted",
+        /// There is nothing to make the Workspace from, which is needed to destroy its infrastructure.
+        RenderingLost = "RenderingLost",
         /// The API that Workspaces are served by is not installed.
         WorkspaceApiMissing = "WorkspaceApiMissing",
         /// Management policies are switched off in the provider.
         ManagementPoliciesDisabled = "ManagementPoliciesDisabled",
         /// The owner is gone and did not consent to destruction.
         OwnerGone = "OwnerGone",
+        /// The owner is going away too, and says when it is this one's turn to go.
+        WaitingForOwner = "WaitingForOwner",
         /// The namespace is going away, in which nothing is destroyed.
         NamespaceTerminating = "NamespaceTerminating",
         /// The Workspace is being destroyed.
