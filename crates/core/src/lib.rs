@@ -4,5 +4,9 @@
 //! clock, no randomness, no async, no I/O. Time is a parameter, and the same input always gives the same answer, so
 //! that what is proved about a decision here is what happens in a cluster.
 
+pub mod decision;
+pub mod gates;
 pub mod names;
 pub mod render;
+pub mod template;
+pub mod wta;

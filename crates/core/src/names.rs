@@ -78,6 +78,12 @@ pub fn eks_connection(control_plane: &str) -> ChildName {
     child("eks-connection", &[control_plane], "eks-connection")
 }
 
+/// The Secret with the last rendering of a WorkspaceTemplateApply.
+#[must_use]
+pub fn last_rendering(apply: &str) -> ChildName {
+    child("last-rendering", &[apply], "rendering")
+}
+
 /// The Workspace of a WorkspaceTemplateApply: its name without a trailing `-apply`.
 ///
 /// The namespace is for cluster-scoped Workspaces, whose names the applies of all namespaces compete for.

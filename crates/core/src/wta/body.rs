@@ -1,0 +1,237 @@
+//! Workspaces as we author them, and whether one already is what it should be.
+
+use std::collections::BTreeMap;
+
+use capt_api::{foreign::marks as foreign_marks, marks};
+use serde_json::{Map, Value, json};
+
+use super::{
+    deciding::Deciding,
+    identity,
+    policy::Allowed,
+    requests,
+    snapshot::{WorkspaceSeen, workspace_target},
+};
+use crate::{
+    decision::{Desired, Guard, Strip},
+    render::WorkspaceGroup,
+};
+
+/// A Workspace as it should be.
+pub(super) struct Body {
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    finalizers: Vec<String>,
+    spec: Value,
+    strip: Strip,
+    rendered_from: Option<String>,
+}
+
+impl Body {
+    /// A Workspace of ours with this spec, in which a runner may do this.
+    pub(super) fn new(
+        deciding: &Deciding<'_>,
+        present: Option<&WorkspaceSeen>,
+        external_name: String,
+        mut spec: Value,
+        allowed: &Allowed,
+    ) -> Self {
+        if let Value::Object(fields) = &mut spec {
+            fields.insert("managementPolicies".to_owned(), allowed.policies());
+        }
+        let labels = identity::labels(deciding.snapshot, deciding.is_foreign);
+        let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign);
+        annotations.insert(foreign_marks::EXTERNAL_NAME.to_owned(), external_name);
+        let mut strip = Strip::default();
+        let mut finalizers = Vec::new();
+        if let Some(present) = present {
+            // What we authored once and leave out would go, and with it the runner's hold on the object.
+            if present
+                .finalizers
+                .iter()
+                .any(|name| name == foreign_marks::CROSSPLANE_FINALIZER)
+            {
+                finalizers.push(foreign_marks::CROSSPLANE_FINALIZER.to_owned());
+            }
+            strip.labels = gone(&present.labels, &labels, &[marks::RUNNER]);
+            strip.annotations = gone(&present.annotations, &annotations, &requests::ALL);
+            strip
+                .annotations
+                .extend(gone(&present.annotations, &annotations, &[marks::RETAINED]));
+        }
+        Self {
+            labels,
+            annotations,
+            finalizers,
+            spec,
+            strip,
+            rendered_from: None,
+        }
+    }
+
+    /// A Workspace that keeps the spec that it has, except for what a runner may do.
+    pub(super) fn restating(deciding: &Deciding<'_>, present: &WorkspaceSeen, allowed: &Allowed) -> Self {
+        let name = super::location::external_name(deciding.snapshot, Some(present), &present.name);
+        Self::new(deciding, Some(present), name, present.spec.clone(), allowed)
+    }
+
+    /// A Workspace that is nobody's any more, and is kept.
+    pub(super) fn retained(present: &WorkspaceSeen) -> Self {
+        let mut spec = present.spec.clone();
+        if super::policy::grants_destruction(&spec)
+            && let Value::Object(fields) = &mut spec
+        {
+            fields.insert("managementPolicies".to_owned(), Allowed::Nothing.policies());
+        }
+        let kept = |from: &BTreeMap<String, String>, name: &str| {
+            from.get(name).map(|value| (name.to_owned(), value.clone()))
+        };
+        let labels = kept(&present.labels, marks::RUNNER).into_iter().collect();
+        let mut annotations: BTreeMap<String, String> =
+            kept(&present.annotations, foreign_marks::EXTERNAL_NAME)
+                .into_iter()
+                .collect();
+        annotations.insert(marks::RETAINED.to_owned(), "true".to_owned());
+        let strip = Strip {
+            labels: gone(
+                &present.labels,
+                &labels,
+                &[marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID],
+            ),
+            annotations: gone(&present.annotations, &annotations, &requests::ALL),
+            finalizers: Vec::new(),
+        };
+        let finalizers = present
+            .finalizers
+            .iter()
+            .filter(|name| *name == foreign_marks::CROSSPLANE_FINALIZER)
+            .cloned()
+            .collect();
+        Self {
+            labels,
+            annotations,
+            finalizers,
+            spec,
+            strip,
+            rendered_from: None,
+        }
+    }
+
+    /// With the runner's finalizer, so that nobody but the runner ends the object.
+    pub(super) fn held_by_runner(mut self) -> Self {
+        if self.finalizers.is_empty() {
+            self.finalizers
+                .push(foreign_marks::CROSSPLANE_FINALIZER.to_owned());
+        }
+        self
+    }
+
+    /// With the hash of what its spec was rendered from.
+    pub(super) fn rendered_from(mut self, hash: &str) -> Self {
+        self.rendered_from = Some(hash.to_owned());
+        self
+    }
+
+    /// A new Workspace.
+    pub(super) fn create(self, group: WorkspaceGroup, namespace: &str, name: &str) -> Desired {
+        Desired {
+            target: workspace_target(group, namespace, name),
+            guard: Guard::Absent,
+            fields: self.fields(),
+            strip: Strip::default(),
+            rendered_from: self.rendered_from,
+        }
+    }
+
+    /// What has to be written, if anything has.
+    pub(super) fn change(self, present: &WorkspaceSeen, namespace: &str) -> Option<Desired> {
+        (!self.is_already(present)).then(|| self.write(present, namespace))
+    }
+
+    /// Writes it even if the Workspace has all of it: it may have more, which we authored once.
+    pub(super) fn write(self, present: &WorkspaceSeen, namespace: &str) -> Desired {
+        Desired {
+            target: present.target(namespace),
+            guard: Guard::Uid(present.uid.clone()),
+            fields: self.fields(),
+            strip: self.strip,
+            rendered_from: self.rendered_from,
+        }
+    }
+
+    fn is_already(&self, present: &WorkspaceSeen) -> bool {
+        let has = |from: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>| {
+            wanted.iter().all(|(name, value)| from.get(name) == Some(value))
+        };
+        self.strip.is_empty()
+            && has(&present.labels, &self.labels)
+            && has(&present.annotations, &self.annotations)
+            && self
+                .finalizers
+                .iter()
+                .all(|name| present.finalizers.contains(name))
+            && covers(&present.spec, &self.spec)
+    }
+
+    fn fields(&self) -> Value {
+        let mut metadata = Map::new();
+        metadata.insert("labels".to_owned(), json!(self.labels));
+        metadata.insert("annotations".to_owned(), json!(self.annotations));
+        if !self.finalizers.is_empty() {
+            metadata.insert("finalizers".to_owned(), json!(self.finalizers));
+        }
+        json!({"metadata": metadata, "spec": self.spec})
+    }
+}
+
+/// The marks among these that an object has and should not have.
+fn gone(has: &BTreeMap<String, String>, should: &BTreeMap<String, String>, marks: &[&str]) -> Vec<String> {
+    marks
+        .iter()
+        .filter(|mark| has.contains_key(**mark) && !should.contains_key(**mark))
+        .map(|mark| (*mark).to_owned())
+        .collect()
+}
+
+/// Whether a value has all that another has. It may have more, which defaults and other people added.
+pub(super) fn covers(actual: &Value, wanted: &Value) -> bool {
+    match (actual, wanted) {
+        (Value::Object(actual), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(name, wanted)| covers(actual.get(name).unwrap_or(&Value::Null), wanted)),
+        (Value::Array(actual), Value::Array(wanted)) => {
+            actual.len() == wanted.len()
+                && actual
+                    .iter()
+                    .zip(wanted)
+                    .all(|(actual, wanted)| covers(actual, wanted))
+        }
+        (actual, wanted) => actual == wanted,
+    }
+}
+
+/// Whether two specs mean the same: each has what the other has, except for what defaults add.
+pub(super) fn means_the_same(one: &Value, other: &Value) -> bool {
+    let fields = |spec: &Value| match spec.get("forProvider") {
+        Some(Value::Object(fields)) => fields.clone(),
+        _ => Map::new(),
+    };
+    let is_default = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => matches!(text.as_str(), "" | "Always" | "HCL"),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    };
+    let (one, other) = (fields(one), fields(other));
+    let has = |all: &Map<String, Value>, some: &Map<String, Value>| {
+        some.iter().all(|(name, value)| {
+            all.get(name)
+                .map_or(is_default(value), |found| covers(found, value))
+        })
+    };
+    has(&one, &other)
+        && one
+            .iter()
+            .all(|(name, value)| other.contains_key(name) || is_default(value))
+}

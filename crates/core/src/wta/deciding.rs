@@ -1,0 +1,195 @@
+//! A decision about a WorkspaceTemplateApply while it is being made.
+
+use capt_api::{
+    conditions::workspacetemplateapply::{
+        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+    },
+    marks,
+    workspacetemplateapply::WorkspaceTemplateApplyStatus,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    foreign,
+    identity::{self, Found},
+    kept::{Kept, Owner},
+    owner,
+    snapshot::{Snapshot, WorkspaceSeen},
+    status::{self, Report},
+};
+use crate::{
+    decision::{Decision, Desired, Guard, OwnChange, Removal},
+    render::WorkspaceGroup,
+};
+
+/// What is known, and what was decided so far.
+pub(super) struct Deciding<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) now: Timestamp,
+    pub(super) found: Found<'a>,
+    /// provider-terraform acts on the Workspace.
+    pub(super) is_foreign: bool,
+    pub(super) kept: Option<&'a Kept>,
+    pub(super) children: Vec<Desired>,
+    pub(super) removals: Vec<Removal>,
+    pub(super) own: OwnChange<WorkspaceTemplateApplyStatus>,
+    pub(super) report: Report,
+}
+
+impl<'a> Deciding<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
+        let found = identity::find(snapshot);
+        Self {
+            snapshot,
+            now,
+            found,
+            is_foreign: foreign::is_foreign(snapshot, found.ours()),
+            kept: snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref()),
+            children: Vec::new(),
+            removals: Vec::new(),
+            own: OwnChange::default(),
+            report: Report::default(),
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &'a str {
+        self.snapshot
+            .wta
+            .metadata
+            .namespace
+            .as_deref()
+            .unwrap_or_default()
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        self.snapshot.wta.metadata.deletion_timestamp.is_some()
+    }
+
+    fn has_finalizer(&self, name: &str) -> bool {
+        let finalizers = self
+            .snapshot
+            .wta
+            .metadata
+            .finalizers
+            .as_deref()
+            .unwrap_or_default();
+        finalizers.iter().any(|finalizer| finalizer == name)
+    }
+
+    /// What must be on the object before anything is made for it: our hold, and the name of its owner.
+    pub(super) fn prepare(&mut self) {
+        if self.is_deleting() {
+            return;
+        }
+        if !self.has_finalizer(marks::WORKSPACETEMPLATEAPPLY_FINALIZER) {
+            self.own
+                .add_finalizers
+                .push(marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned());
+        }
+        // The old finalizer also says whose the Workspace is, until the Workspace itself says so.
+        if self.has_finalizer(marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
+            && !matches!(self.found, Found::Legacy(_))
+        {
+            self.own
+                .remove_finalizers
+                .push(marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned());
+        }
+        let labels = self.snapshot.wta.metadata.labels.as_ref();
+        if labels.is_none_or(|labels| !labels.contains_key(marks::OWNER))
+            && let Some(owner) = owner::referenced(&self.snapshot.wta)
+        {
+            self.own.labels.insert(marks::OWNER.to_owned(), Some(owner));
+        }
+    }
+
+    /// Says on the object which Workspace exists or must be destroyed.
+    pub(super) fn record(&mut self, group: WorkspaceGroup, name: &str) {
+        if identity::recorded(self.snapshot) != Some((group, name)) {
+            self.own.annotations.insert(
+                marks::WORKSPACE.to_owned(),
+                Some(format!("{}/{name}", group.name())),
+            );
+        }
+    }
+
+    /// Like [`Self::record`], for a Workspace that is there.
+    pub(super) fn record_present(&mut self, workspace: &WorkspaceSeen) {
+        if let Some(group) = workspace.group {
+            self.record(group, &workspace.name);
+        }
+    }
+
+    /// Says on the object that nothing must be destroyed any more.
+    pub(super) fn record_nothing(&mut self) {
+        if identity::annotation(&self.snapshot.wta.metadata, marks::WORKSPACE).is_some() {
+            self.own.annotations.insert(marks::WORKSPACE.to_owned(), None);
+        }
+    }
+
+    /// The Secret that keeps a rendering, if it has to be written.
+    pub(super) fn keep(&mut self, kept: &Kept) {
+        if self.kept == Some(kept) {
+            return;
+        }
+        let metadata = &self.snapshot.wta.metadata;
+        let owner = Owner {
+            namespace: self.namespace(),
+            name: metadata.name.as_deref().unwrap_or_default(),
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+        };
+        let guard = match &self.snapshot.kept {
+            Some(seen) => Guard::Uid(seen.uid.clone()),
+            None => Guard::Absent,
+        };
+        self.children.push(kept.secret(&owner, guard));
+    }
+
+    /// Lets go of the object.
+    pub(super) fn go(&mut self) {
+        for finalizer in [
+            marks::WORKSPACETEMPLATEAPPLY_FINALIZER,
+            marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER,
+        ] {
+            if self.has_finalizer(finalizer) {
+                self.own.remove_finalizers.push(finalizer.to_owned());
+            }
+        }
+    }
+
+    /// Says something by a condition and by the message.
+    pub(super) fn say(&mut self, type_: Type, holds: bool, reason: Reason, message: impl Into<String>) {
+        let message = message.into();
+        self.report.message = Some(message.clone());
+        self.report.say(type_, holds, reason, message);
+    }
+
+    /// The decision.
+    pub(super) fn finish(mut self) -> Decision<WorkspaceTemplateApplyStatus> {
+        let is_prepared = self.own.add_finalizers.is_empty() && self.own.labels.is_empty();
+        let starts_blocking = self
+            .own
+            .annotations
+            .get(capt_api::foreign::marks::BLOCK_MOVE)
+            .is_some_and(Option::is_some);
+        if !self.is_deleting() && (!is_prepared || starts_blocking) {
+            self.children.clear();
+            self.removals.clear();
+        }
+        let events = status::events(&self);
+        // Nobody can write the status of an object that is gone.
+        let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
+        if !is_leaving {
+            let status = status::status(&self, self.now);
+            if self.snapshot.wta.status.as_ref() != Some(&status) {
+                self.own.status = Some(status);
+            }
+        }
+        Decision {
+            children: self.children,
+            removals: self.removals,
+            own: self.own,
+            events,
+            look_again: None,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! How a WorkspaceTemplateApply goes: with its infrastructure, or without.
+
+use capt_api::{
+    conditions::workspacetemplateapply::{
+        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+    },
+    foreign::marks as foreign_marks,
+    marks,
+};
+
+use super::{
+    body::Body,
+    deciding::Deciding,
+    foreign,
+    identity::{self, Found},
+    location, moving,
+    policy::{self, Allowed, Fate},
+    rendered::Rendered,
+    snapshot::WorkspaceSeen,
+    turns, waits,
+};
+use crate::decision::Removal;
+
+/// Decides about an object that is going away and holds our finalizer.
+pub(super) fn decide(deciding: &mut Deciding<'_>) {
+    let snapshot = deciding.snapshot;
+    let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
+    match deciding.found {
+        Found::Absent if !is_recorded => {
+            moving::release_state(deciding);
+            return deciding.go();
+        }
+        // Left behind by a decision like this one that was cut short.
+        Found::Retained(_) => return deciding.go(),
+        _ => {}
+    }
+    let name = snapshot.wta.metadata.name.as_deref().unwrap_or_default();
+    match policy::fate(snapshot) {
+        Fate::Retained => retain(deciding),
+        Fate::LeftToOwner => leave_to_owner(deciding),
+        Fate::Destroyed => destroy(deciding),
+        Fate::WaitsForOwner => hold(
+            deciding,
+            Reason::WaitingForOwner,
+            "The owner is going away too, and has not come to this one yet".to_owned(),
+        ),
+        Fate::OwnerGone => hold(
+            deciding,
+            Reason::OwnerGone,
+            format!(
+                "The owner is gone and did not consent to destruction. To destroy the infrastructure: kubectl annotate \
+                 wtapply {name} {}=true. To keep it: set spec.retainWorkspaceOnDelete to true",
+                marks::LET_GO
+            ),
+        ),
+        Fate::NamespaceTerminating => hold(
+            deciding,
+            Reason::NamespaceTerminating,
+            "Nothing is destroyed because a namespace goes. To let the namespace go and keep the infrastructure: set \
+             spec.retainWorkspaceOnDelete to true, save the Secrets with its state, and remove their finalizer"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Keeps everything, and takes back a grant that was given before.
+fn hold(deciding: &mut Deciding<'_>, reason: Reason, message: String) {
+    if let Some(workspace) = deciding.found.ours() {
+        withdraw(deciding, workspace);
+        deciding.record_present(workspace);
+    }
+    deciding.say(Type::Deleting, true, reason, message);
+}
+
+fn withdraw(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
+    if policy::grants_destruction(&workspace.spec) {
+        let body = Body::restating(deciding, workspace, &Allowed::Nothing);
+        let change = body.change(workspace, deciding.namespace());
+        deciding.children.extend(change);
+    }
+}
+
+fn retain(deciding: &mut Deciding<'_>) {
+    if let Some(workspace) = deciding.found.ours() {
+        let change = Body::retained(workspace).change(workspace, deciding.namespace());
+        deciding.children.extend(change);
+    }
+    moving::unlabel_state(deciding);
+    deciding.say(
+        Type::Deleting,
+        true,
+        Reason::Retained,
+        "The Workspace, its state and its infrastructure are kept",
+    );
+    deciding.go();
+}
+
+/// The owner makes the object again, which then finds the Workspace and its state.
+fn leave_to_owner(deciding: &mut Deciding<'_>) {
+    match deciding.found {
+        Found::Absent => {
+            // Somebody deleted the Workspace too. Without it nobody would know where the state is.
+            if let Ok(made) = make_again(deciding, &Allowed::Nothing, false) {
+                deciding.children.push(made);
+                return deciding.say(
+                    Type::Deleting,
+                    true,
+                    Reason::WaitingForOwner,
+                    "The Workspace is made again before this object goes, so that the state is found",
+                );
+            }
+        }
+        found => {
+            if let Some(workspace) = found.ours() {
+                withdraw(deciding, workspace);
+            }
+        }
+    }
+    deciding.go();
+}
+
+fn destroy(deciding: &mut Deciding<'_>) {
+    let snapshot = deciding.snapshot;
+    if let Found::NotOurs(workspace) | Found::Several(workspace, _) = deciding.found {
+        let message = format!(
+            "The Workspace {} does not say that it is this object's, so that it is not destroyed. Give it the labels \
+             that it lost, or set spec.retainWorkspaceOnDelete to true",
+            workspace.name
+        );
+        return hold(deciding, Reason::WorkspaceNotOurs, message);
+    }
+    let dependents = waits::dependents(snapshot);
+    if !dependents.is_empty() {
+        let message = format!(
+            "These wait for this one and must go first: {}",
+            dependents.join(", ")
+        );
+        return hold(deciding, Reason::WaitingForDependents, message);
+    }
+    if let Some(message) = turns::waits_for(snapshot) {
+        return hold(deciding, Reason::WaitingForTurn, message);
+    }
+    match deciding.found.ours() {
+        Some(workspace) => destroy_present(deciding, workspace),
+        None => match make_again(deciding, &Allowed::Destruction, true) {
+            Ok(made) => {
+                deciding.children.push(made);
+                deciding.say(
+                    Type::Deleting,
+                    true,
+                    Reason::Destroying,
+                    "The Workspace went before its infrastructure; it is made again to destroy that",
+                );
+            }
+            Err((reason, message)) => hold(deciding, reason, message),
+        },
+    }
+}
+
+fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
+    let is_held = workspace
+        .finalizers
+        .iter()
+        .any(|name| name == foreign_marks::CROSSPLANE_FINALIZER);
+    let mut body = Body::restating(deciding, workspace, &Allowed::Destruction);
+    if !workspace.deleting {
+        body = body.held_by_runner();
+    }
+    let change = body.change(workspace, deciding.namespace());
+    match change {
+        Some(change) => {
+            deciding.children.push(change);
+            deciding.record_present(workspace);
+        }
+        // From here on the runner destroys, and holds the object until it has.
+        None if is_held => {
+            if !workspace.deleting {
+                deciding.removals.push(Removal {
+                    target: workspace.target(deciding.namespace()),
+                    uid: workspace.uid.clone(),
+                    resource_version: workspace.resource_version.clone(),
+                });
+            }
+            deciding.record_nothing();
+        }
+        None => deciding.record_present(workspace),
+    }
+    let trouble = workspace
+        .condition("Synced")
+        .filter(|synced| synced.status != "True")
+        .and_then(|synced| synced.message.clone());
+    let message = match trouble {
+        Some(trouble) => format!("The infrastructure is being destroyed: {trouble}"),
+        None => "The infrastructure is being destroyed".to_owned(),
+    };
+    deciding.say(Type::Deleting, true, Reason::Destroying, message);
+}
+
+/// The Workspace that the object remembers, made of its last rendering.
+fn make_again(
+    deciding: &Deciding<'_>,
+    allowed: &Allowed,
+    is_held_by_runner: bool,
+) -> Result<crate::decision::Desired, (Reason, String)> {
+    let snapshot = deciding.snapshot;
+    let Some((group, name)) = identity::recorded(snapshot) else {
+        return Err((
+            Reason::RenderingLost,
+            format!(
+                "The annotation {} names no Workspace. Write its group/name, or set spec.retainWorkspaceOnDelete to \
+                 true",
+                marks::WORKSPACE
+            ),
+        ));
+    };
+    if !snapshot.served.has(group) {
+        return Err((
+            Reason::WorkspaceApiMissing,
+            format!(
+                "Workspaces of the group {} cannot be made: install its CRDs",
+                group.name()
+            ),
+        ));
+    }
+    let fresh = snapshot.rendering.as_ref().ok();
+    let rendered: &Rendered = match deciding.kept.map(|kept| &kept.rendering).or(fresh) {
+        Some(rendered) => rendered,
+        None => {
+            return Err((
+                Reason::RenderingLost,
+                "There is nothing to make the Workspace from. Bring back the template, or set \
+                 spec.retainWorkspaceOnDelete to true"
+                    .to_owned(),
+            ));
+        }
+    };
+    if !foreign::has_durable_state(snapshot, rendered, deciding.is_foreign) {
+        return Err((
+            Reason::NoDurableState,
+            "The Workspace went and its state with it, because no backend is configured. Destroy the infrastructure by \
+             hand, and set spec.retainWorkspaceOnDelete to true"
+                .to_owned(),
+        ));
+    }
+    let external_name = location::external_name(snapshot, None, name);
+    let mut body = Body::new(deciding, None, external_name, rendered.spec.clone(), allowed)
+        .rendered_from(&rendered.hash);
+    if is_held_by_runner {
+        body = body.held_by_runner();
+    }
+    Ok(body.create(group, deciding.namespace(), name))
+}

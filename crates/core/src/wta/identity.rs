@@ -1,0 +1,184 @@
+//! Which Workspace belongs to a WorkspaceTemplateApply.
+//!
+//! Identity is the namespace and the name that the labels say. The uid is carried along, but an object that its owner
+//! made again, or that was moved to another cluster, has a new one and is still the same.
+
+use std::collections::BTreeMap;
+
+use capt_api::marks;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::snapshot::{Runner, Snapshot, WorkspaceSeen};
+use crate::{names, render::WorkspaceGroup};
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found<'a> {
+    /// No Workspace.
+    Absent,
+    /// Ours.
+    Ours(&'a WorkspaceSeen),
+    /// Made by the Go implementation for this object: ours, once it carries our labels.
+    Legacy(&'a WorkspaceSeen),
+    /// Kept on purpose, and the object says to take it back.
+    TakenBack(&'a WorkspaceSeen),
+    /// Kept on purpose.
+    Retained(&'a WorkspaceSeen),
+    /// Somebody else's.
+    NotOurs(&'a WorkspaceSeen),
+    /// Several that say they are ours.
+    Several(&'a WorkspaceSeen, &'a WorkspaceSeen),
+}
+
+impl<'a> Found<'a> {
+    /// The Workspace that may be written to.
+    pub(super) fn ours(self) -> Option<&'a WorkspaceSeen> {
+        match self {
+            Self::Ours(workspace) | Self::Legacy(workspace) | Self::TakenBack(workspace) => Some(workspace),
+            _ => None,
+        }
+    }
+}
+
+/// The group and name that the object's annotation says.
+pub(super) fn recorded(snapshot: &Snapshot) -> Option<(WorkspaceGroup, &str)> {
+    let (group, name) = annotation(&snapshot.wta.metadata, marks::WORKSPACE)?.split_once('/')?;
+    Some((WorkspaceGroup::from_name(group)?, name))
+}
+
+/// The Workspace of the object.
+pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
+    if let Some((group, name)) = recorded(snapshot)
+        && let Some(workspace) = at(snapshot, group, name)
+    {
+        return judge(snapshot, workspace);
+    }
+    let mut ours = snapshot
+        .workspaces
+        .iter()
+        .filter(|workspace| carries_our_identity(snapshot, workspace));
+    if let Some(first) = ours.next() {
+        return match ours.next() {
+            Some(second) => Found::Several(first, second),
+            None => Found::Ours(first),
+        };
+    }
+    if recorded(snapshot).is_some() {
+        return Found::Absent;
+    }
+    snapshot
+        .workspaces
+        .iter()
+        .find(|workspace| is_legacy(snapshot, workspace) || could_be_taken_back(snapshot, workspace))
+        .map_or(Found::Absent, |workspace| judge(snapshot, workspace))
+}
+
+fn judge<'a>(snapshot: &Snapshot, workspace: &'a WorkspaceSeen) -> Found<'a> {
+    if carries_our_identity(snapshot, workspace) {
+        Found::Ours(workspace)
+    } else if is_retained(workspace) {
+        if consents_to_take_back(snapshot, workspace) {
+            Found::TakenBack(workspace)
+        } else {
+            Found::Retained(workspace)
+        }
+    } else if is_legacy(snapshot, workspace) {
+        Found::Legacy(workspace)
+    } else {
+        Found::NotOurs(workspace)
+    }
+}
+
+/// The name for a new Workspace: the plain one, unless somebody else has it.
+pub(super) fn new_name(snapshot: &Snapshot, group: WorkspaceGroup) -> String {
+    let metadata = &snapshot.wta.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let name = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
+    name.choose(|name| at(snapshot, group, name).is_some()).to_owned()
+}
+
+/// The labels that say whose a Workspace is, and who runs it.
+pub(super) fn labels(snapshot: &Snapshot, is_foreign: bool) -> BTreeMap<String, String> {
+    let metadata = &snapshot.wta.metadata;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let mut labels = BTreeMap::from([
+        (marks::WTA_NAMESPACE.to_owned(), text(&metadata.namespace)),
+        (
+            marks::WTA_NAME.to_owned(),
+            names::label_value(metadata.name.as_deref().unwrap_or_default()),
+        ),
+        (marks::WTA_UID.to_owned(), text(&metadata.uid)),
+    ]);
+    if let Runner::Ours { label: Some(label) } = &snapshot.runner
+        && !is_foreign
+    {
+        labels.insert(marks::RUNNER.to_owned(), label.clone());
+    }
+    labels
+}
+
+/// Whether a Workspace was kept on purpose.
+pub(super) fn is_retained(workspace: &WorkspaceSeen) -> bool {
+    workspace.annotations.contains_key(marks::RETAINED)
+}
+
+fn at<'a>(snapshot: &'a Snapshot, group: WorkspaceGroup, name: &str) -> Option<&'a WorkspaceSeen> {
+    snapshot
+        .workspaces
+        .iter()
+        .find(|workspace| workspace.group == Some(group) && workspace.name == name)
+}
+
+fn carries_our_identity(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let wanted = labels(snapshot, true);
+    [marks::WTA_NAMESPACE, marks::WTA_NAME].iter().all(|label| {
+        workspace.labels.contains_key(*label) && workspace.labels.get(*label) == wanted.get(*label)
+    })
+}
+
+fn carries_an_identity(workspace: &WorkspaceSeen) -> bool {
+    [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID]
+        .iter()
+        .any(|label| workspace.labels.contains_key(*label))
+}
+
+/// The Go implementation marks nothing on a Workspace; its finalizer and status on our side are all there is.
+fn is_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let status = snapshot.wta.status.as_ref();
+    let finalizers = snapshot.wta.metadata.finalizers.as_deref().unwrap_or_default();
+    !carries_an_identity(workspace)
+        && !is_retained(workspace)
+        && finalizers
+            .iter()
+            .any(|finalizer| finalizer == marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
+        && status.and_then(|status| status.workspace_name.as_deref()) == Some(workspace.name.as_str())
+}
+
+/// A retained Workspace that the object names, or that has the name that its own would have.
+fn could_be_taken_back(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let metadata = &snapshot.wta.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
+    is_retained(workspace)
+        && !carries_an_identity(workspace)
+        && (workspace.name == plain.preferred() || consents_to_take_back(snapshot, workspace))
+}
+
+fn consents_to_take_back(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let metadata = &snapshot.wta.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
+    match annotation(metadata, marks::ADOPT_RETAINED) {
+        Some("true") => workspace.name == plain.preferred(),
+        Some(name) => {
+            let group = workspace.group.map_or("", WorkspaceGroup::name);
+            name == workspace.name || name == format!("{group}/{}", workspace.name)
+        }
+        None => false,
+    }
+}
+
+/// The value of an annotation.
+pub(super) fn annotation<'a>(metadata: &'a ObjectMeta, name: &str) -> Option<&'a str> {
+    metadata.annotations.as_ref()?.get(name).map(String::as_str)
+}

@@ -1,0 +1,106 @@
+//! The last rendering, kept in a Secret, so that neither a vanished template nor a vanished Workspace loses anything.
+//!
+//! It is written before a Workspace is first made, and after one is changed: whatever exists can be made again.
+
+use std::io::{Read as _, Write as _};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use capt_api::workspacetemplate::WorkspaceTemplateSpec;
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{location::StateLocation, rendered::Rendered};
+use crate::decision::{Desired, Guard, Strip, Target};
+
+/// Key of the Secret that everything is under, as gzipped JSON.
+pub const KEY: &str = "rendering";
+/// Type of the Secret.
+pub const SECRET_TYPE: &str = "infrastructure.cluster.x-k8s.io/rendering";
+/// No honest rendering comes near this; it bounds what a forged one can make us unpack.
+const MAX_UNPACKED: u64 = 16 * 1024 * 1024;
+
+/// The last rendering, and what has to be remembered with it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// The rendering. Without a hash, it is what a Workspace held when it was taken over.
+    pub rendering: Rendered,
+    /// The template that it was rendered from, for as long as no newer revision is released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<WorkspaceTemplateSpec>,
+    /// Where state lives.
+    pub location: StateLocation,
+    /// The Workspace was made by the Go implementation, and was not changed since.
+    #[serde(default)]
+    pub taken_over: bool,
+    /// The Workspace was made by the Go implementation, whose references to other namespaces stay.
+    #[serde(default)]
+    pub is_legacy: bool,
+    /// The Workspace was ready once, so that there is something to lose.
+    #[serde(default)]
+    pub was_ready: bool,
+}
+
+impl Kept {
+    /// What is written under [`KEY`], without base64.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        // Writing to memory does not fail.
+        let _ = encoder.write_all(&text);
+        encoder.finish().unwrap_or_default()
+    }
+
+    /// Reads what is under [`KEY`], without base64.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut text = Vec::new();
+        GzDecoder::new(bytes)
+            .take(MAX_UNPACKED)
+            .read_to_end(&mut text)
+            .ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// The Secret that holds it.
+    pub(super) fn secret(&self, owner: &Owner<'_>, guard: Guard) -> Desired {
+        Desired {
+            target: Target {
+                api_version: "v1".to_owned(),
+                kind: "Secret".to_owned(),
+                namespace: Some(owner.namespace.to_owned()),
+                name: crate::names::last_rendering(owner.name).parted().to_owned(),
+            },
+            guard,
+            fields: json!({
+                "metadata": {"ownerReferences": [{
+                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+                    "kind": "WorkspaceTemplateApply",
+                    "name": owner.name,
+                    "uid": owner.uid,
+                    "controller": true,
+                }]},
+                "type": SECRET_TYPE,
+                "data": {KEY: STANDARD.encode(self.to_bytes())},
+            }),
+            strip: Strip::default(),
+            rendered_from: Some(self.rendering.hash.clone()),
+        }
+    }
+}
+
+/// The WorkspaceTemplateApply that a Secret belongs to.
+pub(super) struct Owner<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    pub(super) uid: &'a str,
+}
+
+/// Reads the fields of the Secret that a decision wrote.
+#[must_use]
+pub fn from_fields(fields: &Value) -> Option<Kept> {
+    let text = fields.get("data")?.get(KEY)?.as_str()?;
+    Kept::from_bytes(&STANDARD.decode(text).ok()?)
+}

@@ -1,0 +1,136 @@
+//! Decisions about a WorkspaceTemplateApply: which Workspace it has, what that holds, and what may be done to it.
+//!
+//! The one thing that must never happen is that infrastructure is destroyed without consent, so that every rule about
+//! it stands in a file of its own: who owns what (`identity`, [`owner`]), what a runner may do (`policy`), when
+//! nothing may run (`pausing`), where state lives ([`location`]), what is waited for (`waits`, `turns`), what a person
+//! has to approve (`approval`), what `clusterctl move` finds (`moving`) and what provider-terraform needs (`foreign`).
+//!
+//! This module must never know how facts are gathered or how a decision is carried out.
+
+mod approval;
+mod body;
+mod deciding;
+mod deletion;
+mod foreign;
+mod identity;
+pub mod kept;
+pub mod location;
+mod moving;
+pub mod owner;
+mod pausing;
+pub mod policy;
+mod rendered;
+mod requests;
+mod resolve;
+pub mod snapshot;
+pub mod source;
+mod status;
+mod turns;
+mod waits;
+mod work;
+
+pub use rendered::Rendered;
+pub use snapshot::Snapshot;
+
+use capt_api::{
+    conditions::workspacetemplateapply::{
+        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+    },
+    workspacetemplateapply::WorkspaceTemplateApplyStatus,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use self::{body::Body, deciding::Deciding, identity::Found, policy::Allowed};
+use crate::{
+    decision::Decision,
+    gates::{self, Gates},
+};
+
+/// Decides what has to be done for a WorkspaceTemplateApply.
+#[must_use]
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<WorkspaceTemplateApplyStatus> {
+    // Whoever let go of an object, or moved it to another cluster, has nothing to say about it any more.
+    let is_let_go = snapshot.wta.metadata.deletion_timestamp.is_some() && !pausing::is_held(snapshot);
+    if is_let_go || pausing::is_being_moved(snapshot) {
+        return Decision::default();
+    }
+    let mut deciding = Deciding::new(snapshot, now);
+    gates::pass(&mut deciding);
+    deciding.finish()
+}
+
+impl Gates for Deciding<'_> {
+    /// What was decided is in the object itself.
+    type Answer = ();
+
+    fn paused(&mut self) -> Option<()> {
+        self.prepare();
+        let Some(sources) = pausing::asked_by(self.snapshot) else {
+            self.report.say(Type::Paused, false, Reason::NotPaused, "");
+            return None;
+        };
+        let workspaces = match self.found {
+            Found::Several(first, second) => vec![first, second],
+            found => found.ours().into_iter().collect(),
+        };
+        for workspace in workspaces {
+            if !policy::is_nothing(&workspace.spec) {
+                let body = Body::restating(self, workspace, &Allowed::Nothing);
+                let change = body.change(workspace, self.namespace());
+                self.children.extend(change);
+            }
+        }
+        if let Some(workspace) = self.found.ours() {
+            self.record_present(workspace);
+        }
+        moving::hold_state(self);
+        let is_at_rest = pausing::is_at_rest(self.snapshot, self.found);
+        moving::block(self, !is_at_rest);
+        if is_at_rest {
+            self.say(Type::Paused, true, Reason::Paused, format!("Paused: {sources}"));
+        } else {
+            let message = format!("A running operation finishes first; to be paused: {sources}");
+            self.say(Type::Paused, true, Reason::Pausing, message);
+        }
+        Some(())
+    }
+
+    fn deletion(&mut self) -> Option<()> {
+        if !self.is_deleting() {
+            moving::block(self, true);
+            self.report.say(Type::Deleting, false, Reason::NotDeleting, "");
+            return None;
+        }
+        deletion::decide(self);
+        Some(())
+    }
+
+    fn owner(&mut self) -> Option<()> {
+        // What an orphan already has is kept as it is.
+        let is_made = self.kept.is_some() || self.found.ours().is_some();
+        if is_made || !owner::is_orphan(self.snapshot) {
+            return None;
+        }
+        self.say(
+            Type::Waiting,
+            true,
+            Reason::OwnerGone,
+            "The owner is gone, so that nobody says what is wanted and nothing is made",
+        );
+        Some(())
+    }
+
+    fn validity(&mut self) -> Option<()> {
+        let problem = work::invalid(self)?;
+        work::refuse(self, problem);
+        Some(())
+    }
+
+    fn work(&mut self) {
+        self.report.message = Some(String::new());
+        work::decide(self);
+    }
+}
+
+#[cfg(test)]
+mod tests;

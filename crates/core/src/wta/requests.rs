@@ -1,0 +1,35 @@
+//! What people ask for by annotations on a WorkspaceTemplateApply, passed down to whoever runs its Workspace.
+//!
+//! A request is a token that stays: whoever answers it remembers the last one it answered, so that nothing is lost or
+//! done twice by a restart.
+
+use std::collections::BTreeMap;
+
+use capt_api::marks;
+
+use super::{identity, snapshot::Snapshot};
+
+/// Marks that are passed down.
+pub(super) const ALL: [&str; 4] = [
+    marks::PLAN_REQUESTED,
+    marks::RETRY_REQUESTED,
+    marks::APPROVED,
+    marks::ALLOW_DESTRUCTIVE,
+];
+
+/// The marks that the Workspace gets. provider-terraform does not know them; that one of them changes wakes it, which
+/// is all that a retry can be there.
+pub(super) fn passed_down(snapshot: &Snapshot, is_foreign: bool) -> BTreeMap<String, String> {
+    let marks: &[&str] = if is_foreign {
+        &[marks::RETRY_REQUESTED]
+    } else {
+        &ALL
+    };
+    marks
+        .iter()
+        .filter_map(|mark| {
+            let value = identity::annotation(&snapshot.wta.metadata, mark)?;
+            Some(((*mark).to_owned(), value.to_owned()))
+        })
+        .collect()
+}

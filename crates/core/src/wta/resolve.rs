@@ -1,0 +1,227 @@
+//! Which rendering a Workspace should have now, out of the one that was just made and the one that is kept.
+
+use capt_api::{
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
+    workspacetemplate::WorkspaceTemplateSpec,
+};
+
+use super::{
+    approval, body,
+    deciding::Deciding,
+    identity::{self, Found},
+    kept::Kept,
+    location::{self, Moved, StateLocation},
+    owner,
+    rendered::Rendered,
+    snapshot::{Problem, Snapshot, WorkspaceSeen},
+    source::{self, Choice},
+    turns,
+};
+use crate::render::WorkspaceGroup;
+
+/// Which rendering counts.
+pub(super) struct Resolved {
+    /// What the Workspace should have now.
+    pub(super) rendering: Rendered,
+    /// The template that it was rendered from.
+    pub(super) template: Option<WorkspaceTemplateSpec>,
+    /// Where its state lives.
+    pub(super) location: StateLocation,
+    /// Hash of a rendering that it should have, but must not have yet.
+    pub(super) pending: Option<String>,
+    /// Why that is, or why there is no newer rendering.
+    pub(super) problem: Option<Problem>,
+    /// Nothing may run.
+    pub(super) stops: bool,
+}
+
+impl Resolved {
+    /// What is to be kept of it.
+    pub(super) fn to_kept(&self, before: Option<&Kept>, is_ready: bool) -> Kept {
+        let is_unchanged = before.is_some_and(|before| before.rendering == self.rendering);
+        Kept {
+            rendering: self.rendering.clone(),
+            template: self.template.clone(),
+            location: self.location.clone(),
+            taken_over: is_unchanged && before.is_some_and(|before| before.taken_over),
+            is_legacy: before.is_some_and(|before| before.is_legacy),
+            was_ready: is_ready || before.is_some_and(|before| before.was_ready),
+        }
+    }
+}
+
+/// The rendering that was just made, or why there is none.
+pub(super) fn fresh<'a>(deciding: &Deciding<'a>) -> Result<&'a Rendered, Problem> {
+    let snapshot = deciding.snapshot;
+    if owner::is_orphan(snapshot) {
+        return Err(Problem {
+            reason: Reason::OwnerGone,
+            message: "The owner is gone, so that nobody says what is wanted; the last rendering counts"
+                .to_owned(),
+        });
+    }
+    match source::choose(snapshot) {
+        Choice::Nothing(problem) => Err(problem),
+        Choice::Current | Choice::Kept => snapshot.rendering.as_ref().map_err(|problems| Problem {
+            reason: problems
+                .first()
+                .map_or(Reason::TemplateInvalid, |problem| problem.reason),
+            message: match problems.as_slice() {
+                [] => "The template was not rendered".to_owned(),
+                problems => problems
+                    .iter()
+                    .map(|problem| problem.message.as_str())
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            },
+        }),
+    }
+}
+
+/// What a Workspace held when it was found without a kept rendering.
+pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_legacy: bool) -> Kept {
+    let mut spec = workspace.spec.clone();
+    let retain = spec
+        .get("deletionPolicy")
+        .is_some_and(|policy| policy == "Orphan");
+    if let Some(fields) = spec.as_object_mut() {
+        fields.remove("managementPolicies");
+    }
+    Kept {
+        rendering: Rendered {
+            spec,
+            retain,
+            ..Rendered::default()
+        },
+        template: None,
+        location: location::of_workspace(deciding.snapshot, workspace),
+        taken_over: is_legacy,
+        is_legacy,
+        was_ready: workspace.is("Ready"),
+    }
+}
+
+/// Decides which rendering counts. There must be a fresh or a kept one.
+pub(super) fn resolve(
+    deciding: &Deciding<'_>,
+    group: WorkspaceGroup,
+    name: &str,
+) -> Result<Resolved, Problem> {
+    let snapshot = deciding.snapshot;
+    let external_name = location::external_name(snapshot, deciding.found.ours(), name);
+    let fresh = fresh(deciding);
+    let Some(kept) = deciding.kept else {
+        let rendering = fresh?.clone();
+        return Ok(Resolved {
+            location: location::of(snapshot, &rendering, group, external_name),
+            template: chosen_template(deciding),
+            rendering,
+            pending: None,
+            problem: None,
+            stops: false,
+        });
+    };
+    let mut resolved = Resolved {
+        rendering: kept.rendering.clone(),
+        template: kept.template.clone(),
+        location: kept.location.clone(),
+        pending: None,
+        problem: None,
+        stops: false,
+    };
+    let wanted = fresh
+        .as_ref()
+        .ok()
+        .map(|fresh| location::of(snapshot, fresh, group, external_name.clone()));
+    if resolved.location.config_backend.is_none() {
+        resolved.location.config_backend = snapshot
+            .provider_config
+            .as_ref()
+            .and_then(|config| config.backend.clone());
+    }
+    let moved = if location::may_have_state(snapshot, deciding.found.ours()) {
+        location::moved(snapshot, &kept.location, wanted.as_ref())
+    } else {
+        Moved::No
+    };
+    let refusal = |message| {
+        Some(Problem {
+            reason: Reason::StateLocationChanged,
+            message,
+        })
+    };
+    if let Moved::ByProviderConfig(message) = moved {
+        resolved.stops = true;
+        resolved.problem = refusal(message);
+        return Ok(resolved);
+    }
+    let fresh = match fresh {
+        Ok(fresh) => fresh,
+        Err(problem) => {
+            resolved.problem = Some(problem);
+            return Ok(resolved);
+        }
+    };
+    if let Moved::ByRendering(message) = moved {
+        resolved.pending = Some(fresh.hash.clone());
+        resolved.problem = refusal(message);
+        return Ok(resolved);
+    }
+    if is_change(kept, fresh) {
+        let held = approval::holds_back(snapshot, kept, fresh, deciding.is_foreign).or_else(|| {
+            turns::waits_for(snapshot).map(|message| Problem {
+                reason: Reason::WaitingForTurn,
+                message,
+            })
+        });
+        if held.is_some() {
+            resolved.pending = Some(fresh.hash.clone());
+            resolved.problem = held;
+            return Ok(resolved);
+        }
+    }
+    resolved.rendering = fresh.clone();
+    resolved.template = chosen_template(deciding);
+    Ok(resolved)
+}
+
+/// Whether a rendering differs from the kept one. What was taken over has no hash, and is compared by what it means.
+pub(super) fn is_change(kept: &Kept, fresh: &Rendered) -> bool {
+    if kept.rendering.hash.is_empty() {
+        !body::means_the_same(&kept.rendering.spec, &fresh.spec)
+    } else {
+        kept.rendering.hash != fresh.hash
+    }
+}
+
+fn chosen_template(deciding: &Deciding<'_>) -> Option<WorkspaceTemplateSpec> {
+    match source::choose(deciding.snapshot) {
+        Choice::Current => deciding
+            .snapshot
+            .template
+            .as_ref()
+            .and_then(|template| template.spec.clone()),
+        Choice::Kept | Choice::Nothing(_) => deciding.kept.and_then(|kept| kept.template.clone()),
+    }
+}
+
+/// The group and the name of the Workspace: what is there, what is remembered, or what a new one gets.
+pub(super) fn place(deciding: &Deciding<'_>) -> Option<(WorkspaceGroup, String)> {
+    place_of(deciding.snapshot, deciding.found)
+}
+
+/// Like [`place`], where there is nothing to decide yet.
+pub(super) fn place_of(snapshot: &Snapshot, found: Found<'_>) -> Option<(WorkspaceGroup, String)> {
+    if let Some(workspace) = found.ours() {
+        return Some((workspace.group?, workspace.name.clone()));
+    }
+    if let Some((group, name)) = identity::recorded(snapshot) {
+        return Some((group, name.to_owned()));
+    }
+    let group = snapshot.served.preferred.or_else(|| {
+        [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
+            .into_iter()
+            .find(|group| snapshot.served.has(*group))
+    })?;
+    Some((group, identity::new_name(snapshot, group)))
+}

@@ -1,0 +1,276 @@
+//! Everything that a decision about a WorkspaceTemplateApply depends on, as plain data.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capt_api::{
+    WorkspaceTemplateApply,
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
+    foreign::workspace::{WorkspaceCondition, WorkspaceStatus},
+    workspacetemplate::WorkspaceTemplateSpec,
+    workspacetemplateapply::WorkspaceProgress,
+};
+use serde_json::Value;
+
+use super::{kept::Kept, rendered::Rendered};
+use crate::{decision::Target, render::WorkspaceGroup};
+
+/// What is known when it is decided about a WorkspaceTemplateApply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The object itself.
+    pub wta: WorkspaceTemplateApply,
+    /// Its namespace is going away. This must be read freshly: the deletion of an object in it arrives sooner than the
+    /// news about the namespace.
+    pub namespace_terminating: bool,
+    /// The Cluster that the object's label names, if it exists.
+    pub cluster: Option<ClusterSeen>,
+    /// The owner that is recorded on the object (see [`super::owner::recorded`]), if it exists.
+    pub owner: Option<OwnerSeen>,
+    /// The template that the object refers to, if it exists.
+    pub template: Option<TemplateSeen>,
+    /// What rendering gave, from the template that [`super::source::choose`] names. Without one, no problems.
+    pub rendering: Result<Rendered, Vec<Problem>>,
+    /// The Secret that the last rendering is kept in, if it exists.
+    pub kept: Option<KeptSeen>,
+    /// Workspaces that carry our identity labels, the one that an annotation of the object names, and those whose
+    /// names ours would have.
+    pub workspaces: Vec<WorkspaceSeen>,
+    /// Which groups of Workspaces there are.
+    pub served: Served,
+    /// Secrets that are waited for.
+    pub awaited_secrets: Vec<Awaited>,
+    /// Workspaces that are waited for.
+    pub awaited_workspaces: Vec<Awaited>,
+    /// Who waits for whom, as far as it can be reached from the object in either direction.
+    pub waits: WaitGraph,
+    /// Inputs that the rendering refers to and that are not there: Secrets, ConfigMaps, keys of them.
+    pub missing_inputs: Vec<String>,
+    /// Who runs Terraform here.
+    pub runner: Runner,
+    /// What is known about the provider configuration that the Workspace uses, if it exists.
+    pub provider_config: Option<ProviderConfigSeen>,
+    /// Secrets that hold the state of the Workspace.
+    pub state_secrets: Vec<StateSecretSeen>,
+    /// A plan of our runner that waits for an approval.
+    pub pending_plan: Option<PendingPlan>,
+    /// How far our runner is.
+    pub progress: Option<WorkspaceProgress>,
+}
+
+/// The Cluster that something belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterSeen {
+    /// `spec.paused`.
+    pub paused: bool,
+}
+
+/// The owner of a WorkspaceTemplateApply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnerSeen {
+    /// It is going away.
+    pub deleting: bool,
+    /// Its children operate in turns.
+    pub takes_turns: bool,
+    /// The child whose turn it is.
+    pub turn: Option<String>,
+}
+
+/// The template of a WorkspaceTemplateApply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TemplateSeen {
+    /// Its namespace.
+    pub namespace: String,
+    /// Namespaces that may use it besides.
+    pub shared_with: Vec<String>,
+    /// Its revision now.
+    pub revision: String,
+    /// What it holds, to be kept with the rendering.
+    pub spec: Option<WorkspaceTemplateSpec>,
+}
+
+/// Why there is no rendering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// One word.
+    pub reason: Reason,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// The Secret that the last rendering is kept in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptSeen {
+    /// uid of the Secret.
+    pub uid: String,
+    /// What it holds, if that can be read.
+    pub kept: Option<Kept>,
+}
+
+/// A Workspace of either group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorkspaceSeen {
+    /// Its group; none of the two is a default.
+    pub group: Option<WorkspaceGroup>,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Its version.
+    pub resource_version: String,
+    /// Generation of its spec.
+    pub generation: i64,
+    /// It is going away.
+    pub deleting: bool,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Its finalizers.
+    pub finalizers: Vec<String>,
+    /// Its whole spec.
+    pub spec: Value,
+    /// Its status.
+    pub status: WorkspaceStatus,
+    /// provider-terraform runs it: there is a ProviderConfigUsage named by its uid.
+    pub used_by_provider: bool,
+}
+
+impl WorkspaceSeen {
+    /// Its condition of a type.
+    #[must_use]
+    pub fn condition(&self, type_: &str) -> Option<&WorkspaceCondition> {
+        self.status
+            .conditions
+            .iter()
+            .flatten()
+            .find(|condition| condition.type_ == type_)
+    }
+
+    /// Whether its condition of a type is True.
+    #[must_use]
+    pub fn is(&self, type_: &str) -> bool {
+        self.condition(type_)
+            .is_some_and(|condition| condition.status == "True")
+    }
+
+    /// Whether a condition speaks about the spec as it is now.
+    #[must_use]
+    pub fn is_current(&self, condition: &WorkspaceCondition) -> bool {
+        condition.observed_generation.or(self.status.observed_generation) == Some(self.generation)
+    }
+
+    /// Terraform did all that the spec asks for.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let is_synced = self
+            .condition("Synced")
+            .is_some_and(|synced| synced.status == "True" && self.is_current(synced));
+        is_synced && self.is("Ready")
+    }
+
+    /// Which object it is, if its WorkspaceTemplateApply is in this namespace.
+    #[must_use]
+    pub fn target(&self, namespace: &str) -> Target {
+        workspace_target(
+            self.group.unwrap_or(WorkspaceGroup::Namespaced),
+            namespace,
+            &self.name,
+        )
+    }
+}
+
+/// Names a Workspace.
+#[must_use]
+pub fn workspace_target(group: WorkspaceGroup, namespace: &str, name: &str) -> Target {
+    Target {
+        api_version: format!("{}/v1beta1", group.name()),
+        kind: "Workspace".to_owned(),
+        namespace: (group == WorkspaceGroup::Namespaced).then(|| namespace.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+/// Which groups of Workspaces there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Workspaces in namespaces.
+    pub namespaced: bool,
+    /// Workspaces of the whole cluster.
+    pub cluster_scoped: bool,
+    /// The group that is to be used for new Workspaces, whatever there is.
+    pub preferred: Option<WorkspaceGroup>,
+}
+
+impl Served {
+    /// Whether there is a group.
+    #[must_use]
+    pub fn has(&self, group: WorkspaceGroup) -> bool {
+        match group {
+            WorkspaceGroup::Namespaced => self.namespaced,
+            WorkspaceGroup::ClusterScoped => self.cluster_scoped,
+        }
+    }
+}
+
+/// Something that is waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Awaited {
+    /// Its namespace, if it is not the object's own.
+    pub other_namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// It exists.
+    pub exists: bool,
+    /// It is ready. A Secret is, if it exists.
+    pub ready: bool,
+}
+
+/// Who waits for whom: WorkspaceTemplateApplies by `namespace/name`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitGraph {
+    /// Who waits, and for whom.
+    pub waits_for: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Who runs Terraform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Runner {
+    /// Our runner, which acts on Workspaces with this label where it shares a cluster.
+    Ours {
+        /// Value of the label, if one is needed.
+        label: Option<String>,
+    },
+    /// provider-terraform.
+    Foreign,
+}
+
+/// A provider configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderConfigSeen {
+    /// What says where state lives (see [`super::location::backend_of_config`]); none if nothing does.
+    pub backend: Option<String>,
+}
+
+/// A Secret that holds state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateSecretSeen {
+    /// Its name, in the object's namespace.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// It is going away.
+    pub deleting: bool,
+    /// It carries the label that makes clusterctl move it.
+    pub moves: bool,
+    /// It carries our finalizer.
+    pub is_held: bool,
+}
+
+/// A plan that waits for an approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PendingPlan {
+    /// What an approval has to name.
+    pub id: String,
+    /// What it would destroy or replace, in words.
+    pub summary: String,
+}

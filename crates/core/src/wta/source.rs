@@ -1,0 +1,129 @@
+//! Which template is rendered, and what counts when it cannot be.
+
+use std::collections::BTreeMap;
+
+use capt_api::conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason;
+
+use super::{
+    identity::{self, Found},
+    rendered::Rendered,
+    resolve,
+    snapshot::{Problem, Snapshot},
+};
+use crate::render::{self, ForeignNamespaces, RenderInput};
+
+/// The template to render.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The template as it is now.
+    Current,
+    /// The template that is kept with the last rendering, because its revision is the released one.
+    Kept,
+    /// None: the last rendering counts, if there is one.
+    Nothing(Problem),
+}
+
+/// Chooses the template to render. Looks at everything but the rendering.
+#[must_use]
+pub fn choose(snapshot: &Snapshot) -> Choice {
+    let reference = &snapshot.wta.spec.template_ref;
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    let nothing = |reason, message| Choice::Nothing(Problem { reason, message });
+    let Some(template) = &snapshot.template else {
+        return match kept {
+            Some(_) => nothing(
+                Reason::TemplateGone,
+                format!(
+                    "The WorkspaceTemplate {} is gone; its last rendering counts",
+                    reference.name
+                ),
+            ),
+            None => nothing(
+                Reason::TemplateNotFound,
+                format!(
+                    "There is no WorkspaceTemplate {}. Make it, or mend spec.templateRef",
+                    reference.name
+                ),
+            ),
+        };
+    };
+    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+    let is_shared = template.namespace == namespace
+        || template
+            .shared_with
+            .iter()
+            .any(|name| name == "*" || name == namespace)
+        || kept.is_some_and(|kept| kept.is_legacy);
+    if !is_shared {
+        return nothing(
+            Reason::TemplateNotShared,
+            format!(
+                "The WorkspaceTemplate {} in namespace {} does not consent: add {namespace} to its spec.sharedWith",
+                reference.name, template.namespace
+            ),
+        );
+    }
+    match snapshot.wta.spec.template_revision.as_deref() {
+        None => Choice::Current,
+        Some(released) if released == template.revision => Choice::Current,
+        Some(released) => match kept {
+            Some(kept) if kept.rendering.revision == released && kept.template.is_some() => Choice::Kept,
+            _ => nothing(
+                Reason::RevisionNotFound,
+                format!(
+                    "The owner released revision {released} of the WorkspaceTemplate {}, which is {} now",
+                    reference.name, template.revision
+                ),
+            ),
+        },
+    }
+}
+
+/// Renders the template that [`choose`] names, for the place that the Workspace has or will have. This is the one field
+/// of a snapshot that follows from the others.
+///
+/// # Errors
+///
+/// Everything that stands in the way. Without a template there is nothing to say here.
+pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    let template = match choose(snapshot) {
+        Choice::Current => snapshot
+            .template
+            .as_ref()
+            .and_then(|template| template.spec.as_ref()),
+        Choice::Kept => kept.and_then(|kept| kept.template.as_ref()),
+        Choice::Nothing(_) => None,
+    };
+    let found = identity::find(snapshot);
+    let place = resolve::place_of(snapshot, found);
+    let (Some(template), Some((group, name))) = (template, place) else {
+        return Err(Vec::new());
+    };
+    let is_legacy = kept.is_some_and(|kept| kept.is_legacy) || matches!(found, Found::Legacy(_));
+    let spec = &snapshot.wta.spec;
+    let no_variables = BTreeMap::new();
+    let input = RenderInput {
+        template,
+        variables: spec.variables.as_ref().unwrap_or(&no_variables),
+        workspace_name: &name,
+        namespace: snapshot.wta.metadata.namespace.as_deref().unwrap_or_default(),
+        group,
+        connection_secret: spec.write_connection_secret_to_ref.as_ref(),
+        foreign_namespaces: if is_legacy {
+            ForeignNamespaces::Report
+        } else {
+            ForeignNamespaces::Refuse
+        },
+    };
+    match render::render(&input) {
+        Ok(rendering) => Ok(Rendered::from(&rendering)),
+        Err(problems) => Err(problems
+            .iter()
+            .map(|problem| Problem {
+                reason: problem.reason(),
+                message: problem.to_string(),
+            })
+            .collect()),
+    }
+}

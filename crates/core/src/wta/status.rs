@@ -1,0 +1,167 @@
+//! What a WorkspaceTemplateApply says about itself.
+
+use capt_api::{
+    conditions::{
+        Word as _, condition, find_condition, set_condition,
+        workspacetemplateapply::{
+            WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+        },
+    },
+    foreign::workspace::WorkspaceCondition,
+    workspacetemplateapply::WorkspaceTemplateApplyStatus,
+};
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
+    jiff::Timestamp,
+};
+
+use super::{deciding::Deciding, identity};
+use crate::decision::{Event, EventKind};
+
+/// The longest message that a condition may have.
+const MAX_MESSAGE: usize = 32_768;
+
+/// What there is to say. What nothing is said about stays as it was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    verdicts: Vec<(Type, bool, Reason, String)>,
+    /// The Workspace is, or is not, what it should be: the hash of what it is.
+    pub(super) applied: Option<Applied>,
+    /// What it does or waits for.
+    pub(super) message: Option<String>,
+}
+
+/// What a Workspace holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Applied {
+    /// It is what the template and the variables say.
+    pub(super) is_up_to_date: bool,
+    /// Hash of what it holds, if that was rendered.
+    pub(super) hash: Option<String>,
+    /// Revision of the template that it was rendered from.
+    pub(super) revision: Option<String>,
+    /// Hash of what it should hold and does not.
+    pub(super) pending: Option<String>,
+}
+
+impl Report {
+    /// Says something by a condition, in place of what was said by it before.
+    pub(super) fn say(&mut self, type_: Type, holds: bool, reason: Reason, message: impl Into<String>) {
+        self.verdicts.retain(|(said, ..)| *said != type_);
+        self.verdicts.push((type_, holds, reason, message.into()));
+    }
+}
+
+/// The whole new status.
+pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTemplateApplyStatus {
+    let Deciding { snapshot, report, .. } = deciding;
+    let old = snapshot.wta.status.clone().unwrap_or_default();
+    let mut new = old.clone();
+    let workspace = deciding.found.ours();
+    let recorded = identity::recorded(snapshot).map(|(_, name)| name.to_owned());
+    new.workspace_name = workspace.map(|workspace| workspace.name.clone()).or(recorded);
+    new.progress.clone_from(&snapshot.progress);
+    if let Some(outputs) =
+        workspace.and_then(|workspace| workspace.status.at_provider.as_ref()?.outputs.clone())
+    {
+        new.outputs = Some(outputs);
+    }
+    if let Some(applied) = &report.applied {
+        new.applied = applied.is_up_to_date;
+        new.pending_revision.clone_from(&applied.pending);
+        if let Some(hash) = &applied.hash
+            && old.last_applied_revision.as_ref() != Some(hash)
+        {
+            new.last_applied_revision = Some(hash.clone());
+            new.last_applied_time = Some(Time(now));
+        }
+        if applied.revision.is_some() {
+            new.template_revision.clone_from(&applied.revision);
+        }
+        new.observed_generation = snapshot.wta.metadata.generation;
+    }
+    if report.message.is_some() {
+        new.message = report.message.clone().filter(|message| !message.is_empty());
+    }
+    new.conditions = Some(conditions(deciding, &old, now));
+    new
+}
+
+fn conditions(deciding: &Deciding<'_>, old: &WorkspaceTemplateApplyStatus, now: Timestamp) -> Vec<Condition> {
+    let mut all = old.conditions.clone().unwrap_or_default();
+    for (type_, holds, reason, message) in &deciding.report.verdicts {
+        let generation = deciding.snapshot.wta.metadata.generation;
+        let new = condition(*type_, *holds, *reason, shorten(message), generation, now);
+        set_condition(&mut all, new);
+    }
+    let workspace = deciding.found.ours();
+    Type::ALL
+        .iter()
+        .filter_map(|type_| match type_ {
+            Type::Synced | Type::Ready => workspace?.condition(type_.as_str()).map(mirrored),
+            own => find_condition(&all, own.as_str()).cloned(),
+        })
+        .collect()
+}
+
+fn mirrored(original: &WorkspaceCondition) -> Condition {
+    Condition {
+        type_: original.type_.clone(),
+        status: original.status.clone(),
+        reason: original.reason.clone(),
+        message: shorten(original.message.as_deref().unwrap_or_default()),
+        last_transition_time: original.last_transition_time.clone(),
+        observed_generation: original.observed_generation,
+    }
+}
+
+fn shorten(message: &str) -> String {
+    message.chars().take(MAX_MESSAGE).collect()
+}
+
+/// What people should hear about: every condition that changed, once.
+pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
+    let old = deciding.snapshot.wta.status.as_ref();
+    let old = old
+        .and_then(|status| status.conditions.as_deref())
+        .unwrap_or_default();
+    let mut events = Vec::new();
+    for (type_, holds, reason, message) in &deciding.report.verdicts {
+        let before = find_condition(old, type_.as_str());
+        let is_new = before.is_none_or(|before| before.reason != reason.as_str());
+        let is_calm = matches!(
+            reason,
+            Reason::NothingToWaitFor | Reason::NotNeeded | Reason::NotPaused | Reason::NotDeleting
+        );
+        // That nothing is the matter is news only if something was.
+        if !is_new || (is_calm && before.is_none()) {
+            continue;
+        }
+        let is_good = match type_ {
+            Type::Applied => *holds || *reason == Reason::Rendered,
+            Type::ApprovalNeeded => !*holds,
+            _ => true,
+        } && !matches!(
+            reason,
+            Reason::OwnerGone
+                | Reason::NamespaceTerminating
+                | Reason::DependencyCycle
+                | Reason::NoDurableState
+                | Reason::RenderingLost
+                | Reason::WorkspaceNotOurs
+                | Reason::WorkspaceApiMissing
+                | Reason::InputMissing
+                | Reason::TemplateGone
+        );
+        events.push(Event {
+            kind: if is_good {
+                EventKind::Normal
+            } else {
+                EventKind::Warning
+            },
+            reason: reason.as_str().to_owned(),
+            message: message.chars().take(1024).collect(),
+        });
+    }
+    events
+}

@@ -1,0 +1,415 @@
+//! How a Workspace comes to be, and whose it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capt_api::{foreign::marks as foreign_marks, marks};
+use serde_json::json;
+
+use super::{
+    super::snapshot::{Awaited, OwnerSeen, Runner, Served},
+    *,
+};
+use crate::{decision::Guard, render::WorkspaceGroup};
+
+#[test]
+fn the_name_is_written_down_before_the_workspace_is_made() {
+    let mut world = World::new(fresh());
+    let first = world.step();
+    assert!(
+        first.children.is_empty(),
+        "nothing is made before the finalizer is on"
+    );
+    assert_eq!(
+        first.own.add_finalizers,
+        [marks::WORKSPACETEMPLATEAPPLY_FINALIZER]
+    );
+    let recorded = &first.own.annotations[marks::WORKSPACE];
+    assert_eq!(recorded.as_deref(), Some("tf.m.upbound.io/blue"));
+    let second = world.step();
+    let kinds: Vec<&str> = second.children.iter().map(|child| &*child.target.kind).collect();
+    assert_eq!(kinds, ["Secret", "Workspace"], "what is made can be made again");
+}
+
+#[test]
+fn a_new_workspace_lives_without_the_grant_and_carries_identity_but_no_owner_and_no_finalizer() {
+    let mut world = World::new(fresh());
+    world.step();
+    let decision = world.step();
+    let made = written(&decision).expect("a Workspace");
+    assert_eq!(made.guard, Guard::Absent);
+    assert_eq!(made.rendered_from.as_deref(), Some("r1"));
+    assert_eq!(
+        *policies(&made.fields),
+        json!(["Observe", "Create", "Update", "LateInitialize"])
+    );
+    let metadata = &made.fields["metadata"];
+    assert_eq!(metadata["labels"][marks::WTA_NAMESPACE], "team");
+    assert_eq!(metadata["labels"][marks::WTA_NAME], "blue-apply");
+    assert_eq!(metadata["labels"][marks::WTA_UID], "wta-1");
+    assert!(metadata.get("ownerReferences").is_none());
+    assert!(metadata.get("finalizers").is_none());
+    let external_name = metadata["annotations"][foreign_marks::EXTERNAL_NAME].as_str();
+    assert_eq!(external_name, Some(&*crate::names::external_name("team", "blue")));
+}
+
+#[test]
+fn a_templates_own_policies_are_not_exceeded() {
+    use capt_api::foreign::workspace::ManagementPolicy;
+    let mut snapshot = fresh();
+    snapshot.rendering = Ok(Rendered {
+        policies: Some(vec![ManagementPolicy::Observe]),
+        retain: true,
+        ..rendered("r1")
+    });
+    let mut world = World::new(snapshot);
+    world.calm();
+    assert_eq!(world.workspace().spec["managementPolicies"], json!(["Observe"]));
+}
+
+#[test]
+fn the_group_is_the_namespaced_one_where_it_is_served_and_is_kept_once_chosen() {
+    let both = Served {
+        namespaced: true,
+        cluster_scoped: true,
+        preferred: None,
+    };
+    for (served, expected) in [
+        (both, "tf.m.upbound.io/blue"),
+        (
+            Served {
+                namespaced: false,
+                ..both
+            },
+            "tf.upbound.io/blue",
+        ),
+        (
+            Served {
+                preferred: Some(WorkspaceGroup::ClusterScoped),
+                ..both
+            },
+            "tf.upbound.io/blue",
+        ),
+    ] {
+        let mut world = World::new(fresh());
+        world.snapshot.served = served;
+        world.settle();
+        world.snapshot.served = both;
+        world.delete_workspace();
+        world.settle();
+        let annotations = world
+            .snapshot
+            .wta
+            .metadata
+            .annotations
+            .as_ref()
+            .expect("annotations");
+        assert_eq!(annotations[marks::WORKSPACE], expected);
+        assert_eq!(
+            world.workspace().group,
+            WorkspaceGroup::from_name(expected.split('/').next().unwrap())
+        );
+    }
+    let mut none = fresh();
+    none.served = Served::default();
+    assert_eq!(
+        reason(&none, &decide(&none, at(0)), "Applied"),
+        "False/WorkspaceApiMissing"
+    );
+}
+
+#[test]
+fn a_name_that_somebody_else_has_is_not_taken() {
+    let mut world = World::new(fresh());
+    world.snapshot.workspaces.push(somebody_elses("blue"));
+    world.settle();
+    assert_eq!(world.snapshot.workspaces.len(), 2);
+    assert_eq!(world.workspace(), &somebody_elses("blue"));
+    let parted = crate::names::workspace("team", "blue-apply").parted().to_owned();
+    assert_eq!(world.snapshot.workspaces[1].name, parted);
+}
+
+#[test]
+fn what_carries_our_identity_is_adopted_and_gets_our_uid() {
+    let mut world = living();
+    // The owner made the object again, or it was moved: another uid, no marks, no kept rendering.
+    world.snapshot.wta = fresh().wta;
+    world.snapshot.wta.metadata.uid = Some("wta-2".to_owned());
+    world.snapshot.kept = None;
+    let uid = world.workspace().uid.clone();
+    world.settle();
+    assert_eq!(world.snapshot.workspaces.len(), 1);
+    assert_eq!(world.workspace().uid, uid);
+    assert_eq!(world.workspace().labels[marks::WTA_UID], "wta-2");
+    assert!(world.snapshot.wta.status.as_ref().expect("a status").applied);
+    assert_eq!(world.infrastructure.len(), 1, "the same state");
+}
+
+#[test]
+fn what_carries_somebody_elses_identity_is_refused() {
+    let mut world = World::new(fresh());
+    world.step();
+    world.snapshot.workspaces.push(somebody_elses("blue"));
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/WorkspaceNotOurs"
+    );
+    assert_eq!(world.workspace(), &somebody_elses("blue"));
+}
+
+#[test]
+fn a_retained_workspace_is_taken_back_with_consent_only() {
+    for (consent, expected) in [
+        (None, "False/WorkspaceRetained"),
+        (Some("something-else"), "False/WorkspaceRetained"),
+        (Some("blue"), "True/Applied"),
+        (Some("true"), "True/Applied"),
+    ] {
+        let mut world = living();
+        world.snapshot.wta.spec.retain_workspace_on_delete = Some(true);
+        delete(&mut world.snapshot);
+        world.settle();
+        assert!(world.is_gone);
+        let workspaces = world.snapshot.workspaces.clone();
+        let mut again = World::new(fresh());
+        again.infrastructure.clone_from(&world.infrastructure);
+        again.snapshot.workspaces = workspaces;
+        if let Some(consent) = consent {
+            annotate(&mut again.snapshot, marks::ADOPT_RETAINED, consent);
+        }
+        let decision = again.settle();
+        assert_eq!(
+            reason(&again.snapshot, &decision, "Applied"),
+            expected,
+            "{consent:?}"
+        );
+        assert_eq!(again.snapshot.workspaces.len(), 1);
+        assert_eq!(again.infrastructure.len(), 1);
+        let is_retained = again.workspace().annotations.contains_key(marks::RETAINED);
+        assert_eq!(is_retained, expected != "True/Applied");
+    }
+}
+
+#[test]
+fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_change_waits() {
+    let mut snapshot = fresh();
+    snapshot.wta.metadata.finalizers = Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+    snapshot.wta.status = Some(WorkspaceTemplateApplyStatus {
+        workspace_name: Some("blue".to_owned()),
+        applied: true,
+        ..WorkspaceTemplateApplyStatus::default()
+    });
+    let original = WorkspaceSeen {
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        uid: "legacy".to_owned(),
+        ..somebody_elses("blue")
+    };
+    snapshot.workspaces.push(original.clone());
+    let mut world = World::new(snapshot);
+    let decision = world.settle();
+    let workspace = world.workspace();
+    assert_eq!(workspace.spec["forProvider"], original.spec["forProvider"]);
+    assert!(!super::super::policy::grants_destruction(&workspace.spec));
+    assert_eq!(
+        workspace.annotations[foreign_marks::EXTERNAL_NAME],
+        "blue",
+        "it keeps its state"
+    );
+    assert_eq!(
+        reason(&world.snapshot, &decision, "ApprovalNeeded"),
+        "True/AdoptedChange"
+    );
+    assert_eq!(
+        world.snapshot.wta.metadata.finalizers.as_deref(),
+        Some(&[marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()][..])
+    );
+    annotate(&mut world.snapshot, marks::APPROVED, "r1");
+    world.settle();
+    assert_eq!(
+        world.workspace().spec["forProvider"],
+        rendered("r1").spec["forProvider"]
+    );
+}
+
+#[test]
+fn secrets_and_workspaces_are_waited_for_before_the_first_creation_only() {
+    let missing = |name: &str| Awaited {
+        name: name.to_owned(),
+        ..Awaited::default()
+    };
+    let there = |name: &str| Awaited {
+        exists: true,
+        ready: true,
+        ..missing(name)
+    };
+    let mut world = World::new(fresh());
+    world.snapshot.awaited_secrets = vec![missing("a"), there("b")];
+    world.snapshot.awaited_workspaces = vec![Awaited {
+        exists: true,
+        ..missing("w")
+    }];
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Waiting"),
+        "True/WaitingForSecrets"
+    );
+    assert!(world.snapshot.workspaces.is_empty());
+    world.snapshot.awaited_secrets = vec![there("a"), there("b")];
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Waiting"),
+        "True/WaitingForWorkspaces"
+    );
+    assert!(message(&decision).contains("w (not ready)"));
+    world.snapshot.awaited_workspaces = vec![there("w")];
+    world.settle();
+    assert!(world.workspace().is_settled());
+    world.snapshot.awaited_secrets = vec![missing("a")];
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Waiting"),
+        "False/InputMissing"
+    );
+    world.delete_workspace();
+    world.settle();
+    assert!(world.workspace().is_settled(), "what existed once comes back");
+}
+
+#[test]
+fn a_circle_of_waits_is_spelled_out() {
+    let mut snapshot = fresh();
+    let edge = |from: &str, to: &str| (from.to_owned(), BTreeSet::from([to.to_owned()]));
+    snapshot.waits.waits_for = BTreeMap::from([
+        edge("team/blue-apply", "team/a"),
+        edge("team/a", "team/b"),
+        edge("team/b", "team/blue-apply"),
+    ]);
+    let mut world = World::new(snapshot);
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Waiting"),
+        "True/DependencyCycle"
+    );
+    let status = world.snapshot.wta.status.as_ref().expect("a status");
+    let message = status.message.as_deref().unwrap_or_default();
+    assert!(
+        message.contains("team/blue-apply -> team/a -> team/b -> team/blue-apply"),
+        "{message}"
+    );
+    assert!(world.snapshot.workspaces.is_empty());
+}
+
+#[test]
+fn a_secret_of_another_namespace_is_not_waited_for() {
+    let mut snapshot = fresh();
+    snapshot.awaited_secrets = vec![Awaited {
+        other_namespace: Some("theirs".to_owned()),
+        name: "a".to_owned(),
+        exists: true,
+        ready: true,
+    }];
+    let mut world = World::new(snapshot);
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/OtherNamespace"
+    );
+    assert!(world.snapshot.workspaces.is_empty());
+}
+
+#[test]
+fn nothing_is_made_out_of_turn() {
+    let mut snapshot = fresh();
+    own(&mut snapshot);
+    for turn in [None, Some("other".to_owned())] {
+        snapshot.owner = Some(OwnerSeen {
+            takes_turns: true,
+            turn,
+            ..OwnerSeen::default()
+        });
+        let mut world = World::new(snapshot.clone());
+        let decision = world.calm();
+        assert_eq!(
+            reason(&world.snapshot, &decision, "Waiting"),
+            "True/WaitingForTurn"
+        );
+        assert!(world.snapshot.workspaces.is_empty());
+        world.snapshot.owner = Some(OwnerSeen {
+            takes_turns: true,
+            turn: Some("blue-apply".to_owned()),
+            ..OwnerSeen::default()
+        });
+        world.settle();
+        assert!(world.workspace().is_settled());
+    }
+}
+
+#[test]
+fn who_lost_the_turn_before_it_was_done_is_paused_and_who_was_done_is_not() {
+    for (is_done, expected) in [
+        (false, json!([])),
+        (true, json!(["Observe", "Create", "Update", "LateInitialize"])),
+    ] {
+        let mut world = owned();
+        if !is_done {
+            world.workspace_mut().generation += 1;
+        }
+        world.snapshot.owner = Some(OwnerSeen {
+            takes_turns: true,
+            turn: Some("other".to_owned()),
+            ..OwnerSeen::default()
+        });
+        world.calm();
+        assert_eq!(world.workspace().spec["managementPolicies"], expected);
+    }
+}
+
+#[test]
+fn our_runner_is_named_where_it_shares_a_cluster_and_leaves_alone_what_the_provider_runs() {
+    let mut world = World::new(fresh());
+    world.snapshot.runner = Runner::Ours {
+        label: Some("capt".to_owned()),
+    };
+    world.settle();
+    assert_eq!(world.workspace().labels[marks::RUNNER], "capt");
+    world.workspace_mut().used_by_provider = true;
+    world.calm();
+    assert!(!world.workspace().labels.contains_key(marks::RUNNER));
+}
+
+#[test]
+fn an_orphan_keeps_what_it_has_and_gets_nothing_new() {
+    let mut world = owned();
+    world.snapshot.owner = None;
+    world.snapshot.rendering = Ok(rendered("r2"));
+    let decision = world.calm();
+    assert_eq!(reason(&world.snapshot, &decision, "Applied"), "False/OwnerGone");
+    assert_eq!(
+        world.workspace().spec["forProvider"],
+        rendered("r1").spec["forProvider"]
+    );
+    world.delete_workspace();
+    world.settle();
+    assert!(world.workspace().is_settled());
+
+    let mut snapshot = fresh();
+    own(&mut snapshot);
+    snapshot.owner = None;
+    let mut world = World::new(snapshot);
+    let decision = world.calm();
+    assert_eq!(reason(&world.snapshot, &decision, "Waiting"), "True/OwnerGone");
+    assert!(world.snapshot.workspaces.is_empty());
+}
+
+#[test]
+fn the_owner_is_recorded_in_a_label_before_anything_is_made() {
+    let mut snapshot = fresh();
+    own(&mut snapshot);
+    let decision = decide(&snapshot, at(0));
+    assert_eq!(
+        decision.own.labels[marks::OWNER].as_deref(),
+        Some("CAPTControlPlane.blue")
+    );
+    assert!(decision.children.is_empty());
+}

@@ -1,0 +1,360 @@
+//! What may destroy, and what may not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capt_api::{foreign::marks as foreign_marks, marks};
+use serde_json::json;
+
+use super::{
+    super::snapshot::{KeptSeen, OwnerSeen, StateSecretSeen},
+    *,
+};
+
+/// What becomes of a world whose object is deleted.
+fn after_deletion(mut world: World) -> (World, Decided) {
+    delete(&mut world.snapshot);
+    let decision = world.settle();
+    (world, decision)
+}
+
+#[test]
+fn its_own_master_destroys_by_grant_then_delete_then_wait() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    let grant = world.step();
+    assert_eq!(
+        *policies(&written(&grant).expect("the grant").fields),
+        json!(["*"])
+    );
+    assert!(
+        grant.removals.is_empty(),
+        "nothing is deleted that does not hold the grant yet"
+    );
+    let removal = world.step();
+    assert_eq!(removal.removals.len(), 1);
+    assert_eq!(
+        removal.own.annotations[marks::WORKSPACE],
+        None,
+        "cleared after the last delete"
+    );
+    assert!(world.step().is_quiet(), "it waits");
+    assert!(!world.is_gone);
+    world.settle();
+    assert!(world.is_gone);
+    assert!(world.infrastructure.is_empty());
+}
+
+#[test]
+fn a_workspace_deleted_by_another_hand_destroys_nothing_and_comes_back_with_its_state() {
+    let mut world = living();
+    let before = world.infrastructure.clone();
+    world.delete_workspace();
+    world.settle();
+    assert!(world.workspace().is_settled());
+    assert_eq!(world.infrastructure, before);
+    let name = &world.workspace().annotations[foreign_marks::EXTERNAL_NAME];
+    assert_eq!(std::slice::from_ref(name), before);
+}
+
+#[test]
+fn a_grant_that_somebody_else_wrote_is_taken_back_also_while_the_workspace_goes() {
+    for is_deleting in [false, true] {
+        let mut world = living();
+        world.workspace_mut().spec["managementPolicies"] = json!(["*"]);
+        if is_deleting {
+            world.delete_workspace();
+        }
+        world.calm();
+        assert!(!super::super::policy::grants_destruction(&world.workspace().spec));
+    }
+}
+
+#[test]
+fn an_owned_one_is_destroyed_by_its_owners_mark_alone() {
+    for (mark, is_destroyed) in [(None, false), (Some("true"), true), (Some("false"), false)] {
+        let mut world = owned();
+        if let Some(mark) = mark {
+            annotate(&mut world.snapshot, marks::LET_GO, mark);
+        }
+        let (world, _) = after_deletion(world);
+        assert!(world.is_gone);
+        assert_eq!(world.infrastructure.is_empty(), is_destroyed, "{mark:?}");
+        assert_eq!(world.snapshot.workspaces.is_empty(), is_destroyed, "{mark:?}");
+    }
+}
+
+#[test]
+fn a_stripped_owner_reference_changes_nothing() {
+    let mut world = owned();
+    world.snapshot.wta.metadata.owner_references = None;
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone);
+    assert_eq!(world.infrastructure.len(), 1);
+}
+
+#[test]
+fn an_owner_that_is_gone_or_going_without_its_mark_holds_everything() {
+    for (owner, expected) in [
+        (None, "True/OwnerGone"),
+        (
+            Some(OwnerSeen {
+                deleting: true,
+                ..OwnerSeen::default()
+            }),
+            "True/WaitingForOwner",
+        ),
+    ] {
+        let mut world = owned();
+        world.snapshot.owner = owner;
+        let (mut world, decision) = after_deletion(world);
+        assert!(!world.is_gone);
+        assert_eq!(reason(&world.snapshot, &decision, "Deleting"), expected);
+        assert_eq!(world.infrastructure.len(), 1);
+        // The way out.
+        annotate(&mut world.snapshot, marks::LET_GO, "true");
+        world.settle();
+        assert!(world.is_gone && world.infrastructure.is_empty());
+    }
+}
+
+#[test]
+fn a_workspace_that_went_too_is_made_again_before_an_object_is_left_to_its_owner() {
+    let mut world = owned();
+    world.snapshot.workspaces.clear();
+    delete(&mut world.snapshot);
+    world.step();
+    assert!(!world.is_gone);
+    assert_eq!(
+        world.workspace().spec["managementPolicies"],
+        json!([]),
+        "a deleting one never unpauses"
+    );
+    world.step();
+    assert!(world.is_gone);
+    assert_eq!(world.snapshot.workspaces.len(), 1);
+}
+
+#[test]
+fn in_a_terminating_namespace_nothing_is_granted_and_grants_are_taken_back() {
+    for mark in [None, Some("true")] {
+        let mut world = if mark.is_some() { owned() } else { living() };
+        if let Some(mark) = mark {
+            annotate(&mut world.snapshot, marks::LET_GO, mark);
+        }
+        delete(&mut world.snapshot);
+        world.step();
+        assert!(super::super::policy::grants_destruction(&world.workspace().spec));
+        world.snapshot.namespace_terminating = true;
+        let decision = world.settle();
+        assert_eq!(
+            reason(&world.snapshot, &decision, "Deleting"),
+            "True/NamespaceTerminating"
+        );
+        assert_eq!(world.workspace().spec["managementPolicies"], json!([]));
+        assert_eq!(world.infrastructure.len(), 1);
+    }
+}
+
+#[test]
+fn a_workspace_that_went_without_being_destroyed_is_made_again_to_destroy_it() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.snapshot.workspaces.clear();
+    world.snapshot.template = None;
+    world.snapshot.rendering = Err(Vec::new());
+    let made = world.step();
+    let made = written(&made).expect("a Workspace");
+    assert_eq!(*policies(&made.fields), json!(["*"]));
+    assert_eq!(
+        made.fields["metadata"]["finalizers"],
+        json!([foreign_marks::CROSSPLANE_FINALIZER])
+    );
+    let name = made.fields["metadata"]["annotations"][foreign_marks::EXTERNAL_NAME].as_str();
+    assert_eq!(name, world.infrastructure.first().map(String::as_str));
+    world.settle();
+    assert!(world.is_gone);
+    assert!(world.infrastructure.is_empty());
+}
+
+#[test]
+fn a_grant_never_goes_without_the_runners_finalizer() {
+    let mut world = living();
+    world.workspace_mut().finalizers.clear();
+    delete(&mut world.snapshot);
+    world.calm();
+    assert!(world.workspace().deleting, "it waits for the runner");
+    world.settle();
+    assert!(world.infrastructure.is_empty());
+}
+
+#[test]
+fn nothing_to_make_a_lost_workspace_from_holds() {
+    let mut world = living();
+    world.snapshot.workspaces.clear();
+    world.snapshot.kept = Some(KeptSeen {
+        uid: "kept".to_owned(),
+        kept: None,
+    });
+    world.snapshot.rendering = Err(Vec::new());
+    let (world, decision) = after_deletion(world);
+    assert!(!world.is_gone);
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Deleting"),
+        "True/RenderingLost"
+    );
+}
+
+#[test]
+fn retained_means_retained() {
+    let by_spec = |world: &mut World| world.snapshot.wta.spec.retain_workspace_on_delete = Some(true);
+    let by_template = |world: &mut World| {
+        world.snapshot.rendering = Ok(Rendered {
+            retain: true,
+            ..rendered("r1")
+        });
+        world.settle();
+        // It is remembered, even if nobody can say it any more.
+        world.snapshot.template = None;
+        world.snapshot.rendering = Err(Vec::new());
+    };
+    for retain in [&by_spec as &dyn Fn(&mut World), &by_template] {
+        let mut world = living();
+        world.snapshot.state_secrets = vec![StateSecretSeen {
+            name: "tfstate".to_owned(),
+            moves: true,
+            is_held: true,
+            ..StateSecretSeen::default()
+        }];
+        world
+            .snapshot
+            .wta
+            .metadata
+            .labels
+            .get_or_insert_default()
+            .insert(foreign_marks::CLUSTER_NAME.to_owned(), "blue".to_owned());
+        annotate(&mut world.snapshot, marks::LET_GO, "true");
+        retain(&mut world);
+        let (world, _) = after_deletion(world);
+        assert!(world.is_gone);
+        assert_eq!(world.infrastructure.len(), 1);
+        let workspace = world.workspace();
+        assert!(
+            !workspace.labels.contains_key(marks::WTA_NAME) && !workspace.labels.contains_key(marks::WTA_UID)
+        );
+        assert_eq!(workspace.annotations[marks::RETAINED], "true");
+        assert!(!workspace.deleting && !super::super::policy::grants_destruction(&workspace.spec));
+        assert!(!world.snapshot.state_secrets[0].moves, "state is unlabelled");
+        assert!(world.snapshot.state_secrets[0].is_held, "and still held");
+    }
+}
+
+#[test]
+fn retention_takes_back_a_grant() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.calm();
+    assert!(world.workspace().deleting);
+    world.snapshot.wta.spec.retain_workspace_on_delete = Some(true);
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.infrastructure.len(), 1);
+}
+
+#[test]
+fn those_that_wait_for_it_go_first() {
+    let mut world = living();
+    let edge = |from: &str, to: &str| (from.to_owned(), BTreeSet::from([to.to_owned()]));
+    world.snapshot.waits.waits_for = BTreeMap::from([edge("team/user", "team/blue-apply")]);
+    let (mut world, decision) = after_deletion(world);
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Deleting"),
+        "True/WaitingForDependents"
+    );
+    assert!(message(&decision).contains("team/user"));
+    assert_eq!(world.infrastructure.len(), 1);
+    world.snapshot.waits.waits_for.clear();
+    world.settle();
+    assert!(world.is_gone && world.infrastructure.is_empty());
+}
+
+#[test]
+fn those_that_wait_for_each_other_do_not_hold_each_other_up() {
+    let mut world = living();
+    let edge = |from: &str, to: &str| (from.to_owned(), BTreeSet::from([to.to_owned()]));
+    world.snapshot.waits.waits_for = BTreeMap::from([
+        edge("team/user", "team/blue-apply"),
+        edge("team/blue-apply", "team/user"),
+    ]);
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone && world.infrastructure.is_empty());
+}
+
+#[test]
+fn destruction_waits_for_its_turn() {
+    let mut world = owned();
+    annotate(&mut world.snapshot, marks::LET_GO, "true");
+    let turn = |turn: &str| {
+        Some(OwnerSeen {
+            takes_turns: true,
+            turn: Some(turn.to_owned()),
+            ..OwnerSeen::default()
+        })
+    };
+    world.snapshot.owner = turn("other");
+    let (mut world, decision) = after_deletion(world);
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Deleting"),
+        "True/WaitingForTurn"
+    );
+    assert_eq!(world.infrastructure.len(), 1);
+    world.snapshot.owner = turn("blue-apply");
+    world.settle();
+    assert!(world.is_gone && world.infrastructure.is_empty());
+}
+
+#[test]
+fn what_lost_its_identity_is_not_destroyed() {
+    let mut world = living();
+    world.workspace_mut().labels.clear();
+    let (world, decision) = after_deletion(world);
+    assert!(!world.is_gone);
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Deleting"),
+        "True/WorkspaceNotOurs"
+    );
+    assert_eq!(world.infrastructure.len(), 1);
+}
+
+#[test]
+fn what_was_never_made_goes_at_once_and_what_was_let_go_is_left_alone() {
+    let mut world = World::new(fresh());
+    world.snapshot.awaited_secrets = vec![super::super::snapshot::Awaited {
+        name: "missing".to_owned(),
+        ..Default::default()
+    }];
+    world.calm();
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone);
+
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.snapshot.wta.metadata.finalizers = Some(vec!["somebody.else/finalizer".to_owned()]);
+    assert_eq!(world.decide(), Decided::default());
+}
+
+#[test]
+fn state_is_held_until_the_infrastructure_is_destroyed() {
+    let mut world = living();
+    world.snapshot.state_secrets = vec![StateSecretSeen {
+        name: "tfstate".to_owned(),
+        ..StateSecretSeen::default()
+    }];
+    world.settle();
+    assert!(world.snapshot.state_secrets[0].is_held);
+    delete(&mut world.snapshot);
+    world.calm();
+    assert!(world.snapshot.state_secrets[0].is_held);
+    world.settle();
+    assert!(world.is_gone);
+    assert!(!world.snapshot.state_secrets[0].is_held);
+}

@@ -1,0 +1,163 @@
+//! Pausing, the proof of rest, and what `clusterctl move` finds.
+
+use capt_api::{foreign::marks as foreign_marks, marks};
+use serde_json::json;
+
+use super::{
+    super::snapshot::{ClusterSeen, StateSecretSeen},
+    *,
+};
+
+fn pause(snapshot: &mut Snapshot) {
+    snapshot.cluster = Some(ClusterSeen { paused: true });
+}
+
+fn is_move_blocked(snapshot: &Snapshot) -> bool {
+    let annotations = snapshot.wta.metadata.annotations.as_ref();
+    annotations.is_some_and(|annotations| annotations.contains_key(foreign_marks::BLOCK_MOVE))
+}
+
+#[test]
+fn the_cluster_and_the_object_pause_the_workspace_and_change_nothing_else() {
+    let by_cluster = |snapshot: &mut Snapshot| pause(snapshot);
+    let by_object = |snapshot: &mut Snapshot| annotate(snapshot, foreign_marks::PAUSED, "");
+    for pause in [&by_cluster as &dyn Fn(&mut Snapshot), &by_object] {
+        let mut world = living();
+        let before = world.workspace().spec.clone();
+        world.snapshot.rendering = Ok(rendered("r2"));
+        pause(&mut world.snapshot);
+        world.calm();
+        let mut expected = before;
+        expected["managementPolicies"] = json!([]);
+        assert_eq!(world.workspace().spec, expected);
+    }
+}
+
+#[test]
+fn nothing_is_made_while_paused() {
+    let mut world = World::new(fresh());
+    pause(&mut world.snapshot);
+    let decision = world.settle();
+    assert!(world.snapshot.workspaces.is_empty());
+    assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Paused");
+}
+
+#[test]
+fn paused_wins_over_deletion() {
+    let mut world = living();
+    pause(&mut world.snapshot);
+    delete(&mut world.snapshot);
+    world.settle();
+    assert!(!world.is_gone);
+    assert_eq!(world.infrastructure.len(), 1);
+    assert_eq!(world.workspace().spec["managementPolicies"], json!([]));
+}
+
+#[test]
+fn a_deleting_object_never_unpauses() {
+    let mut world = owned();
+    pause(&mut world.snapshot);
+    world.settle();
+    delete(&mut world.snapshot);
+    world.snapshot.cluster = None;
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.workspace().spec["managementPolicies"], json!([]));
+}
+
+#[test]
+fn rest_is_proved_by_the_runner_at_the_current_generation_and_only_then_may_be_moved() {
+    let mut world = living();
+    assert!(is_move_blocked(&world.snapshot), "always on");
+    pause(&mut world.snapshot);
+    let decision = world.calm();
+    assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Pausing");
+    assert!(is_move_blocked(&world.snapshot));
+    // Words about an older generation prove nothing.
+    let stale = world.workspace().generation - 1;
+    world.workspace_mut().status.conditions =
+        Some(vec![condition("Synced", "False", "ReconcilePaused", stale)]);
+    world.calm();
+    assert!(is_move_blocked(&world.snapshot));
+    world.run();
+    let decision = world.calm();
+    assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Paused");
+    assert!(!is_move_blocked(&world.snapshot));
+    world.snapshot.cluster = None;
+    let decision = world.step();
+    assert!(
+        decision.children.is_empty(),
+        "the move is blocked before anything runs"
+    );
+    assert!(is_move_blocked(&world.snapshot));
+    world.settle();
+    assert!(world.workspace().is_settled());
+}
+
+#[test]
+fn the_users_own_pause_stays_the_users() {
+    let mut world = living();
+    let paused = foreign_marks::CROSSPLANE_PAUSED.to_owned();
+    world
+        .workspace_mut()
+        .annotations
+        .insert(paused, "true".to_owned());
+    pause(&mut world.snapshot);
+    world.settle();
+    world.snapshot.cluster = None;
+    world.settle();
+    assert_eq!(
+        world.workspace().annotations[foreign_marks::CROSSPLANE_PAUSED],
+        "true"
+    );
+}
+
+#[test]
+fn state_moves_only_with_an_object_of_a_cluster_and_before_the_move_is_let_through() {
+    let mut world = living();
+    world.snapshot.state_secrets = vec![StateSecretSeen {
+        name: "tfstate".to_owned(),
+        ..StateSecretSeen::default()
+    }];
+    world.calm();
+    assert!(!world.snapshot.state_secrets[0].moves);
+    let cluster = foreign_marks::CLUSTER_NAME.to_owned();
+    let labels = world.snapshot.wta.metadata.labels.get_or_insert_default();
+    labels.insert(cluster.clone(), "blue".to_owned());
+    pause(&mut world.snapshot);
+    world.step();
+    assert!(world.snapshot.state_secrets[0].moves);
+    world.settle();
+    assert!(!is_move_blocked(&world.snapshot));
+    world
+        .snapshot
+        .wta
+        .metadata
+        .labels
+        .get_or_insert_default()
+        .remove(&cluster);
+    world.calm();
+    assert!(!world.snapshot.state_secrets[0].moves);
+}
+
+#[test]
+fn what_clusterctl_has_moved_away_is_not_touched() {
+    let mut world = living();
+    annotate(&mut world.snapshot, foreign_marks::DELETE_FOR_MOVE, "");
+    delete(&mut world.snapshot);
+    assert_eq!(world.decide(), Decided::default());
+}
+
+#[test]
+fn the_other_side_of_a_move_finds_the_state_again() {
+    let mut world = living();
+    let infrastructure = world.infrastructure.clone();
+    // Neither status nor Workspaces move; the uid is new.
+    world.snapshot.workspaces.clear();
+    world.snapshot.wta.status = None;
+    world.snapshot.wta.metadata.uid = Some("wta-2".to_owned());
+    world.settle();
+    assert_eq!(world.infrastructure, infrastructure);
+    assert!(world.workspace().is_settled());
+    assert_eq!(world.workspace().labels[marks::WTA_UID], "wta-2");
+}

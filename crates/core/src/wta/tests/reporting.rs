@@ -1,0 +1,133 @@
+//! What the status says.
+
+use capt_api::conditions::find_condition;
+use serde_json::json;
+
+use super::*;
+
+fn status(world: &World) -> &WorkspaceTemplateApplyStatus {
+    world.snapshot.wta.status.as_ref().expect("a status")
+}
+
+#[test]
+fn a_ready_one_says_what_it_has() {
+    let mut world = living();
+    let outputs = json!({"outputs": {"vpc_id": "vpc-1"}});
+    world.workspace_mut().status.at_provider = serde_json::from_value(outputs).ok();
+    world.calm();
+    let status = status(&world);
+    assert!(status.applied);
+    assert_eq!(status.workspace_name.as_deref(), Some("blue"));
+    assert_eq!(status.last_applied_revision.as_deref(), Some("r1"));
+    assert_eq!(status.template_revision.as_deref(), Some("t1"));
+    assert_eq!(status.pending_revision, None);
+    assert_eq!(status.observed_generation, Some(1));
+    assert_eq!(status.message, None);
+    assert_eq!(status.outputs.as_ref().expect("outputs")["vpc_id"], "vpc-1");
+}
+
+#[test]
+fn the_time_of_the_last_apply_changes_with_the_rendering_only() {
+    let mut world = living();
+    let before = status(&world).last_applied_time.clone();
+    assert!(before.is_some());
+    world.snapshot.missing_inputs = vec!["a Secret".to_owned()];
+    world.calm();
+    assert_eq!(status(&world).last_applied_time, before);
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.settle();
+    assert_ne!(status(&world).last_applied_time, before);
+}
+
+#[test]
+fn synced_and_ready_are_the_workspaces_as_they_are() {
+    let mut world = living();
+    let mut synced = condition("Synced", "False", "ReconcileError", 7);
+    synced.message = Some("observe failed: x".to_owned());
+    synced.last_transition_time = Time(at(77));
+    let other = condition("Progressing", "True", "Applying", 7);
+    world.workspace_mut().status.conditions = Some(vec![synced, other]);
+    world.calm();
+    let conditions = status(&world).conditions.as_deref().expect("conditions");
+    let mirrored = find_condition(conditions, "Synced").expect("Synced");
+    assert_eq!(
+        (
+            &*mirrored.status,
+            &*mirrored.reason,
+            &*mirrored.message,
+            mirrored.observed_generation
+        ),
+        ("False", "ReconcileError", "observe failed: x", Some(7))
+    );
+    assert_eq!(mirrored.last_transition_time, Time(at(77)));
+    assert!(find_condition(conditions, "Ready").is_none());
+    assert!(find_condition(conditions, "Progressing").is_none());
+    world.snapshot.workspaces.clear();
+    world.step();
+    let conditions = status(&world).conditions.as_deref().expect("conditions");
+    assert!(find_condition(conditions, "Synced").is_none());
+}
+
+#[test]
+fn a_message_that_is_too_long_for_a_condition_is_cut() {
+    let mut world = living();
+    let mut synced = condition("Synced", "False", "ReconcileError", 7);
+    synced.message = Some("ä".repeat(40_000));
+    world.workspace_mut().status.conditions = Some(vec![synced]);
+    world.calm();
+    let conditions = status(&world).conditions.as_deref().expect("conditions");
+    let mirrored = find_condition(conditions, "Synced").expect("Synced");
+    assert_eq!(mirrored.message.chars().count(), 32_768);
+}
+
+#[test]
+fn all_conditions_of_ours_are_there_and_keep_their_times() {
+    let mut world = living();
+    let conditions = status(&world).conditions.clone().expect("conditions");
+    for type_ in ["Applied", "Waiting", "ApprovalNeeded", "Paused", "Deleting"] {
+        assert!(find_condition(&conditions, type_).is_some(), "{type_}");
+    }
+    world.snapshot.rendering = Err(Vec::new());
+    world.snapshot.template = None;
+    world.calm();
+    let after = status(&world).conditions.clone().expect("conditions");
+    let time = |conditions: &[_]| {
+        find_condition(conditions, "Applied")
+            .expect("Applied")
+            .last_transition_time
+            .clone()
+    };
+    assert_eq!(time(&conditions), time(&after), "True before and after");
+}
+
+#[test]
+fn a_change_is_told_once() {
+    let mut world = living();
+    world.snapshot.template = None;
+    let first = world.step();
+    assert_eq!(first.events.len(), 1);
+    assert_eq!(first.events[0].reason, "TemplateGone");
+    assert!(world.step().events.is_empty());
+}
+
+#[test]
+fn a_problem_is_named_with_what_to_do() {
+    let mut snapshot = fresh();
+    snapshot.template = None;
+    snapshot.rendering = Err(Vec::new());
+    let decision = decide(&snapshot, at(0));
+    assert_eq!(reason(&snapshot, &decision, "Applied"), "False/TemplateNotFound");
+    assert!(message(&decision).contains("spec.templateRef"));
+}
+
+#[test]
+fn a_kept_rendering_survives_its_secret() {
+    use super::super::kept::Kept;
+    let kept = Kept {
+        rendering: rendered("r1"),
+        was_ready: true,
+        ..Kept::default()
+    };
+    assert_eq!(Kept::from_bytes(&kept.to_bytes()), Some(kept));
+    assert_eq!(Kept::from_bytes(b"something else"), None);
+}

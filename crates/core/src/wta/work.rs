@@ -1,0 +1,356 @@
+//! What is done for a WorkspaceTemplateApply that lives, is not paused and is valid.
+
+use capt_api::conditions::workspacetemplateapply::{
+    WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+};
+
+use super::{
+    approval,
+    body::{self, Body},
+    deciding::Deciding,
+    foreign,
+    identity::{self, Found},
+    moving,
+    policy::{self, Allowed},
+    resolve::{self, Resolved},
+    snapshot::{Problem, WorkspaceSeen},
+    status::Applied,
+    turns, waits,
+};
+use crate::{decision::Removal, render::WorkspaceGroup};
+
+/// Why nothing can be done.
+pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
+    let snapshot = deciding.snapshot;
+    let problem = |reason, message| Some(Problem { reason, message });
+    match deciding.found {
+        Found::NotOurs(workspace) => {
+            return problem(
+                Reason::WorkspaceNotOurs,
+                format!(
+                    "The Workspace {} is somebody else's and is left alone. Delete it, or use another name",
+                    workspace.name
+                ),
+            );
+        }
+        Found::Several(first, second) => {
+            return problem(
+                Reason::WorkspaceNotOurs,
+                format!(
+                    "The Workspaces {} and {} both say that they are this object's. Take the labels from one of them",
+                    first.name, second.name
+                ),
+            );
+        }
+        Found::Retained(workspace) => {
+            return problem(
+                Reason::WorkspaceRetained,
+                format!(
+                    "The Workspace {0} was kept on purpose. To take it back: kubectl annotate wtapply {1} {2}={0}",
+                    workspace.name,
+                    snapshot.wta.metadata.name.as_deref().unwrap_or_default(),
+                    capt_api::marks::ADOPT_RETAINED,
+                ),
+            );
+        }
+        Found::Absent | Found::Ours(_) | Found::Legacy(_) | Found::TakenBack(_) => {}
+    }
+    match resolve::place(deciding) {
+        None => {
+            return problem(
+                Reason::WorkspaceApiMissing,
+                "No API serves Workspaces: install the CRDs of provider-terraform, or capt's".to_owned(),
+            );
+        }
+        Some((group, _)) if !snapshot.served.has(group) => {
+            return problem(
+                Reason::WorkspaceApiMissing,
+                format!(
+                    "No API serves Workspaces of the group {}: install its CRDs",
+                    group.name()
+                ),
+            );
+        }
+        Some(_) => {}
+    }
+    let is_legacy =
+        deciding.kept.is_some_and(|kept| kept.is_legacy) || matches!(deciding.found, Found::Legacy(_));
+    let elsewhere = waits::in_other_namespaces(snapshot);
+    if !elsewhere.is_empty() && !is_legacy && deciding.found == Found::Absent {
+        return problem(
+            Reason::OtherNamespace,
+            format!("Only Secrets of this namespace can be waited for, not {elsewhere}"),
+        );
+    }
+    let workspace = deciding.found.ours();
+    if workspace.is_some_and(|workspace| deciding.is_foreign && foreign::has_policies_off(workspace)) {
+        return problem(
+            Reason::ManagementPoliciesDisabled,
+            "Management policies are switched off in provider-terraform, without which nothing protects the \
+             infrastructure. Start it with --enable-management-policies"
+                .to_owned(),
+        );
+    }
+    if deciding.kept.is_none() && workspace.is_none() {
+        return resolve::fresh(deciding).err();
+    }
+    None
+}
+
+/// Makes the Workspace, or brings it to what it should be.
+pub(super) fn decide(deciding: &mut Deciding<'_>) {
+    moving::hold_state(deciding);
+    let Some((group, name)) = resolve::place(deciding) else {
+        return;
+    };
+    let workspace = deciding.found.ours();
+    if let Some(workspace) = workspace {
+        deciding.record_present(workspace);
+        if deciding.kept.is_none() {
+            return take_over(deciding, workspace);
+        }
+    }
+    let resolved = match resolve::resolve(deciding, group, &name) {
+        Ok(resolved) => resolved,
+        Err(problem) => return refuse(deciding, problem),
+    };
+    match workspace {
+        None => make(deciding, group, &name, &resolved),
+        Some(workspace) => keep_alive(deciding, workspace, &resolved),
+    }
+}
+
+/// Says that nothing can be done.
+pub(super) fn refuse(deciding: &mut Deciding<'_>, problem: Problem) {
+    deciding.report.applied = Some(Applied {
+        is_up_to_date: false,
+        ..Applied::default()
+    });
+    deciding.say(Type::Applied, false, problem.reason, problem.message);
+}
+
+/// Remembers what a Workspace holds before anything of it is changed, and takes over what may be done to it.
+fn take_over(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
+    let is_legacy = matches!(deciding.found, Found::Legacy(_));
+    let baseline = resolve::baseline(deciding, workspace, is_legacy);
+    let allowed = match turns::waits_for(deciding.snapshot) {
+        Some(_) if !workspace.is_settled() => Allowed::Nothing,
+        _ => Allowed::Life(None),
+    };
+    deciding.keep(&baseline);
+    let change = Body::restating(deciding, workspace, &allowed).change(workspace, deciding.namespace());
+    deciding.children.extend(change);
+    refuse(
+        deciding,
+        Problem {
+            reason: Reason::Rendered,
+            message: "The Workspace is being taken over as it is".to_owned(),
+        },
+    );
+}
+
+fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved: &Resolved) {
+    let snapshot = deciding.snapshot;
+    let is_first = identity::recorded(snapshot).is_none();
+    let waits = if is_first {
+        waits::before_creation(snapshot)
+    } else {
+        None
+    };
+    let turn = turns::waits_for(snapshot).map(|message| Problem {
+        reason: Reason::WaitingForTurn,
+        message,
+    });
+    if let Some(problem) = waits.or(turn) {
+        deciding.report.say(
+            Type::Applied,
+            false,
+            Reason::Rendered,
+            "The Workspace is not made yet",
+        );
+        deciding.report.applied = Some(applied(resolved, false));
+        deciding.say(Type::Waiting, true, problem.reason, problem.message);
+        return;
+    }
+    if !foreign::has_durable_state(snapshot, &resolved.rendering, deciding.is_foreign) {
+        let message =
+            "State would live in a folder of provider-terraform's pod and be lost with it. Configure a \
+                       backend in the provider configuration or in the module"
+                .to_owned();
+        let reason = Reason::NoDurableState;
+        return refuse(deciding, Problem { reason, message });
+    }
+    if resolved.stops {
+        return tell(deciding, resolved, false);
+    }
+    if is_first {
+        // The name is written down before there is anything of that name.
+        deciding.record(group, name);
+    } else {
+        let kept = resolved.to_kept(deciding.kept, false);
+        deciding.keep(&kept);
+        let allowed = Allowed::Life(resolved.rendering.policies.clone());
+        let external_name = resolved.location.external_name.clone();
+        let body = Body::new(
+            deciding,
+            None,
+            external_name,
+            resolved.rendering.spec.clone(),
+            &allowed,
+        )
+        .rendered_from(&resolved.rendering.hash);
+        deciding
+            .children
+            .push(body.create(group, deciding.namespace(), name));
+    }
+    tell(deciding, resolved, false);
+}
+
+fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: &Resolved) {
+    let namespace = deciding.namespace();
+    if workspace.deleting {
+        // Somebody else deleted it. It goes without its infrastructure, and is made again.
+        let change = Body::restating(deciding, workspace, &Allowed::Life(None)).change(workspace, namespace);
+        deciding.children.extend(change);
+        let message = "The Workspace was deleted by somebody; it is made again when it is gone".to_owned();
+        let reason = Reason::Rendered;
+        return refuse(deciding, Problem { reason, message });
+    }
+    if deciding.is_foreign && foreign::is_wedged(workspace) && !policy::grants_destruction(&workspace.spec) {
+        deciding.removals.push(Removal {
+            target: workspace.target(namespace),
+            uid: workspace.uid.clone(),
+            resource_version: workspace.resource_version.clone(),
+        });
+        let message =
+            "provider-terraform was stopped in the middle of a creation and does not know how that ended. \
+                       The Workspace is made again around its state"
+                .to_owned();
+        let reason = Reason::CreationInterrupted;
+        return refuse(deciding, Problem { reason, message });
+    }
+    let turn = turns::waits_for(deciding.snapshot);
+    let allowed = if resolved.stops || (turn.is_some() && !workspace.is_settled()) {
+        Allowed::Nothing
+    } else {
+        Allowed::Life(resolved.rendering.policies.clone())
+    };
+    let has_changed = deciding
+        .kept
+        .is_some_and(|kept| resolve::is_change(kept, &resolved.rendering));
+    let external_name = resolved.location.external_name.clone();
+    let spec = resolved.rendering.spec.clone();
+    let body = Body::new(deciding, Some(workspace), external_name, spec, &allowed)
+        .rendered_from(&resolved.rendering.hash);
+    let change = if has_changed {
+        Some(body.write(workspace, namespace))
+    } else {
+        body.change(workspace, namespace)
+    };
+    deciding.children.extend(change);
+    let kept = resolved.to_kept(deciding.kept, workspace.is("Ready"));
+    deciding.keep(&kept);
+    let is_written = !has_changed && body::covers(&workspace.spec, &resolved.rendering.spec);
+    tell(deciding, resolved, is_written);
+    if let Some(message) = turn
+        && allowed == Allowed::Nothing
+    {
+        deciding.say(Type::Waiting, true, Reason::WaitingForTurn, message);
+    }
+}
+
+fn applied(resolved: &Resolved, is_written: bool) -> Applied {
+    let is_known = is_written && !resolved.rendering.hash.is_empty();
+    Applied {
+        is_up_to_date: is_written && resolved.pending.is_none(),
+        hash: is_known.then(|| resolved.rendering.hash.clone()),
+        revision: is_known.then(|| resolved.rendering.revision.clone()),
+        pending: resolved.pending.clone(),
+    }
+}
+
+/// Says what the Workspace has, what it has not, and why.
+fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
+    let snapshot = deciding.snapshot;
+    deciding.report.applied = Some(applied(resolved, is_written));
+    let missing = snapshot.missing_inputs.join(", ");
+    let gone = waits::gone_since(snapshot);
+    match &resolved.problem {
+        Some(problem) => {
+            // The last rendering of a template that is gone is all that can be asked for.
+            let holds = is_written && problem.reason == Reason::TemplateGone;
+            if let Some(applied) = &mut deciding.report.applied {
+                applied.is_up_to_date = holds;
+            }
+            match problem.reason {
+                Reason::WaitingForTurn => deciding.report.say(
+                    Type::Applied,
+                    false,
+                    Reason::Rendered,
+                    "A change is not applied yet",
+                ),
+                reason => deciding.say(Type::Applied, holds, reason, problem.message.clone()),
+            }
+        }
+        None if !is_written => deciding.say(
+            Type::Applied,
+            false,
+            Reason::Rendered,
+            "The Workspace is being written",
+        ),
+        None if !missing.is_empty() => deciding.say(
+            Type::Applied,
+            true,
+            Reason::InputMissing,
+            format!("Inputs are missing, whose last values count: {missing}"),
+        ),
+        None => deciding.report.say(
+            Type::Applied,
+            true,
+            Reason::Applied,
+            "The Workspace is what it should be",
+        ),
+    }
+    match &resolved.problem {
+        Some(problem) if problem.reason == Reason::WaitingForTurn => {
+            deciding.say(
+                Type::Waiting,
+                true,
+                Reason::WaitingForTurn,
+                problem.message.clone(),
+            );
+        }
+        _ if is_written && !gone.is_empty() => deciding.report.say(
+            Type::Waiting,
+            false,
+            Reason::InputMissing,
+            format!("These were waited for and are gone: {gone}"),
+        ),
+        _ => deciding
+            .report
+            .say(Type::Waiting, false, Reason::NothingToWaitFor, ""),
+    }
+    let asks = |reason| matches!(reason, Reason::AdoptedChange | Reason::DestructiveChange);
+    let plan = snapshot.pending_plan.as_ref().filter(|plan| {
+        !approval::is_approved(snapshot, &plan.id) && !approval::asks_for_no_approvals(snapshot)
+    });
+    match (&resolved.problem, plan) {
+        (Some(problem), _) if asks(problem.reason) => {
+            deciding.say(
+                Type::ApprovalNeeded,
+                true,
+                problem.reason,
+                problem.message.clone(),
+            );
+        }
+        (_, Some(plan)) => deciding.say(
+            Type::ApprovalNeeded,
+            true,
+            Reason::DestructiveChange,
+            format!("{}. Look at the plan, and approve {}", plan.summary, plan.id),
+        ),
+        _ => deciding
+            .report
+            .say(Type::ApprovalNeeded, false, Reason::NotNeeded, ""),
+    }
+}
