@@ -159,6 +159,10 @@ pub struct WorkspaceTemplateApplyStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_applied_revision: Option<String>,
 
+    /// Hash of the rendering that Terraform last made real: the Workspace had it, and was synced and ready with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_revision: Option<String>,
+
     /// Hash of a rendering that the Workspace does not have, because it failed or waits for an approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_revision: Option<String>,

@@ -91,6 +91,8 @@ words! {
         NamespaceTerminating = "NamespaceTerminating",
         /// The Workspace is being destroyed.
         Destroying = "Destroying",
+        /// The Workspace and its infrastructure are destroyed.
+        Destroyed = "Destroyed",
         /// The Workspace and its infrastructure are kept.
         Retained = "Retained",
         /// It is not going away.
