@@ -11,7 +11,7 @@ use capt_api::{
 use serde_json::Value;
 
 use super::{
-    identity,
+    body, identity,
     kept::Kept,
     rendered::Rendered,
     snapshot::{Problem, Snapshot},
@@ -24,12 +24,14 @@ pub(super) fn holds_back(
     wanted: &Rendered,
     is_foreign: bool,
 ) -> Option<Problem> {
+    let differences = body::differences(&kept.rendering.spec, &wanted.spec);
     let is_approved = asks_for_no_approvals(snapshot) || is_approved(snapshot, &wanted.hash);
     if kept.taken_over && !is_approved {
         return Some(Problem {
             reason: Reason::AdoptedChange,
             message: format!(
-                "The Workspace was taken over, and this would be the first change of it. Compare, and approve {}",
+                "The Workspace was taken over, and this would be the first change of it, in {differences}. To let it \
+                 happen, approve {}",
                 wanted.hash
             ),
         });
@@ -54,7 +56,8 @@ pub(super) fn holds_back(
     Some(Problem {
         reason: Reason::DestructiveChange,
         message: format!(
-            "The runner cannot plan, so that this change may destroy or replace infrastructure. Compare, and approve {}",
+            "The runner cannot plan, so that this change, in {differences}, may destroy or replace infrastructure. To \
+             let it happen, approve {}",
             wanted.hash
         ),
     })

@@ -1,6 +1,6 @@
 //! Workspaces as we author them, and whether one already is what it should be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::{Map, Value, json};
@@ -207,6 +207,39 @@ pub(super) fn covers(actual: &Value, wanted: &Value) -> bool {
                     .all(|(actual, wanted)| covers(actual, wanted))
         }
         (actual, wanted) => actual == wanted,
+    }
+}
+
+/// Where two specs differ, without their values, which may be secret.
+pub(super) fn differences(one: &Value, other: &Value) -> String {
+    const MANY: usize = 10;
+    let mut paths = Vec::new();
+    differing(one, other, String::new(), &mut paths);
+    let more = paths.len().saturating_sub(MANY);
+    paths.truncate(MANY);
+    let paths = paths.join(", ");
+    match more {
+        0 => paths,
+        more => format!("{paths} and {more} more"),
+    }
+}
+
+fn differing(one: &Value, other: &Value, path: String, paths: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(first), Value::Object(second)) => {
+            let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+            for name in names {
+                let of = |fields: &Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                differing(&of(first), &of(second), path, paths);
+            }
+        }
+        _ if one != other => paths.push(path),
+        _ => {}
     }
 }
 

@@ -28,6 +28,15 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     match deciding.found {
         Found::Absent if !is_recorded => {
             moving::release_state(deciding);
+            let status = snapshot.wta.status.as_ref();
+            if status.is_some_and(|status| status.workspace_name.is_some()) {
+                deciding.say(
+                    Type::Deleting,
+                    true,
+                    Reason::Destroyed,
+                    "The infrastructure is destroyed",
+                );
+            }
             return deciding.go();
         }
         // Left behind by a decision like this one that was cut short.
@@ -35,7 +44,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         _ => {}
     }
     let name = snapshot.wta.metadata.name.as_deref().unwrap_or_default();
-    match policy::fate(snapshot) {
+    match policy::fate(snapshot, deciding.found) {
         Fate::Retained => retain(deciding),
         Fate::LeftToOwner => leave_to_owner(deciding),
         Fate::Destroyed => destroy(deciding),
@@ -158,6 +167,9 @@ fn destroy(deciding: &mut Deciding<'_>) {
 }
 
 fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
+    if deciding.is_foreign && foreign::is_wedged(workspace) {
+        return undo_wedge(deciding, workspace);
+    }
     let is_held = workspace
         .finalizers
         .iter()
@@ -175,11 +187,7 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
         // From here on the runner destroys, and holds the object until it has.
         None if is_held => {
             if !workspace.deleting {
-                deciding.removals.push(Removal {
-                    target: workspace.target(deciding.namespace()),
-                    uid: workspace.uid.clone(),
-                    resource_version: workspace.resource_version.clone(),
-                });
+                deciding.removals.push(removal(deciding, workspace));
             }
             deciding.record_nothing();
         }
@@ -194,6 +202,35 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
         None => "The infrastructure is being destroyed".to_owned(),
     };
     deciding.say(Type::Deleting, true, Reason::Destroying, message);
+}
+
+/// provider-terraform destroys nothing whose creation was cut short. Without the grant it lets the object go, which is
+/// then made again to be destroyed; that it must be is written down first.
+fn undo_wedge(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
+    let recorded = identity::recorded(deciding.snapshot);
+    if recorded.map(|(group, name)| (Some(group), name)) != Some((workspace.group, &*workspace.name)) {
+        deciding.record_present(workspace);
+    } else if policy::grants_destruction(&workspace.spec) {
+        let body = Body::restating(deciding, workspace, &Allowed::Life(None));
+        let change = body.change(workspace, deciding.namespace());
+        deciding.children.extend(change);
+    } else if !workspace.deleting {
+        deciding.removals.push(removal(deciding, workspace));
+    }
+    deciding.say(
+        Type::Deleting,
+        true,
+        Reason::CreationInterrupted,
+        "provider-terraform was stopped in the middle of a creation; the Workspace is made again to be destroyed",
+    );
+}
+
+fn removal(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> Removal {
+    Removal {
+        target: workspace.target(deciding.namespace()),
+        uid: workspace.uid.clone(),
+        resource_version: workspace.resource_version.clone(),
+    }
 }
 
 /// The Workspace that the object remembers, made of its last rendering.

@@ -73,6 +73,11 @@ impl Gates for Deciding<'_> {
             Found::Several(first, second) => vec![first, second],
             found => found.ours().into_iter().collect(),
         };
+        // What it may do is about to be overwritten, and has to be remembered.
+        if let (Found::Legacy(workspace), None) = (self.found, self.kept) {
+            let baseline = resolve::baseline(self, workspace, true);
+            self.keep(&baseline);
+        }
         for workspace in workspaces {
             if !policy::is_nothing(&workspace.spec) {
                 let body = Body::restating(self, workspace, &Allowed::Nothing);

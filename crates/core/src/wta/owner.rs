@@ -46,5 +46,5 @@ pub(super) fn lets_go(wta: &WorkspaceTemplateApply) -> bool {
         .annotations
         .as_ref()
         .and_then(|annotations| annotations.get(marks::LET_GO))
-        .is_some_and(|value| value != "false")
+        .is_some_and(|value| value == "true")
 }

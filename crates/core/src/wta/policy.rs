@@ -6,7 +6,7 @@
 use capt_api::foreign::workspace::ManagementPolicy;
 use serde_json::{Value, json};
 
-use super::{owner, snapshot::Snapshot};
+use super::{identity::Found, owner, snapshot::Snapshot};
 
 /// Everything but Delete.
 pub(super) const ALIVE: [ManagementPolicy; 4] = [
@@ -77,8 +77,8 @@ pub(super) enum Fate {
 }
 
 /// Decides the fate of the infrastructure of an object that goes.
-pub(super) fn fate(snapshot: &Snapshot) -> Fate {
-    if is_retained(snapshot) {
+pub(super) fn fate(snapshot: &Snapshot, found: Found<'_>) -> Fate {
+    if is_retained(snapshot, found) {
         Fate::Retained
     } else if snapshot.namespace_terminating {
         Fate::NamespaceTerminating
@@ -94,9 +94,21 @@ pub(super) fn fate(snapshot: &Snapshot) -> Fate {
 }
 
 /// Whether the infrastructure must never be destroyed. A template that once said so is remembered.
-pub(super) fn is_retained(snapshot: &Snapshot) -> bool {
+pub(super) fn is_retained(snapshot: &Snapshot, found: Found<'_>) -> bool {
     let by_rendering = snapshot.rendering.as_ref().is_ok_and(|rendered| rendered.retain);
     let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
     let by_kept = kept.is_some_and(|kept| kept.rendering.retain);
-    snapshot.wta.spec.retain_workspace_on_delete == Some(true) || by_rendering || by_kept
+    let by_workspace = match found {
+        Found::Legacy(workspace) => {
+            is_orphaned(&workspace.spec) || (kept.is_none() && !grants_destruction(&workspace.spec))
+        }
+        found => found.ours().is_some_and(|workspace| is_orphaned(&workspace.spec)),
+    };
+    snapshot.wta.spec.retain_workspace_on_delete == Some(true) || by_rendering || by_kept || by_workspace
+}
+
+/// Whether a spec says that nothing may be destroyed, whatever its policies say.
+pub(super) fn is_orphaned(spec: &Value) -> bool {
+    spec.get("deletionPolicy")
+        .is_some_and(|policy| policy == "Orphan")
 }

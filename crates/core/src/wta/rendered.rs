@@ -27,6 +27,9 @@ pub struct Rendered {
     /// What in the module says where state lives; none if nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
+    /// References that lead to other namespaces and are not refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<String>,
 }
 
 impl From<&Rendering> for Rendered {
@@ -39,6 +42,12 @@ impl From<&Rendering> for Rendered {
             retain: rendering.facts.retain,
             policies: rendering.facts.management_policies.clone(),
             backend: location::backend_of_module(for_provider(&rendering.spec)),
+            elsewhere: rendering
+                .facts
+                .foreign
+                .iter()
+                .map(|reference| format!("{} ({})", reference.namespace, reference.path))
+                .collect(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     identity::{self, Found},
     kept::Kept,
     location::{self, Moved, StateLocation},
-    owner,
+    owner, policy,
     rendered::Rendered,
     snapshot::{Problem, Snapshot, WorkspaceSeen},
     source::{self, Choice},
@@ -81,9 +81,12 @@ pub(super) fn fresh<'a>(deciding: &Deciding<'a>) -> Result<&'a Rendered, Problem
 /// What a Workspace held when it was found without a kept rendering.
 pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_legacy: bool) -> Kept {
     let mut spec = workspace.spec.clone();
-    let retain = spec
-        .get("deletionPolicy")
-        .is_some_and(|policy| policy == "Orphan");
+    // Policies that we did not write are the user's: what they forbid stays forbidden.
+    let policies = spec
+        .get("managementPolicies")
+        .filter(|_| is_legacy)
+        .and_then(|policies| serde_json::from_value(policies.clone()).ok());
+    let retain = policy::is_orphaned(&spec) || (is_legacy && !policy::grants_destruction(&spec));
     if let Some(fields) = spec.as_object_mut() {
         fields.remove("managementPolicies");
     }
@@ -91,6 +94,7 @@ pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_le
         rendering: Rendered {
             spec,
             retain,
+            policies,
             ..Rendered::default()
         },
         template: None,
@@ -139,7 +143,8 @@ pub(super) fn resolve(
             .as_ref()
             .and_then(|config| config.backend.clone());
     }
-    let moved = if location::may_have_state(snapshot, deciding.found.ours()) {
+    let may_have_state = location::may_have_state(snapshot, deciding.found.ours());
+    let moved = if may_have_state {
         location::moved(snapshot, &kept.location, wanted.as_ref())
     } else {
         Moved::No
@@ -179,6 +184,9 @@ pub(super) fn resolve(
             resolved.problem = held;
             return Ok(resolved);
         }
+    }
+    if let Some(wanted) = wanted.filter(|_| !may_have_state) {
+        resolved.location = wanted;
     }
     resolved.rendering = fresh.clone();
     resolved.template = chosen_template(deciding);

@@ -8,7 +8,7 @@ use super::{
     identity::{self, Found},
     rendered::Rendered,
     resolve,
-    snapshot::{Problem, Snapshot},
+    snapshot::{Problem, Snapshot, TemplateSeen},
 };
 use crate::render::{self, ForeignNamespaces, RenderInput};
 
@@ -48,13 +48,7 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
         };
     };
     let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
-    let is_shared = template.namespace == namespace
-        || template
-            .shared_with
-            .iter()
-            .any(|name| name == "*" || name == namespace)
-        || kept.is_some_and(|kept| kept.is_legacy);
-    if !is_shared {
+    if !is_shared(snapshot, template) && !kept.is_some_and(|kept| kept.is_legacy) {
         return nothing(
             Reason::TemplateNotShared,
             format!(
@@ -77,6 +71,16 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
             ),
         },
     }
+}
+
+/// Whether a template may be used from the object's namespace.
+pub(super) fn is_shared(snapshot: &Snapshot, template: &TemplateSeen) -> bool {
+    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+    template.namespace == namespace
+        || template
+            .shared_with
+            .iter()
+            .any(|name| name == "*" || name == namespace)
 }
 
 /// Renders the template that [`choose`] names, for the place that the Workspace has or will have. This is the one field

@@ -42,6 +42,8 @@ pub(super) struct Applied {
     pub(super) revision: Option<String>,
     /// Hash of what it should hold and does not.
     pub(super) pending: Option<String>,
+    /// Terraform has made it real.
+    pub(super) is_settled: bool,
 }
 
 impl Report {
@@ -74,6 +76,9 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
         {
             new.last_applied_revision = Some(hash.clone());
             new.last_applied_time = Some(Time(now));
+        }
+        if applied.is_settled && applied.hash.is_some() {
+            new.ready_revision.clone_from(&applied.hash);
         }
         if applied.revision.is_some() {
             new.template_revision.clone_from(&applied.revision);

@@ -1,7 +1,10 @@
 //! What is done for a WorkspaceTemplateApply that lives, is not paused and is valid.
 
-use capt_api::conditions::workspacetemplateapply::{
-    WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+use capt_api::{
+    conditions::workspacetemplateapply::{
+        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+    },
+    foreign::workspace::ManagementPolicy,
 };
 
 use super::{
@@ -14,6 +17,7 @@ use super::{
     policy::{self, Allowed},
     resolve::{self, Resolved},
     snapshot::{Problem, WorkspaceSeen},
+    source,
     status::Applied,
     turns, waits,
 };
@@ -91,6 +95,12 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
                 .to_owned(),
         );
     }
+    if workspace.is_none() && snapshot.namespace_terminating {
+        return problem(
+            Reason::NamespaceTerminating,
+            "Nothing can be made in a namespace that goes".to_owned(),
+        );
+    }
     if deciding.kept.is_none() && workspace.is_none() {
         return resolve::fresh(deciding).err();
     }
@@ -126,6 +136,9 @@ pub(super) fn refuse(deciding: &mut Deciding<'_>, problem: Problem) {
         is_up_to_date: false,
         ..Applied::default()
     });
+    let report = &mut deciding.report;
+    report.say(Type::Waiting, false, Reason::NothingToWaitFor, "");
+    report.say(Type::ApprovalNeeded, false, Reason::NotNeeded, "");
     deciding.say(Type::Applied, false, problem.reason, problem.message);
 }
 
@@ -135,7 +148,13 @@ fn take_over(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     let baseline = resolve::baseline(deciding, workspace, is_legacy);
     let allowed = match turns::waits_for(deciding.snapshot) {
         Some(_) if !workspace.is_settled() => Allowed::Nothing,
-        _ => Allowed::Life(None),
+        _ => Allowed::Life(
+            baseline
+                .rendering
+                .policies
+                .clone()
+                .or_else(|| template_policies(deciding)),
+        ),
     };
     deciding.keep(&baseline);
     let change = Body::restating(deciding, workspace, &allowed).change(workspace, deciding.namespace());
@@ -147,6 +166,11 @@ fn take_over(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
             message: "The Workspace is being taken over as it is".to_owned(),
         },
     );
+}
+
+fn template_policies(deciding: &Deciding<'_>) -> Option<Vec<ManagementPolicy>> {
+    let rendering = deciding.snapshot.rendering.as_ref().ok();
+    rendering.and_then(|rendering| rendering.policies.clone())
 }
 
 fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved: &Resolved) {
@@ -210,7 +234,8 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
     let namespace = deciding.namespace();
     if workspace.deleting {
         // Somebody else deleted it. It goes without its infrastructure, and is made again.
-        let change = Body::restating(deciding, workspace, &Allowed::Life(None)).change(workspace, namespace);
+        let allowed = Allowed::Life(resolved.rendering.policies.clone());
+        let change = Body::restating(deciding, workspace, &allowed).change(workspace, namespace);
         deciding.children.extend(change);
         let message = "The Workspace was deleted by somebody; it is made again when it is gone".to_owned();
         let reason = Reason::Rendered;
@@ -252,6 +277,9 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
     deciding.keep(&kept);
     let is_written = !has_changed && body::covers(&workspace.spec, &resolved.rendering.spec);
     tell(deciding, resolved, is_written);
+    if let Some(applied) = &mut deciding.report.applied {
+        applied.is_settled = is_written && workspace.is_settled();
+    }
     if let Some(message) = turn
         && allowed == Allowed::Nothing
     {
@@ -266,7 +294,27 @@ fn applied(resolved: &Resolved, is_written: bool) -> Applied {
         hash: is_known.then(|| resolved.rendering.hash.clone()),
         revision: is_known.then(|| resolved.rendering.revision.clone()),
         pending: resolved.pending.clone(),
+        is_settled: false,
     }
+}
+
+/// What leads to other namespaces and was left so, because the Go implementation let it.
+fn exempt(deciding: &Deciding<'_>, resolved: &Resolved) -> String {
+    if !deciding.kept.is_some_and(|kept| kept.is_legacy) {
+        return String::new();
+    }
+    let mut places = resolved.rendering.elsewhere.clone();
+    let secrets = waits::in_other_namespaces(deciding.snapshot);
+    if !secrets.is_empty() {
+        places.push(format!("the awaited Secrets {secrets}"));
+    }
+    let template = deciding.snapshot.template.as_ref();
+    places.extend(
+        template
+            .filter(|template| !source::is_shared(deciding.snapshot, template))
+            .map(|template| format!("the template in {}", template.namespace)),
+    );
+    places.join(", ")
 }
 
 /// Says what the Workspace has, what it has not, and why.
@@ -275,6 +323,7 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
     deciding.report.applied = Some(applied(resolved, is_written));
     let missing = snapshot.missing_inputs.join(", ");
     let gone = waits::gone_since(snapshot);
+    let exempt = exempt(deciding, resolved);
     match &resolved.problem {
         Some(problem) => {
             // The last rendering of a template that is gone is all that can be asked for.
@@ -325,6 +374,12 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
             false,
             Reason::InputMissing,
             format!("These were waited for and are gone: {gone}"),
+        ),
+        _ if !exempt.is_empty() => deciding.report.say(
+            Type::Waiting,
+            false,
+            Reason::OtherNamespace,
+            format!("Taken over as it was, this still uses other namespaces: {exempt}"),
         ),
         _ => deciding
             .report

@@ -413,3 +413,68 @@ fn the_owner_is_recorded_in_a_label_before_anything_is_made() {
     );
     assert!(decision.children.is_empty());
 }
+
+#[test]
+fn what_the_go_implementations_workspace_forbids_stays_forbidden() {
+    for (field, value) in [
+        ("deletionPolicy", json!("Orphan")),
+        ("managementPolicies", json!(["Observe"])),
+    ] {
+        for is_paused_first in [false, true] {
+            for is_deleted_at_once in [false, true] {
+                let mut snapshot = fresh();
+                snapshot.template = None;
+                snapshot.rendering = Err(Vec::new());
+                snapshot.wta.metadata.finalizers =
+                    Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+                snapshot.wta.status = Some(WorkspaceTemplateApplyStatus {
+                    workspace_name: Some("blue".to_owned()),
+                    ..WorkspaceTemplateApplyStatus::default()
+                });
+                let mut original = WorkspaceSeen {
+                    labels: BTreeMap::new(),
+                    uid: "legacy".to_owned(),
+                    finalizers: vec![foreign_marks::CROSSPLANE_FINALIZER.to_owned()],
+                    ..somebody_elses("blue")
+                };
+                original.spec[field] = value.clone();
+                snapshot.workspaces.push(original);
+                let mut world = World::new(snapshot);
+                if is_paused_first {
+                    annotate(&mut world.snapshot, foreign_marks::PAUSED, "");
+                    world.calm();
+                    world
+                        .snapshot
+                        .wta
+                        .metadata
+                        .annotations
+                        .get_or_insert_default()
+                        .remove(foreign_marks::PAUSED);
+                }
+                if !is_deleted_at_once {
+                    world.settle();
+                    if field == "managementPolicies" {
+                        assert_eq!(world.workspace().spec[field], value);
+                    }
+                }
+                delete(&mut world.snapshot);
+                world.settle();
+                assert!(world.is_gone);
+                assert!(world.workspace().annotations.contains_key(marks::RETAINED));
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_made_in_a_namespace_that_goes() {
+    let mut snapshot = fresh();
+    snapshot.namespace_terminating = true;
+    let mut world = World::new(snapshot);
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/NamespaceTerminating"
+    );
+    assert!(world.snapshot.workspaces.is_empty());
+}

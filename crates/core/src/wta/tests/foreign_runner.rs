@@ -232,3 +232,34 @@ fn only_a_retry_is_passed_down() {
     assert!(!world.workspace().annotations.contains_key(marks::PLAN_REQUESTED));
     assert_eq!(world.workspace().annotations[marks::RETRY_REQUESTED], "token");
 }
+
+#[test]
+fn a_creation_that_was_cut_short_is_destroyed_by_making_it_again() {
+    for is_late in [false, true] {
+        let mut world = foreign();
+        delete(&mut world.snapshot);
+        if is_late {
+            world.calm();
+            assert!(world.workspace().deleting);
+        }
+        let workspace = world.workspace_mut();
+        workspace.annotations.insert(
+            foreign_marks::EXTERNAL_CREATE_PENDING.to_owned(),
+            at(10).to_string(),
+        );
+        let mut synced = condition("Synced", "False", "ReconcileError", workspace.generation);
+        synced.message = Some("cannot determine creation result".to_owned());
+        synced.last_transition_time = Time(at(11));
+        workspace.status.conditions = Some(vec![synced]);
+        world.calm();
+        assert!(world.workspace().deleting);
+        assert!(!super::super::policy::grants_destruction(&world.workspace().spec));
+        let annotations = world.snapshot.wta.metadata.annotations.as_ref();
+        assert!(
+            annotations.is_some_and(|marked| marked.contains_key(marks::WORKSPACE)),
+            "it is not forgotten"
+        );
+        world.settle();
+        assert!(world.is_gone && world.infrastructure.is_empty());
+    }
+}

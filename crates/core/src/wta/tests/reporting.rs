@@ -131,3 +131,30 @@ fn a_kept_rendering_survives_its_secret() {
     assert_eq!(Kept::from_bytes(&kept.to_bytes()), Some(kept));
     assert_eq!(Kept::from_bytes(b"something else"), None);
 }
+
+#[test]
+fn a_revision_is_ready_only_when_terraform_made_it_real() {
+    let mut world = living();
+    assert_eq!(status(&world).ready_revision.as_deref(), Some("r1"));
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.calm();
+    assert_eq!(status(&world).last_applied_revision.as_deref(), Some("r2"));
+    assert_eq!(
+        status(&world).ready_revision.as_deref(),
+        Some("r1"),
+        "its conditions are those of r1"
+    );
+    world.settle();
+    assert_eq!(status(&world).ready_revision.as_deref(), Some("r2"));
+}
+
+#[test]
+fn a_held_change_says_where_it_is_but_never_its_values() {
+    let old = json!({"forProvider": {"module": "a", "vars": [{"key": "k", "value": "secret-1"}], "source": "Inline"}});
+    let new = json!({"forProvider": {"module": "a", "vars": [{"key": "k", "value": "secret-2"}], "entrypoint": "x"}});
+    let said = super::super::body::differences(&old, &new);
+    assert_eq!(
+        said,
+        "forProvider.entrypoint, forProvider.source, forProvider.vars"
+    );
+}
