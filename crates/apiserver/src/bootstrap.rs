@@ -38,6 +38,7 @@ pub(crate) async fn ensure(server: &Inner) -> Result<(), CommitError> {
             resource: "namespaces".into(),
             expect: Expect::Absent,
             write,
+            requires: Vec::new(),
         };
         server.store.commit(change).await?;
     }

@@ -8,7 +8,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use futures::FutureExt;
+use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -76,7 +78,7 @@ async fn answer(
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     match parts.as_slice() {
         [""] => return Ok(paths()),
-        ["healthz" | "livez" | "readyz", ..] => return Ok(health(request.uri().query())),
+        ["healthz" | "livez" | "readyz", ..] => return Ok(health(server, request.uri().query())),
         ["version"] | ["apis", _] if !reads => return Err(ApiError::method_not_allowed()),
         ["version"] => return Ok(version()),
         ["metrics"] => return Ok(metrics(server)),
@@ -109,11 +111,21 @@ async fn answer(
         let found = discovery::version(&registry, &target.group, &target.version);
         return found.map_or_else(|| not_served(&registry, &target), Ok);
     }
-    labels.resource = crate::status::qualified(&target.plural, &target.group);
-    if reviews::is_review(&target.group, &target.version, &target.plural) {
-        labels.verb = "create";
-        return review(request, &target).await;
+    if target.legacy_watch && !reads {
+        return Err(ApiError::method_not_allowed());
     }
+    let (parts, body) = request.into_parts();
+    let body = if reads {
+        Bytes::new()
+    } else {
+        read_body(body).await?
+    };
+    if reviews::is_review(&target.group, &target.version, &target.plural) {
+        (labels.verb, labels.resource) = ("create", target.plural.clone());
+        return review(&parts, &body, &target);
+    }
+    // What is served may have changed while the body came in.
+    let registry = server.registry();
     let served = registry
         .get(&target.group, &target.version, &target.plural)
         .cloned();
@@ -132,7 +144,7 @@ async fn answer(
             "Name parameter invalid: {name:?}: may not be '{name}'"
         )));
     }
-    let (parts, body) = request.into_parts();
+    labels.resource = resource.id.to_string();
     let mut query = Query::parse(&parts.method, parts.uri.query().unwrap_or_default())?;
     query.watch |= target.legacy_watch;
     let form = accepted_form(&parts.headers)?;
@@ -150,7 +162,7 @@ async fn answer(
     };
     let deprecation = call.deprecation().to_vec();
     check_subresource(&call)?;
-    perform(call, &parts.method, body, labels)
+    perform(call, &parts.method, &body, labels)
         .await
         .map_err(|error| error.warned(deprecation))
 }
@@ -176,7 +188,12 @@ fn check_subresource(call: &Call) -> ApiResult<()> {
     }
 }
 
-async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLabels) -> ApiResult<Response> {
+async fn perform(
+    call: Call,
+    method: &Method,
+    body: &Bytes,
+    labels: &mut RequestLabels,
+) -> ApiResult<Response> {
     let is_object = !call.target.name.is_empty();
     let has_subresource = !call.target.subresource.is_empty();
     if !is_object && call.resource.namespaced && call.target.namespace.is_empty() && *method != Method::GET {
@@ -201,28 +218,23 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
         }
         (&Method::POST, false) => {
             name("create");
-            let body = read_body(body).await?;
-            Ok(render::outcome(&call, &create::create(&call, &body).await?))
+            Ok(render::outcome(&call, &create::create(&call, body).await?))
         }
         (&Method::PUT, true) => {
             name("update");
-            let body = read_body(body).await?;
-            Ok(render::outcome(&call, &update::replace(&call, &body).await?))
+            Ok(render::outcome(&call, &update::replace(&call, body).await?))
         }
         (&Method::PATCH, true) => {
             name("patch");
-            let body = read_body(body).await?;
-            Ok(render::outcome(&call, &patch::patch(&call, &body).await?))
+            Ok(render::outcome(&call, &patch::patch(&call, body).await?))
         }
         (&Method::DELETE, true) if !has_subresource => {
             name("delete");
-            let body = read_body(body).await?;
-            Ok(render::outcome(&call, &delete::delete(&call, &body).await?))
+            Ok(render::outcome(&call, &delete::delete(&call, body).await?))
         }
         (&Method::DELETE, false) if call.resource.quirk.deletes_collections() => {
             name("deletecollection");
-            let body = read_body(body).await?;
-            let page = collection::delete_collection(&call, &body).await?;
+            let page = collection::delete_collection(&call, body).await?;
             Ok(render::page(&call, &page))
         }
         _ if has_subresource && call.resource.custom().is_some() => {
@@ -240,14 +252,12 @@ async fn perform(call: Call, method: &Method, body: Body, labels: &mut RequestLa
     }
 }
 
-async fn review(request: Request<Body>, target: &Target) -> ApiResult<Response> {
-    if *request.method() != Method::POST {
+fn review(parts: &Parts, body: &[u8], target: &Target) -> ApiResult<Response> {
+    if parts.method != Method::POST {
         return Err(ApiError::method_not_allowed());
     }
-    let (parts, body) = request.into_parts();
     let identity = parts.extensions.get::<Identity>().cloned().unwrap_or_default();
-    let body = read_body(body).await?;
-    let (document, _) = decode_object("review", false, media_type(&parts.headers), &body)?;
+    let (document, _) = decode_object("review", false, media_type(&parts.headers), body)?;
     let answer = reviews::answer(&target.plural, &target.namespace, document, &identity)?;
     if accepted_form(&parts.headers)? != Form::Full {
         return Err(ApiError::not_acceptable(&["application/json"]));
@@ -285,14 +295,21 @@ fn not_found_page() -> Response {
     plain(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-fn health(query: Option<&str>) -> Response {
+/// The server lives as long as it answers; it is ready as long as it can keep writes.
+fn health(server: &Inner, query: Option<&str>) -> Response {
     let verbose = query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
-    let text = if verbose {
-        "[+]ping ok\n[+]store ok\nhealthz check passed\n"
+    let failed = server.store.has_failed();
+    let code = if failed {
+        StatusCode::INTERNAL_SERVER_ERROR
     } else {
-        "ok"
+        StatusCode::OK
     };
-    plain(StatusCode::OK, text)
+    let text = match (failed, verbose) {
+        (false, false) => "ok",
+        (false, true) => "[+]ping ok\n[+]store ok\nhealthz check passed\n",
+        (true, _) => "[+]ping ok\n[-]store failed: writes can no longer be kept\nhealthz check failed\n",
+    };
+    plain(code, text)
 }
 
 fn version() -> Response {

@@ -111,9 +111,10 @@ impl ApiServer {
             }),
             refreshing: Mutex::new(()),
         });
-        inner.refresh_registry(&inner.store.visible());
+        inner.refresh_registry();
         bootstrap::ensure(&inner).await.map_err(OpenError::Bootstrap)?;
         let tasks = TaskTracker::new();
+        tasks.spawn(follow_definitions(inner.clone()));
         tasks.spawn(janitor::run(inner.clone()));
         tasks.close();
         Ok(Self { inner, tasks })
@@ -139,9 +140,19 @@ impl ApiServer {
         self.inner.store.visible().revision
     }
 
+    /// Ends watches and background work; requests are still answered. The first half of [`ApiServer::shutdown`].
+    pub fn stop_watches(&self) {
+        self.inner.stopping.cancel();
+    }
+
+    /// Resolves when writes can no longer be kept, because the disk is full or broken. Reads go on.
+    pub async fn failed(&self) {
+        self.inner.store.failed().await;
+    }
+
     /// Ends watches, stops background work, and finishes accepted writes.
     pub async fn shutdown(&self) {
-        self.inner.stopping.cancel();
+        self.stop_watches();
         self.tasks.wait().await;
         self.inner.store.close().await;
     }
@@ -158,12 +169,34 @@ impl Inner {
         self.registry.subscribe()
     }
 
-    /// Rebuilds the registry after a definition changed.
-    pub(crate) fn refresh_registry(&self, state: &State) {
+    /// Brings the registry up to the visible definitions.
+    pub(crate) fn refresh_registry(&self) {
+        // The state is read under the lock, so that an older registry never replaces a newer one.
         let _one_at_a_time = self.refreshing.lock();
         let previous = self.registry();
+        let newest = self.store.log(&DEFINITIONS.into()).newest();
+        if previous.as_of >= newest && previous.generation > 0 {
+            return;
+        }
+        let state = self.store.visible();
         let definitions = state.table(DEFINITIONS);
-        let fresh = Registry::with_definitions(&previous, definitions.values());
+        let fresh = Registry::with_definitions(&previous, definitions.values(), state.revision);
         self.registry.send_replace(Arc::new(fresh));
+    }
+}
+
+/// Keeps the registry up to date whatever becomes of the requests that change definitions.
+async fn follow_definitions(server: Arc<Inner>) {
+    let mut ticks = server.store.log(&DEFINITIONS.into()).ticks();
+    loop {
+        server.refresh_registry();
+        tokio::select! {
+            () = server.stopping.cancelled() => return,
+            changed = ticks.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct Registry {
     pub versions: BTreeMap<(String, String), Resources>,
     /// Grows with every change of what is served.
     pub generation: u64,
+    /// The revision of the definitions that it was built from.
+    pub as_of: u64,
 }
 
 impl Registry {
@@ -45,9 +47,14 @@ impl Registry {
 
     /// The built-in resources and those of all established definitions.
     #[must_use]
-    pub fn with_definitions<'a>(previous: &Self, definitions: impl Iterator<Item = &'a Arc<Object>>) -> Self {
+    pub fn with_definitions<'a>(
+        previous: &Self,
+        definitions: impl Iterator<Item = &'a Arc<Object>>,
+        as_of: u64,
+    ) -> Self {
         let mut registry = Self {
             generation: previous.generation + 1,
+            as_of,
             ..Self::default()
         };
         for resource in previous.all().filter(|resource| resource.custom().is_none()) {

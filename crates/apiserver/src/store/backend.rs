@@ -1,4 +1,4 @@
-//! Where writes are kept: the one trait, and the backend that keeps nothing.
+//! Where writes are kept, so that they survive.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::backend::{Backend, Record};
 use super::log::{Event, EventKind};
-use super::object::{Draft, Object, ResourceId};
+use super::object::{Draft, Object, ObjectKey, ResourceId};
 use super::{Shared, State};
 
 /// What must be true for a write to be accepted.
@@ -30,6 +30,17 @@ pub enum Write {
     Remove(Draft),
 }
 
+/// Another object that must be there, not being deleted, for a write to make sense.
+#[derive(Debug, Clone)]
+pub struct Requirement {
+    /// Its table.
+    pub resource: ResourceId,
+    /// Its place.
+    pub key: ObjectKey,
+    /// Its uid, if it must be that very one.
+    pub uid: Option<Box<str>>,
+}
+
 /// One write.
 #[derive(Debug)]
 pub struct Change {
@@ -39,6 +50,8 @@ pub struct Change {
     pub expect: Expect,
     /// The write.
     pub write: Write,
+    /// What must be there besides.
+    pub requires: Vec<Requirement>,
 }
 
 /// Why a write was not accepted.
@@ -47,9 +60,15 @@ pub enum CommitError {
     /// The condition does not hold.
     #[error("the object was changed or created meanwhile")]
     Conflict,
-    /// The store is shutting down, or its backend failed and no write can be promised any more.
-    #[error("the store takes no more writes")]
+    /// Something that the write depends on is gone, or going.
+    #[error("what the object belongs to is gone")]
+    Orphaned,
+    /// The store is shutting down.
+    #[error("the store is shutting down")]
     Closed,
+    /// The backend failed, and no write can be promised any more.
+    #[error("writes can no longer be kept")]
+    Failed,
 }
 
 pub(super) struct Committer {
@@ -115,7 +134,7 @@ impl Committer {
         let (object, durable) = {
             let mut accepted = self.queue.accepted.lock();
             if accepted.closed {
-                return Err(CommitError::Closed);
+                return Err(self.shared.closed_error());
             }
             let resource = change.resource.clone();
             let event = Arc::new(accepted.accept(change)?);
@@ -135,7 +154,10 @@ impl Committer {
             }
         };
         match durable {
-            Some(durable) => durable.await.map(|()| object).map_err(|_| CommitError::Closed),
+            Some(durable) => durable
+                .await
+                .map(|()| object)
+                .map_err(|_| self.shared.closed_error()),
             None => Ok(object),
         }
     }
@@ -165,11 +187,18 @@ impl Drop for Committer {
 }
 
 impl Accepted {
+    fn has(&self, needed: &Requirement) -> bool {
+        self.state
+            .get(&needed.resource, &needed.key)
+            .is_some_and(|found| !found.deleting && needed.uid.as_ref().is_none_or(|uid| *uid == found.uid))
+    }
+
     fn accept(&mut self, change: Change) -> Result<Event, CommitError> {
         let Change {
             resource,
             expect,
             write,
+            requires,
         } = change;
         let key = match &write {
             Write::Put(draft) | Write::Remove(draft) => draft.key(),
@@ -181,6 +210,9 @@ impl Accepted {
         };
         if !holds {
             return Err(CommitError::Conflict);
+        }
+        if !requires.iter().all(|needed| self.has(needed)) {
+            return Err(CommitError::Orphaned);
         }
         let revision = self.state.revision + 1;
         Ok(match write {
@@ -205,6 +237,12 @@ impl Accepted {
 
 /// The committing thread: takes whatever has been accepted, makes it durable in one go, publishes and answers.
 fn persist_batches(queue: &Queue, shared: &Shared, mut backend: Box<dyn Backend>) {
+    // Whatever ends this thread early, a panic included, ends all promises with it.
+    let mut broken = BrokenUnlessDisarmed {
+        queue,
+        shared,
+        armed: true,
+    };
     loop {
         let (batch, state) = {
             let mut accepted = queue.accepted.lock();
@@ -214,6 +252,7 @@ fn persist_batches(queue: &Queue, shared: &Shared, mut backend: Box<dyn Backend>
                     drop(accepted);
                     // Whoever waits may open the file again at once.
                     drop(backend);
+                    broken.armed = false;
                     for waiting in finished {
                         let _ = waiting.send(());
                     }
@@ -225,15 +264,12 @@ fn persist_batches(queue: &Queue, shared: &Shared, mut backend: Box<dyn Backend>
         };
         let records: Vec<Record> = batch.iter().map(Pending::record).collect();
         if let Err(error) = backend.persist(state.revision, &records) {
-            // What later writes build on is not on disk, so none of them can be promised.
-            let mut accepted = queue.accepted.lock();
-            accepted.closed = true;
-            accepted.batch.clear();
-            accepted.finished.clear();
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "writes can no longer be kept"
             );
+            // Before the batch goes, so that its writers learn the right reason.
+            drop(broken);
             return;
         }
         let events: Vec<_> = batch
@@ -245,6 +281,27 @@ fn persist_batches(queue: &Queue, shared: &Shared, mut backend: Box<dyn Backend>
             // The writer may have gone away; its write stands all the same.
             let _ = pending.done.send(());
         }
+    }
+}
+
+/// Refuses all further writes when dropped armed: what they would build on is not on disk.
+struct BrokenUnlessDisarmed<'a> {
+    queue: &'a Queue,
+    shared: &'a Shared,
+    armed: bool,
+}
+
+impl Drop for BrokenUnlessDisarmed<'_> {
+    fn drop(&mut self) {
+        if !self.armed {
+            return;
+        }
+        self.shared.failed.cancel();
+        let mut accepted = self.queue.accepted.lock();
+        accepted.closed = true;
+        accepted.batch.clear();
+        accepted.finished.clear();
+        accepted.state = State::clone(&self.shared.visible.load());
     }
 }
 

@@ -75,8 +75,10 @@ impl Event {
             .clone()
     }
 
+    /// What keeping the event costs at most: both versions, the frame, and the bookkeeping.
     fn size(&self) -> usize {
-        self.object.bytes.len() + 256
+        let previous = self.previous.as_ref().map_or(0, |object| object.bytes.len());
+        2 * self.object.bytes.len() + previous + 512
     }
 }
 
@@ -175,6 +177,15 @@ impl Log {
     /// Wakes the watchers.
     pub(super) fn announce(&self, revision: u64) {
         self.tick.send_replace(revision);
+    }
+
+    /// The revision of the newest change.
+    #[must_use]
+    pub fn newest(&self) -> u64 {
+        let kept = self.kept.read();
+        kept.events
+            .back()
+            .map_or(kept.compacted, |event| event.revision())
     }
 
     /// Tells of new events.

@@ -18,11 +18,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use parking_lot::RwLock;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use commit::Committer;
 
 pub use backend::{Backend, BackendError, Loaded, Record};
-pub use commit::{Change, CommitError, Expect, Write};
+pub use commit::{Change, CommitError, Expect, Requirement, Write};
 pub use log::{Event, EventKind, Expired, Log, Retention, frame};
 pub use object::{Draft, Object, ObjectKey, OwnerRef, ResourceId};
 pub use redb_backend::RedbBackend;
@@ -78,9 +79,18 @@ struct Shared {
     opened_at: u64,
     retention: Retention,
     tick: watch::Sender<u64>,
+    failed: CancellationToken,
 }
 
 impl Shared {
+    fn closed_error(&self) -> CommitError {
+        if self.failed.is_cancelled() {
+            CommitError::Failed
+        } else {
+            CommitError::Closed
+        }
+    }
+
     fn log(&self, resource: &ResourceId) -> Arc<Log> {
         if let Some(log) = self.logs.read().get(resource) {
             return log.clone();
@@ -147,6 +157,7 @@ impl Store {
             opened_at: state.revision,
             retention,
             tick: watch::Sender::new(state.revision),
+            failed: CancellationToken::new(),
         });
         let committer = Committer::start(shared.clone(), state, backend);
         Self { shared, committer }
@@ -172,10 +183,24 @@ impl Store {
     /// Returns once everything up to `revision` is durable and visible.
     pub async fn settled(&self, revision: u64) -> Result<(), CommitError> {
         let mut tick = self.shared.tick.subscribe();
-        tick.wait_for(|visible| *visible >= revision)
-            .await
-            .map(|_| ())
-            .map_err(|_| CommitError::Closed)
+        tokio::select! {
+            biased;
+            reached = tick.wait_for(|visible| *visible >= revision) => {
+                reached.map(|_| ()).map_err(|_| CommitError::Closed)
+            }
+            () = self.shared.failed.cancelled() => Err(CommitError::Failed),
+        }
+    }
+
+    /// Resolves when the backend can keep no more writes.
+    pub async fn failed(&self) {
+        self.shared.failed.cancelled().await;
+    }
+
+    /// Whether the backend can keep no more writes.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.shared.failed.is_cancelled()
     }
 
     /// The history of a table.

@@ -3,6 +3,9 @@
 //! Two tables: `objects` maps `resource NUL namespace NUL name` to the document, `facts` holds the newest revision and
 //! the format. One commit per batch, durable before it returns.
 
+use std::fs::OpenOptions;
+#[cfg(unix)]
+use std::fs::Permissions;
 use std::path::Path;
 
 use redb::{Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, TableDefinition};
@@ -31,6 +34,11 @@ impl RedbBackend {
     /// Opens the file, or makes it.
     pub fn open(path: &Path) -> Result<Self, BackendError> {
         let shown = path.display().to_string();
+        make_private(path).map_err(|source| BackendError::Failed {
+            doing: "open",
+            path: shown.clone(),
+            source: Box::new(redb::Error::Io(source)),
+        })?;
         let database = Database::builder()
             .set_cache_size(CACHE_BYTES)
             .create(path)
@@ -57,17 +65,17 @@ impl RedbBackend {
         }
     }
 
-    fn facts(&self) -> Result<(Option<u64>, u64), redb::Error> {
-        let write = self.database.begin_write()?;
-        let facts = {
-            write.open_table(OBJECTS)?;
-            let facts = write.open_table(FACTS)?;
-            let format = facts.get("format")?.map(|value| value.value());
-            let revision = facts.get("revision")?.map_or(0, |value| value.value());
-            (format, revision)
+    /// Format and revision; a file that was never written to has none. Reads only: a file of another format must stay
+    /// as it is.
+    fn facts(&self) -> Result<Option<(u64, u64)>, redb::Error> {
+        let read = self.database.begin_read()?;
+        let facts = match read.open_table(FACTS) {
+            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+            other => other?,
         };
-        write.commit()?;
-        Ok(facts)
+        let format = facts.get("format")?.map_or(0, |value| value.value());
+        let revision = facts.get("revision")?.map_or(0, |value| value.value());
+        Ok(Some((format, revision)))
     }
 
     fn documents(&self) -> Result<Vec<Row>, redb::Error> {
@@ -107,8 +115,10 @@ impl RedbBackend {
 
 impl Backend for RedbBackend {
     fn load(&mut self) -> Result<Loaded, BackendError> {
-        let (format, revision) = self.facts().map_err(self.failed("read"))?;
-        if let Some(found) = format.filter(|format| *format != FORMAT) {
+        let Some((found, revision)) = self.facts().map_err(self.failed("read"))? else {
+            return Ok(Loaded::default());
+        };
+        if found != FORMAT {
             return Err(BackendError::UnknownFormat {
                 path: self.path.clone(),
                 found,
@@ -139,6 +149,22 @@ impl Backend for RedbBackend {
     fn persist(&mut self, revision: u64, batch: &[Record]) -> Result<(), BackendError> {
         self.write(revision, batch).map_err(self.failed("write to"))
     }
+}
+
+/// The file holds Secrets: it is its owner's alone, whatever the umask says.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(0o600);
+        let file = options.open(path)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    #[cfg(not(unix))]
+    options.open(path)?;
+    Ok(())
 }
 
 fn row_key(resource: &str, key: &ObjectKey) -> Vec<u8> {

@@ -13,6 +13,7 @@ fn put(expect: Expect, name: &str, value: u32) -> Change {
         resource: "things".into(),
         expect,
         write: Write::Put(Draft::new(&document(name, value))),
+        requires: Vec::new(),
     }
 }
 
@@ -22,6 +23,7 @@ fn remove(revision: u64, name: &str) -> Change {
         resource: "things".into(),
         expect: Expect::Revision(revision),
         write,
+        requires: Vec::new(),
     }
 }
 
@@ -163,4 +165,99 @@ async fn concurrent_writers_all_get_through_in_one_order() {
         .unwrap();
     let revisions: Vec<u64> = events.iter().map(|event| event.revision()).collect();
     assert_eq!(revisions, (2..=161).collect::<Vec<_>>());
+}
+
+/// Keeps some batches, then fails or panics.
+struct Failing {
+    good_batches: usize,
+    panics: bool,
+}
+
+impl Backend for Failing {
+    fn load(&mut self) -> Result<Loaded, BackendError> {
+        Ok(Loaded::default())
+    }
+
+    fn persist(&mut self, _: u64, _: &[Record]) -> Result<(), BackendError> {
+        if self.good_batches > 0 {
+            self.good_batches -= 1;
+            return Ok(());
+        }
+        assert!(!self.panics, "the backend panics");
+        Err(BackendError::InUse { path: String::new() })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backend_that_fails_ends_all_promises_and_says_so() {
+    for panics in [false, true] {
+        let backend = Failing {
+            good_batches: 1,
+            panics,
+        };
+        let store = Store::durable(Box::new(backend), Retention::default()).unwrap();
+        let kept = store.commit(put(Expect::Absent, "a", 1)).await.unwrap();
+        let lost = store
+            .commit(put(Expect::Revision(kept.revision), "a", 2))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(lost, CommitError::Failed | CommitError::Closed),
+            "{lost}"
+        );
+        store.failed().await;
+        assert!(store.has_failed());
+        assert_eq!(
+            store.commit(put(Expect::Absent, "b", 1)).await.unwrap_err(),
+            CommitError::Failed
+        );
+        // Nobody builds on, or waits for, what was lost.
+        assert_eq!(store.accepted().revision, kept.revision);
+        assert_eq!(
+            store.settled(kept.revision + 1).await.unwrap_err(),
+            CommitError::Failed
+        );
+        assert_eq!(names(&store.visible().table("things")), ["a=1"]);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_write_needs_what_it_belongs_to() {
+    let store = Store::in_memory(State::default(), Retention::default());
+    let parent = store.commit(put(Expect::Absent, "parent", 1)).await.unwrap();
+    let needing = |uid: Option<&str>| Change {
+        requires: vec![Requirement {
+            resource: "things".into(),
+            key: parent.key.clone(),
+            uid: uid.map(Into::into),
+        }],
+        ..put(Expect::Absent, "child", 1)
+    };
+    assert_eq!(
+        store.commit(needing(Some("other"))).await.unwrap_err(),
+        CommitError::Orphaned
+    );
+    let child = store.commit(needing(Some("parent"))).await.unwrap();
+    store.commit(remove(child.revision, "child")).await.unwrap();
+    store.commit(remove(parent.revision, "parent")).await.unwrap();
+    assert_eq!(
+        store.commit(needing(None)).await.unwrap_err(),
+        CommitError::Orphaned
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.redb");
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _open = RedbBackend::open(&path).unwrap();
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
 }

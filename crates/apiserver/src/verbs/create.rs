@@ -121,6 +121,10 @@ pub(crate) async fn new_object(
             }
             Stored::Raced if generated => {}
             Stored::Raced => return Err(already_exists(call, &key)),
+            Stored::Orphaned => {
+                check_namespace(call, &name)?;
+                return Err(ApiError::modified(resource.subject(&name)));
+            }
         }
     }
     let mut error = ApiError::already_exists(resource.subject(&generate));

@@ -67,16 +67,52 @@ impl DeleteOptions {
                 "decoded object cannot be converted to DeleteOptions: it is of kind \"{kind}\""
             )));
         }
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let policy = document["propagationPolicy"].as_str();
+        // An option that is not understood must not turn into a deletion without it.
         let preconditions = &document["preconditions"];
+        if !(preconditions.is_null() || preconditions.is_object()) {
+            return Err(mistyped("preconditions", "Preconditions"));
+        }
+        let orphan = match &document["orphanDependents"] {
+            Value::Null => None,
+            Value::Bool(orphan) => Some(*orphan),
+            _ => return Err(mistyped("orphanDependents", "bool")),
+        };
         Ok(Self {
-            propagation: propagation(policy, document["orphanDependents"].as_bool())?,
-            uid: text(&preconditions["uid"]),
-            revision: text(&preconditions["resourceVersion"]),
-            dry_run: document["dryRun"] == json!(["All"]),
+            propagation: propagation(text(&document, "propagationPolicy")?, orphan)?,
+            uid: text(preconditions, "uid")?.map(str::to_owned),
+            revision: text(preconditions, "resourceVersion")?.map(str::to_owned),
+            dry_run: dry_run(&document["dryRun"])?,
         })
     }
+}
+
+fn text<'a>(options: &'a Value, field: &str) -> ApiResult<Option<&'a str>> {
+    match &options[field] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        _ => Err(mistyped(field, "string")),
+    }
+}
+
+fn dry_run(wish: &Value) -> ApiResult<bool> {
+    match wish {
+        Value::Null => Ok(false),
+        Value::Array(stages) if stages.is_empty() => Ok(false),
+        Value::Array(stages) if stages.iter().all(|stage| stage == "All") => Ok(true),
+        Value::Array(_) => Err(delete_options_invalid(FieldError::new(
+            FieldErrorKind::NotSupported,
+            "dryRun",
+            Some(wish.clone()),
+            "supported values: \"All\"",
+        ))),
+        _ => Err(mistyped("dryRun", "[]string")),
+    }
+}
+
+fn mistyped(field: &str, expected: &str) -> Box<ApiError> {
+    ApiError::bad_request(format!(
+        "json: cannot unmarshal into Go struct field DeleteOptions.{field} of type {expected}"
+    ))
 }
 
 fn propagation(policy: Option<&str>, orphan: Option<bool>) -> ApiResult<Propagation> {
@@ -147,7 +183,7 @@ pub(crate) async fn delete_object(call: &Call, options: &DeleteOptions) -> ApiRe
                         warnings: Vec::new(),
                     });
                 }
-                Stored::Raced => continue,
+                Stored::Raced | Stored::Orphaned => continue,
             }
         }
         let removed = status::deleted(subject, &current.uid);
@@ -213,7 +249,7 @@ fn mark(call: &Call, document: &mut Value, propagation: Propagation) {
         set(document, "deletionGracePeriodSeconds", Some(json!(0)));
     }
     if let Some(generation) = document["metadata"]["generation"].as_i64() {
-        set(document, "generation", Some(json!(generation + 1)));
+        set(document, "generation", Some(json!(generation.saturating_add(1))));
     }
     let finalizer = match propagation {
         Propagation::Background => None,

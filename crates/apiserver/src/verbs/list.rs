@@ -59,13 +59,14 @@ fn snapshot(call: &Call) -> ApiResult<(Table, u64, Option<ObjectKey>)> {
             return Err(ApiError::bad_request(why));
         }
         let (revision, after) = read_token(&call.query.continue_token)?;
+        let namespace = call.target.namespace.as_str();
+        if revision > store.visible().revision || !(namespace.is_empty() || after.namespace() == namespace) {
+            return Err(foreign_token());
+        }
         let table = store.table_at(resource, revision).map_err(|_| {
             ApiError::expired(
-                "The provided continue parameter is too old to display a consistent list result. You can start a new \
-                 list without the continue parameter, or use the continue token in this response to retrieve the \
-                 remainder of the results. Continuing with the provided token results in an inconsistent list - \
-                 objects that were created, modified, or deleted between the time the first chunk was returned and \
-                 now may show up in the list.",
+                "The provided continue parameter is too old to display a consistent list result. \
+                 You must start a new list without the continue parameter.",
             )
         })?;
         return Ok((table, revision, Some(after)));
@@ -107,9 +108,11 @@ fn read_token(text: &str) -> ApiResult<(u64, ObjectKey)> {
         let (namespace, name) = body["start"].as_str()?.split_once('/')?;
         Some((body["rv"].as_u64()?, ObjectKey::new(namespace, name)))
     });
-    read.ok_or_else(|| {
-        ApiError::bad_request(
-            "invalid continue token: continue key is not valid: it was not issued by this server",
-        )
-    })
+    read.ok_or_else(foreign_token)
+}
+
+fn foreign_token() -> Box<ApiError> {
+    ApiError::bad_request(
+        "invalid continue token: continue key is not valid: it was not issued by this server for this list",
+    )
 }

@@ -119,7 +119,10 @@ pub(crate) async fn change_object(
         establish(call, &mut new, &now);
     }
     if resource.has_generation && differs_in_substance(resource, &old, &new) && !call.is_status() {
-        let generation = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+        let generation = old["metadata"]["generation"]
+            .as_i64()
+            .unwrap_or(0)
+            .saturating_add(1);
         set(&mut new, "generation", Some(json!(generation)));
     }
     if desired.tracking == Tracking::Update {
@@ -169,7 +172,7 @@ pub(crate) async fn change_object(
             document: Document::Stored(object),
             warnings,
         }),
-        Stored::Raced => None,
+        Stored::Raced | Stored::Orphaned => None,
     })
 }
 
@@ -207,7 +210,7 @@ async fn remove_now(
             document: Document::Value(last),
             warnings,
         }),
-        Stored::Raced => None,
+        Stored::Raced | Stored::Orphaned => None,
     })
 }
 

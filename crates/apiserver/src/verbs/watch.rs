@@ -30,6 +30,8 @@ use crate::store::{Draft, Event, EventKind, Log, Object, frame};
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Upstream ends watches that name no timeout after 30 to 60 minutes.
 const MIN_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// No watch is open for longer than this, whatever it asks for.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// Events handed to the connection at once.
 const BATCH: usize = 512;
 
@@ -43,6 +45,7 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
         None => wanted.is_none(),
     };
     if let Some(wanted) = wanted
+        && with_initial
         && wanted > state.revision
     {
         return Err(ApiError::revision_too_large(wanted, state.revision));
@@ -52,12 +55,6 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
         Some(revision) if !with_initial => revision,
         _ => state.revision,
     };
-    if log.between(cursor, cursor, 1).is_err() {
-        return Err(ApiError::expired(format!(
-            "too old resource version: {cursor} ({})",
-            state.revision
-        )));
-    }
     let initial: VecDeque<Arc<Object>> = if with_initial {
         let table = state.table(&call.resource.id);
         let found = selection.candidates(&table, None);
@@ -81,7 +78,12 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
         cursor,
         columns_sent: false,
         ended: false,
-        deadline: now + call.query.timeout.unwrap_or(MIN_TIMEOUT + random_half),
+        deadline: now
+            + call
+                .query
+                .timeout
+                .unwrap_or(MIN_TIMEOUT + random_half)
+                .min(MAX_TIMEOUT),
         next_bookmark: now + BOOKMARK_EVERY,
         call,
     };
@@ -95,6 +97,13 @@ pub(crate) fn watch(call: Call) -> ApiResult<Response> {
         json_response(StatusCode::OK, Body::from_stream(frames)),
         &[],
     ))
+}
+
+/// Waits for a change without taking note of it.
+async fn wait_for_change(changes: &mut watch::Receiver<Arc<Registry>>) {
+    if changes.changed().await.is_ok() {
+        changes.mark_changed();
+    }
 }
 
 struct Watching {
@@ -125,8 +134,15 @@ impl Watching {
             return Some(self.bookmark(true));
         }
         loop {
+            if self.is_over() {
+                return self.end();
+            }
             // The order matters: every event up to a visible revision is in the log.
             let visible = self.call.server.store.visible().revision;
+            if self.cursor > visible {
+                // The client has seen another life of this server, and must start anew.
+                return Some(self.expired(visible));
+            }
             match self.log.between(self.cursor, visible, BATCH) {
                 Err(_) => return Some(self.expired(visible)),
                 Ok(events) => {
@@ -152,11 +168,8 @@ impl Watching {
                         return self.end();
                     }
                 }
-                _ = self.changes.changed() => {
-                    if !self.still_served() {
-                        return self.end();
-                    }
-                }
+                // What changed is looked at before the next batch.
+                _ = wait_for_change(&mut self.changes) => {}
                 () = sleep_until(self.deadline) => return self.end(),
                 () = sleep_until(self.next_bookmark), if bookmarks => {
                     self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
@@ -164,6 +177,17 @@ impl Watching {
                 }
             }
         }
+    }
+
+    /// Looked at before every batch, so that a steady flow of events does not keep an ended watch alive.
+    fn is_over(&mut self) -> bool {
+        let changed = self.changes.has_changed().unwrap_or(true);
+        if changed {
+            self.changes.mark_unchanged();
+        }
+        self.call.server.stopping.is_cancelled()
+            || Instant::now() >= self.deadline
+            || (changed && !self.still_served())
     }
 
     /// Ends cleanly, with a last bookmark so that the client can go on from there.

@@ -148,6 +148,7 @@ async fn odd_delete_options_are_refused() {
             .refused(400, "BadRequest");
     }
     for body in [
+        json!({"dryRun": ["all"]}),
         json!({"propagationPolicy": "Sometimes"}),
         json!({"propagationPolicy": "Orphan", "orphanDependents": true}),
     ] {
@@ -157,4 +158,18 @@ async fn odd_delete_options_are_refused() {
             .refused(422, "Invalid");
     }
     client.get(&path).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_largest_generation_can_still_be_deleted() {
+    let client = Client::new().await;
+    let mut body = config_map("a", &json!({}));
+    body["metadata"]["generation"] = json!(i64::MAX);
+    body["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    client.post(CONFIG_MAPS, &body).await.expect(201);
+    let path = format!("{CONFIG_MAPS}/a");
+    client.delete(&path).await.expect(200);
+    let free = json!({"metadata": {"finalizers": null}});
+    client.patch(&path, MERGE, &free).await.expect(200);
+    client.get(&path).await.refused(404, "NotFound");
 }

@@ -271,3 +271,18 @@ async fn events_are_one_store_with_two_views() {
         "events expire"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_good_for_its_own_list_only() {
+    let client = ten().await;
+    let first = client.get(&format!("{CONFIG_MAPS}?limit=4")).await.expect(200);
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let elsewhere = format!("/api/v1/namespaces/kube-system/configmaps?continue={token}");
+    client.get(&elsewhere).await.refused(400, "BadRequest");
+    // {"v":"meta.k8s.io/v1","rv":99999999,"start":"default/c0"}
+    let future = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTk5OTk5OTksInN0YXJ0IjoiZGVmYXVsdC9jMCJ9";
+    client
+        .get(&format!("{CONFIG_MAPS}?continue={future}"))
+        .await
+        .refused(400, "BadRequest");
+}

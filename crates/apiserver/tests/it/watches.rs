@@ -62,10 +62,12 @@ async fn a_watch_from_a_revision_misses_nothing_after_it() {
         .watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={from}"))
         .await;
     assert_eq!(watch.next_short().await, "ADDED b");
-    client
-        .get("/api/v1/configmaps?watch=1&resourceVersion=99999")
-        .await
-        .refused(504, "Timeout");
+    // A revision of another life of the server: the client must list again.
+    let mut lost = client
+        .watch("/api/v1/configmaps?watch=1&resourceVersion=99999")
+        .await;
+    assert_eq!(lost.next().await.unwrap()["object"]["code"], 410);
+    assert!(lost.next().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +129,7 @@ async fn a_watch_ends_after_its_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn old_revisions_are_gone_before_and_inside_the_stream() {
+async fn a_watch_of_old_revisions_is_told_to_start_anew() {
     let retention = Retention {
         max_bytes: 3000,
         ..Retention::default()
@@ -154,8 +156,16 @@ async fn old_revisions_are_gone_before_and_inside_the_stream() {
         (&json!("ERROR"), &json!(410))
     );
     assert!(slow.next().await.is_none());
-    let late = format!("{CONFIG_MAPS}?watch=1&resourceVersion={from}");
-    client.get(&late).await.refused(410, "Expired");
+    // kube-rs lists again only when it is told inside the stream.
+    let mut late = client
+        .watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={from}"))
+        .await;
+    let error = late.next().await.unwrap();
+    assert_eq!(
+        (&error["type"], &error["object"]["reason"]),
+        (&json!("ERROR"), &json!("Expired"))
+    );
+    assert!(late.next().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -252,4 +262,31 @@ async fn shutting_down_ends_watches() {
         .await
         .unwrap();
     assert!(watch.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_steady_flow_of_events_does_not_keep_a_watch_open() {
+    let client = Client::new().await;
+    let mut watch = client
+        .watch(&format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=5"))
+        .await;
+    let mut seen = 0;
+    for index in 0..10 {
+        client
+            .post(CONFIG_MAPS, &config_map(&format!("c{index}"), &json!({})))
+            .await
+            .expect(201);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        if watch.next().await.is_none() {
+            break;
+        }
+        seen += 1;
+    }
+    assert!(seen < 6, "{seen}");
+    // The longest possible wish is granted within reason.
+    client
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=1&timeoutSeconds=9223372036854775807"
+        ))
+        .await;
 }
