@@ -12,6 +12,7 @@
 mod allowed;
 mod diff;
 pub mod golden;
+mod head;
 mod kubectl;
 mod mask;
 mod pick;

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use http::{HeaderMap, Request, Response, StatusCode, header};
+use http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::head;
 use crate::kubectl::{self, Kubectl};
 use crate::mask::Mask;
 use crate::pick;
@@ -131,7 +132,7 @@ impl Play<'_> {
         let mut attempts = 0;
         loop {
             let response = self.send(step).await?;
-            let headers = describe_head(response.status(), response.headers(), &mut self.mask);
+            let headers = head::describe(response.status(), response.headers(), &mut self.mask);
             if response.status() == StatusCode::OK && (step.opens.is_some() || step.events > 0) {
                 return Ok(self.watch(step, headers, Watch::new(response.into_body())).await);
             }
@@ -164,7 +165,7 @@ impl Play<'_> {
         let mut request = Request::builder()
             .method(method)
             .uri(path.replace(' ', "%20"))
-            .header(header::ACCEPT, accept(step.accept.as_deref()));
+            .header(header::ACCEPT, head::accept(step.accept.as_deref()));
         if !step.headers.contains_key("user-agent") {
             request = request.header(header::USER_AGENT, "conformance");
         }
@@ -180,7 +181,10 @@ impl Play<'_> {
             (None, None) => None,
         };
         if body.is_some() || step.content_type.is_some() {
-            request = request.header(header::CONTENT_TYPE, media_type(step.content_type.as_deref()));
+            request = request.header(
+                header::CONTENT_TYPE,
+                head::media_type(step.content_type.as_deref()),
+            );
         }
         let body = Body::from(body.unwrap_or_default().into_bytes());
         let request = request
@@ -307,53 +311,5 @@ impl Until {
             }
         });
         status_holds && value_holds
-    }
-}
-
-fn describe_head(status: StatusCode, headers: &HeaderMap, mask: &mut Mask) -> Map<String, Value> {
-    let mut head = Map::new();
-    head.insert("status".into(), status.as_u16().into());
-    if let Some(kind) = headers.get(header::CONTENT_TYPE) {
-        head.insert("type".into(), String::from_utf8_lossy(kind.as_bytes()).into());
-    }
-    let warnings: Vec<Value> = headers
-        .get_all(header::WARNING)
-        .iter()
-        .map(|warning| Value::String(mask.text(&String::from_utf8_lossy(warning.as_bytes()))))
-        .collect();
-    if !warnings.is_empty() {
-        head.insert("warnings".into(), warnings.into());
-    }
-    if let Some(after) = headers.get(header::RETRY_AFTER) {
-        head.insert(
-            "retryAfter".into(),
-            String::from_utf8_lossy(after.as_bytes()).into(),
-        );
-    }
-    head
-}
-
-fn accept(name: Option<&str>) -> &str {
-    match name {
-        None => "application/json",
-        Some("table") => "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
-        Some("metadata") => "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
-        Some("metadata-list") => {
-            "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-        }
-        Some("discovery") => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        Some(other) => other,
-    }
-}
-
-fn media_type(name: Option<&str>) -> &str {
-    match name {
-        None | Some("json") => "application/json",
-        Some("yaml") => "application/yaml",
-        Some("json-patch") => "application/json-patch+json",
-        Some("merge") => "application/merge-patch+json",
-        Some("strategic") => "application/strategic-merge-patch+json",
-        Some("apply") => "application/apply-patch+yaml",
-        Some(other) => other,
     }
 }

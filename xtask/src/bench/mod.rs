@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod connection;
+mod load;
 mod memory;
 
 use std::process::Command;
