@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apiary_semantics::selector::{FieldSelector, LabelSelector};
 use apiary_semantics::{FieldError, FieldErrorKind, naming};
-use http::{Method, StatusCode};
+use http::Method;
 use serde_json::json;
 
 use crate::status::{ApiError, ApiResult, Subject};
@@ -288,9 +288,7 @@ fn field_validation(kind: &str, value: &str) -> ApiResult<FieldValidation> {
                 Some(json!(other)),
                 "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
             );
-            let mut refusal = options_invalid(kind, &[error]);
-            refusal.code = StatusCode::UNPROCESSABLE_ENTITY.as_u16();
-            Err(refusal)
+            Err(options_invalid(kind, &[error]))
         }
     }
 }

@@ -126,15 +126,6 @@ pub(crate) enum Document {
     Value(Value),
 }
 
-impl Document {
-    pub(crate) fn value(&self) -> Value {
-        match self {
-            Self::Stored(object) => object.value(),
-            Self::Value(value) => value.clone(),
-        }
-    }
-}
-
 /// What a verb answers.
 #[derive(Debug)]
 pub(crate) struct Outcome {

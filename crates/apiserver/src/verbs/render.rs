@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::list::Page;
-use super::update::modernise;
+use super::update::current_document;
 use super::{Call, Document, Outcome};
 use crate::request::{Form, MetaVersion};
 use crate::status::{add_warnings, json_response};
@@ -21,8 +21,7 @@ pub(crate) fn outcome(call: &Call, outcome: &Outcome) -> Response {
         (Document::Value(value), _) if is_status => value.to_string().into(),
         (Document::Stored(object), Form::Full) => document_bytes(call, object).into(),
         (document, form) => {
-            let mut value = document.value();
-            present(call, &mut value);
+            let value = served(call, document);
             match form {
                 Form::Full => value.to_string().into(),
                 Form::Metadata(version) => partial_metadata(version, &value).to_string().into(),
@@ -69,7 +68,7 @@ pub(crate) fn page(call: &Call, page: &Page) -> Response {
             let items = page
                 .objects
                 .iter()
-                .map(|object| partial_metadata(version, &shown(call, object)))
+                .map(|object| partial_metadata(version, &current_document(call, object)))
                 .collect::<Vec<_>>();
             // An empty list of metadata is null upstream, unlike every other list.
             let items = if items.is_empty() {
@@ -87,7 +86,7 @@ pub(crate) fn page(call: &Call, page: &Page) -> Response {
             table["rows"] = page
                 .objects
                 .iter()
-                .map(|object| row(call, version, &shown(call, object)))
+                .map(|object| row(call, version, &current_document(call, object)))
                 .collect::<Vec<_>>()
                 .into();
             table.to_string().into()
@@ -117,11 +116,23 @@ fn append_item(call: &Call, object: &Object, out: &mut Vec<u8>) {
             .iter()
             .for_each(|piece| out.extend_from_slice(piece));
     } else {
-        let mut value = shown(call, object);
+        let mut value = current_document(call, object);
         if let Some(fields) = value.as_object_mut() {
             fields.retain(|name, _| name != "apiVersion" && name != "kind");
         }
         out.extend_from_slice(value.to_string().as_bytes());
+    }
+}
+
+/// A document of an answer as it is served; what is not stored was just made under the present schema.
+fn served(call: &Call, document: &Document) -> Value {
+    match document {
+        Document::Stored(object) => current_document(call, object),
+        Document::Value(value) => {
+            let mut value = value.clone();
+            call.resource.show(&mut value);
+            value
+        }
     }
 }
 
@@ -139,26 +150,7 @@ pub(crate) fn document_bytes(call: &Call, object: &Object) -> Bytes {
     if is_as_stored(call, object) {
         return object.bytes.clone();
     }
-    shown(call, object).to_string().into()
-}
-
-/// The served document of an object.
-pub(crate) fn shown(call: &Call, object: &Object) -> Value {
-    let mut value = object.value();
-    present(call, &mut value);
-    value
-}
-
-fn present(call: &Call, value: &mut Value) {
-    call.resource.show(value);
-    if let Some(custom) = call.resource.custom() {
-        let revision = value["metadata"]["resourceVersion"]
-            .as_str()
-            .and_then(|text| text.parse::<u64>().ok());
-        if revision.is_some_and(|revision| revision < custom.schema_since) {
-            modernise(&custom.schema.compiled(), value);
-        }
-    }
+    current_document(call, object).to_string().into()
 }
 
 /// PartialObjectMetadata.

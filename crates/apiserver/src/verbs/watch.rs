@@ -18,8 +18,9 @@ use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
 use super::Call;
-use super::render::{document_bytes, partial_metadata, row, shown, table_head, with_warnings};
+use super::render::{document_bytes, partial_metadata, row, table_head, with_warnings};
 use super::selection::Selection;
+use super::update::current_document;
 use crate::metrics::Gauge;
 use crate::registry::Registry;
 use crate::request::Form;
@@ -275,11 +276,11 @@ impl Watching {
     fn append(&mut self, out: &mut Vec<u8>, kind: EventKind, object: &Object) {
         let body: Bytes = match self.call.form {
             Form::Full => document_bytes(&self.call, object),
-            Form::Metadata(version) => partial_metadata(version, &shown(&self.call, object))
+            Form::Metadata(version) => partial_metadata(version, &current_document(&self.call, object))
                 .to_string()
                 .into(),
             Form::Table(version) => {
-                let document = shown(&self.call, object);
+                let document = current_document(&self.call, object);
                 let mut table = table_head(&self.call, version, !self.columns_sent);
                 self.columns_sent = true;
                 table["metadata"] = json!({"resourceVersion": object.revision.to_string()});
