@@ -5,8 +5,10 @@
 //!
 //! Most of the time of a run goes into installing kinds, so a sweep's worlds should have only those that it needs.
 
+mod outcome;
+
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,18 +17,14 @@ use std::time::Duration;
 
 use tokio::runtime::Builder as RuntimeBuilder;
 
-use crate::call::Verb;
+use self::outcome::Outcome;
 use crate::fault::{Calls, Fault, Rule, Times};
-use crate::recorder::Entry;
-use crate::snapshot::Snapshot;
 use crate::world::{Builder, World};
 
 /// The environment variable that picks one case, as the report of a failure writes it.
 const ONLY: &str = "CAPT_TEST_CASE";
 /// Longer than the longest backoff of a controller, so that a run is not judged before it tried again.
 const QUIET: Duration = Duration::from_secs(600);
-
-const MISSED: &str = "the fault never happened: this run made fewer writes than the undisturbed one";
 
 /// Crashes the controllers of a scenario before and after every write that they make, and fails unless every run comes
 /// to what an undisturbed one comes to.
@@ -35,7 +33,7 @@ const MISSED: &str = "the fault never happened: this run made fewer writes than 
 /// runtime beyond its own end.
 ///
 /// # Panics
-/// If a run comes to something else; the message says which case, and how to run it alone.
+/// If there is nothing to disturb, or a run comes to something else; the message says which case, and how to run it alone.
 pub fn for_each_write_crash(world: Builder, scenario: impl AsyncFn(&World)) -> SweepReport {
     Sweep::new(world)
         .faults([Fault::CrashBefore, Fault::CrashAfter])
@@ -105,7 +103,7 @@ impl Sweep {
     /// Runs the scenario undisturbed, then once for every write and fault. Every run must come to the same.
     ///
     /// # Panics
-    /// If a run comes to something else; the message says which case, and how to run it alone.
+    /// If there is nothing to disturb, or a run comes to something else; the message says which case, and how to run it alone.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a scenario is most often a closure written in place"
@@ -122,7 +120,7 @@ impl Sweep {
     /// `check`, which panics if it is not right: for faults that are meant to change the outcome, such as a deletion.
     ///
     /// # Panics
-    /// If a check does; the message says which case, and how to run it alone.
+    /// If there is nothing to disturb, or a check does; the message says which case, and how to run it alone.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a scenario is most often a closure written in place"
@@ -133,7 +131,7 @@ impl Sweep {
             self.in_world(async |world| {
                 let outcome = self.outcome(world, &scenario, Some(case)).await;
                 check(world).await;
-                outcome.missed.then(|| MISSED.to_owned()).into_iter().collect()
+                outcome.misses()
             })
         })
     }
@@ -171,12 +169,10 @@ impl Sweep {
     }
 
     fn each_case(&self, reference: &Outcome, run: impl Fn(&Case) -> Vec<String>) -> SweepReport {
-        let only = env::var(ONLY).ok();
-        let chosen = |case: &Case| only.as_ref().is_none_or(|only| *only == case.to_string());
+        let chosen = choose(self.cases(reference), env::var(ONLY).ok().as_deref());
+        let cases = chosen.len();
         let mut failures = Vec::new();
-        let mut cases = 0;
-        for case in self.cases(reference).into_iter().filter(chosen) {
-            cases += 1;
+        for case in chosen {
             // A run may also fail by itself, and then the case must be named too.
             let wrong = match catch_unwind(AssertUnwindSafe(|| run(&case))) {
                 Ok(wrong) => wrong,
@@ -206,7 +202,13 @@ impl Sweep {
         }
     }
 
+    /// Every fault at every write of the undisturbed run. A sweep of nothing would pass whatever is wrong.
     fn cases(&self, reference: &Outcome) -> Vec<Case> {
+        assert!(!self.faults.is_empty(), "the sweep has no faults to try");
+        assert!(
+            !reference.writes.is_empty(),
+            "the undisturbed run made no writes, so there is nothing to disturb: does the scenario start its controllers?"
+        );
         let mut counts = BTreeMap::<&str, usize>::new();
         let mut cases = Vec::new();
         for entry in &reference.writes {
@@ -246,41 +248,19 @@ impl fmt::Display for Case {
     }
 }
 
-/// What a run came to.
-struct Outcome {
-    end: Snapshot,
-    writes: Vec<Entry>,
-    missed: bool,
-}
-
-impl Outcome {
-    /// What is wrong with `other` if this is right.
-    fn compare(&self, other: &Self) -> Vec<String> {
-        let mut wrong = self.end.differences(&other.end);
-        if other.missed {
-            wrong.push(
-                "the fault never happened: this run made fewer writes than the undisturbed one".to_owned(),
-            );
-        }
-        for (object, created) in counts(&other.writes, Entry::created) {
-            let expected = counts(&self.writes, Entry::created)
-                .get(&object)
-                .copied()
-                .unwrap_or_default();
-            if created != expected {
-                wrong.push(format!("{object} was created {created} times, not {expected}"));
-            }
-        }
-        let deleted = |entry: &Entry| entry.took_effect() && entry.call.verb == Verb::Delete;
-        let expected: BTreeSet<String> = counts(&self.writes, deleted).into_keys().collect();
-        for object in counts(&other.writes, deleted)
-            .into_keys()
-            .filter(|object| !expected.contains(object))
-        {
-            wrong.push(format!("{object} was deleted, which must not happen"));
-        }
-        wrong
-    }
+/// All cases, or the one that somebody wants to run alone.
+fn choose(cases: Vec<Case>, only: Option<&str>) -> Vec<Case> {
+    let Some(only) = only else { return cases };
+    let known: Vec<String> = cases.iter().map(Case::to_string).collect();
+    assert!(
+        known.iter().any(|case| case == only),
+        "{ONLY}={only:?} is no case of this sweep, which has:\n  {}\nRun only the test that the case belongs to.",
+        known.join("\n  ")
+    );
+    cases
+        .into_iter()
+        .filter(|case| case.to_string() == only)
+        .collect()
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
@@ -290,13 +270,5 @@ fn message(panic: &(dyn Any + Send)) -> String {
         .to_owned()
 }
 
-fn counts(writes: &[Entry], keep: impl Fn(&Entry) -> bool) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
-    for entry in writes.iter().filter(|entry| keep(entry)) {
-        let call = &entry.call;
-        *counts
-            .entry(format!("{} {}/{}", call.resource, call.namespace, call.name))
-            .or_default() += 1;
-    }
-    counts
-}
+#[cfg(test)]
+mod tests;
