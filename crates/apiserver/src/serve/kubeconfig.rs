@@ -66,20 +66,28 @@ impl Kubeconfig {
     /// An earlier one of the same name is replaced; anything else that stands there is refused, since
     /// nobody can get a lost credential back.
     pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
-        let failed = |source| KubeconfigError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let target = self.target(path)?;
+        let written = private_file::write(&target, self.to_yaml().as_bytes());
+        written.map_err(failed_at(path))
+    }
+
+    /// Finds out whether [`Kubeconfig::write`] would be refused, and leaves what stands at `path` as it is.
+    pub fn check(&self, path: &Path) -> Result<(), KubeconfigError> {
+        let target = self.target(path)?;
+        private_file::probe(&target).map_err(failed_at(path))
+    }
+
+    /// The file to write, in a directory that exists.
+    fn target(&self, path: &Path) -> Result<PathBuf, KubeconfigError> {
         self.refuse_foreign(path)?;
         if let Some(dir) = path
             .parent()
             .filter(|dir| !dir.as_os_str().is_empty() && !dir.exists())
         {
-            private_file::make_private_dir(dir).map_err(failed)?;
+            private_file::make_private_dir(dir).map_err(failed_at(path))?;
         }
         // A link stays a link: what it points at is replaced.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        private_file::write(&target, self.to_yaml().as_bytes()).map_err(failed)
+        Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
     /// The document.
@@ -122,12 +130,7 @@ impl Kubeconfig {
                     path: path.to_owned(),
                 });
             }
-            Err(source) => {
-                return Err(KubeconfigError::Io {
-                    path: path.to_owned(),
-                    source,
-                });
-            }
+            Err(error) => return Err(failed_at(path)(error)),
         };
         if found.trim().is_empty() {
             return Ok(());
@@ -153,6 +156,13 @@ impl Kubeconfig {
                 others,
             }),
         }
+    }
+}
+
+fn failed_at(path: &Path) -> impl Fn(io::Error) -> KubeconfigError {
+    |source| KubeconfigError::Io {
+        path: path.to_owned(),
+        source,
     }
 }
 
@@ -228,6 +238,20 @@ mod tests {
     }
 
     #[test]
+    fn a_check_finds_a_place_where_no_file_can_be_and_leaves_none_elsewhere() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "").unwrap();
+        let config = kubeconfig();
+        for refused in [file.join("config"), root.path().to_owned()] {
+            assert!(config.check(&refused).is_err(), "{}", refused.display());
+        }
+        let dir = root.path().join("new");
+        config.check(&dir.join("config")).unwrap();
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+
+    #[test]
     fn somebody_elses_file_is_refused_and_untouched() {
         let foreign =
             "apiVersion: v1\nkind: Config\nclusters:\n- name: prod\n  cluster: {server: https://prod}\n";
@@ -245,6 +269,12 @@ mod tests {
             let root = tempfile::tempdir().unwrap();
             let path = root.path().join("config");
             fs::write(&path, content).unwrap();
+            assert_eq!(config.check(&path).is_err(), refusal.is_some(), "{content:?}");
+            assert_eq!(
+                fs::read_to_string(&path).unwrap(),
+                content,
+                "a check changes nothing"
+            );
             match (config.write(&path), refusal) {
                 (Err(error), Some(refusal)) => {
                     assert!(error.to_string().contains(refusal), "{content:?}: {error}");

@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use tempfile::NamedTempFile;
+
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
@@ -24,19 +26,33 @@ pub(super) fn make_private_dir(dir: &Path) -> io::Result<()> {
 /// A reader sees the old content or the new one, also after a crash, and nobody else can read either:
 /// the temporary file has mode 0600 from its creation on.
 pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let dir = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".tmp-")
-        .permissions(Permissions::from_mode(FILE_MODE))
-        .tempfile_in(dir)?;
+    let dir = directory_of(path);
+    let mut file = beside(path)?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     // Without this the rename itself may be lost with the power.
     File::open(dir)?.sync_all()
+}
+
+/// Fails if [`write`] would for want of a directory or of the right to write there.
+pub(super) fn probe(path: &Path) -> io::Result<()> {
+    beside(path)?.close()
+}
+
+/// A temporary file that can take the place of the one at `path`.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".tmp-")
+        .permissions(Permissions::from_mode(FILE_MODE))
+        .tempfile_in(directory_of(path))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// Reads a file that should be private, and makes it so if it was left open; `None` if there is none.
