@@ -42,11 +42,13 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = start_log(cli.log.as_deref()).and_then(|()| match cli.command {
         Command::Up(args) => cmd::up::run(args),
-        Command::Manifests(args) => cmd::manifests::run(&args),
-        Command::Version => cmd::print(concat!("capt ", env!("CARGO_PKG_VERSION"), "\n")),
+        Command::Manifests(args) => cmd::manifests::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Version => {
+            cmd::print(concat!("capt ", env!("CARGO_PKG_VERSION"), "\n")).map(|()| ExitCode::SUCCESS)
+        }
     });
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprint!("{}", report::render(&error));
             ExitCode::FAILURE

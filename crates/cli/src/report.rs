@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use apiary::serve::{kubeconfig::KubeconfigError, listener::ListenError, lock::LockError};
 
+use crate::cmd::up::WritesNotKept;
+
 /// The text for stderr: the error, its causes, and advice where there is any.
 pub(crate) fn render(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}\n");
@@ -24,6 +26,9 @@ fn advice(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(LockError::Taken { .. }) = error.downcast_ref() {
         return Some("stop that process, or choose another directory with `--data-dir`");
     }
+    if let Some(WritesNotKept { .. }) = error.downcast_ref() {
+        return Some("see to the disk, most likely by freeing space on it, and start again");
+    }
     match error.downcast_ref()? {
         KubeconfigError::Foreign { .. } | KubeconfigError::NotAKubeconfig { .. } => {
             Some("choose another file with `--kubeconfig`")
@@ -39,6 +44,18 @@ mod tests {
     use anyhow::Context;
 
     use super::*;
+
+    #[test]
+    fn a_disk_that_takes_no_more_is_told_with_what_is_safe_and_what_to_do() {
+        let full = WritesNotKept {
+            place: "/data".into(),
+        };
+        assert_eq!(
+            render(&full.into()),
+            "error: objects can no longer be saved in /data; every write that was acknowledged is there\n\
+             help: see to the disk, most likely by freeing space on it, and start again\n"
+        );
+    }
 
     #[test]
     fn an_error_is_told_with_its_causes_and_what_to_do() {

@@ -4,10 +4,16 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::Arc,
 };
 
-use kube::{Client, Config, config::KubeConfigOptions};
+use kube::{Client, Config, client::ConfigExt, config::KubeConfigOptions};
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream, rustls::pki_types::ServerName};
 
 /// The binary with a home of its own, so that nothing of the person who runs the tests is touched.
 pub(crate) fn capt(home: &Path) -> Command {
@@ -67,11 +73,32 @@ impl Up {
 
     /// A client as any user of the kubeconfig has it.
     pub(crate) async fn client(&self) -> Client {
+        Client::try_from(self.client_config().await).unwrap()
+    }
+
+    /// Begins a write and does not finish it. When this returns, the server waits for the rest.
+    pub(crate) async fn unfinished_write(&self) -> TlsStream<TcpStream> {
+        let config = self.client_config().await;
+        let tls = TlsConnector::from(Arc::new(config.rustls_client_config().unwrap()));
+        let address = config.cluster_url.authority().unwrap().as_str();
+        let stream = TcpStream::connect(address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = tls.connect(name, stream).await.unwrap();
+        let head = "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: localhost\r\n\
+                    Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+        let mut answer = vec![0; go_on.len()];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(String::from_utf8(answer).unwrap(), go_on);
+        stream
+    }
+
+    async fn client_config(&self) -> Config {
         let kubeconfig = kube::config::Kubeconfig::read_from(&self.kubeconfig).unwrap();
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
             .await
-            .unwrap();
-        Client::try_from(config).unwrap()
+            .unwrap()
     }
 }
 

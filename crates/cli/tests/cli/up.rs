@@ -8,7 +8,8 @@ use std::{
     path::Path,
 };
 
-use crate::support::{Up, run};
+use crate::support::{Up, capt, run};
+use futures::TryStreamExt;
 use k8s_openapi::{
     api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
@@ -16,7 +17,10 @@ use kube::{
     Api, Client, ResourceExt,
     api::{ListParams, ObjectMeta, PostParams},
 };
-use rustix::process::Signal;
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::{Pid, Signal, kill_process},
+};
 use tempfile::tempdir;
 use tokio::sync::mpsc;
 
@@ -157,9 +161,7 @@ fn a_taken_data_directory_is_told_with_its_holder_and_a_way_out() {
 }
 
 #[tokio::test]
-async fn a_signal_stops_it_with_success_even_under_a_watch_and_everything_is_there_afterwards() {
-    use futures::TryStreamExt;
-
+async fn a_signal_stops_it_with_success_ends_watches_and_everything_is_there_afterwards() {
     let home = tempdir().unwrap();
     for (round, signal) in [Signal::TERM, Signal::INT].into_iter().enumerate() {
         let up = Up::start(home.path(), &[]);
@@ -237,4 +239,55 @@ fn in_memory_leaves_nothing_behind() {
     up.signal(Signal::TERM);
     assert_eq!(up.wait().code(), Some(0));
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once_and_even_then_in_memory_leaves_nothing_behind() {
+    let home = tempdir().unwrap();
+    let up = Up::start(home.path(), &["--in-memory"]);
+    let _unfinished = up.unfinished_write().await;
+    // Two of a kind could arrive as one.
+    up.signal(Signal::TERM);
+    up.signal(Signal::INT);
+    let code = up.wait().code();
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_signal_ends_a_start_that_is_under_way() {
+    let home = tempdir().unwrap();
+    let temporary = home.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    // Whoever reads a pipe waits for its writer, who says nothing here.
+    let pipe = home.path().join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let mut child = capt(home.path())
+        .args(["up", "--in-memory", "--listen", "127.0.0.1:0", "--kubeconfig"])
+        .arg(&pipe)
+        .env("TMPDIR", &temporary)
+        .spawn()
+        .unwrap();
+    // Opening waits for the reader, so from here on the start is under way.
+    let _silent = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn a_start_that_fails_leaves_the_kubeconfig_as_it_was() {
+    let home = tempdir().unwrap();
+    let up = Up::start(home.path(), &[]);
+    let path = up.kubeconfig.clone();
+    up.signal(Signal::TERM);
+    up.wait();
+    let before = fs::read_to_string(&path).unwrap();
+    fs::write(home.path().join(".local/share/capt/objects.redb"), "broken").unwrap();
+
+    let output = run(home.path(), &["up", "--listen", "127.0.0.1:0"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("the stored objects cannot be used"), "{stderr}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
 }

@@ -1,42 +1,31 @@
 //! `capt up`: everything on this machine, with nothing to install first.
 
+mod door;
 mod install;
 mod listen;
+mod place;
 mod process;
 mod ready;
+mod running;
 mod signals;
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::SystemTime,
-};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::Context;
-use apiary::{
-    ApiServer, Identity, Options, Storage,
-    serve::{
-        Authenticator, DataDirLock, Kubeconfig, Limits, Listener, Pki, PkiRequest,
-        tls::{self, ServerConfig},
-    },
-};
-use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
-use self::{listen::ListenAddress, ready::Ready, signals::Signals};
-use crate::data_dir;
+pub(crate) use self::running::WritesNotKept;
+use self::{listen::ListenAddress, place::Place, ready::Ready, running::Running, signals::Signals};
 
-/// What the context in the kubeconfig is called.
-const CONTEXT: &str = "capt";
-const ADMIN_USER: &str = "capt-admin";
-const ADMIN_GROUP: &str = "system:masters";
+/// How long a start that was interrupted may take to notice.
+const GIVING_UP: Duration = Duration::from_secs(1);
 
 /// Run a Kubernetes API on this machine that knows capt's kinds
 ///
 /// Needs nothing installed. It listens on loopback over TLS, writes a kubeconfig for kubectl and any other
 /// Kubernetes client, and keeps every write on disk. When it is ready it prints two lines to stdout: the
 /// address, and the `export` that points kubectl at it. It runs until it is interrupted.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   # Start, or start again with the data of last time
@@ -75,120 +64,61 @@ pub(crate) struct Args {
 }
 
 /// Runs until interrupted.
-pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     process::prepare();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    runtime.block_on(up(args))
+    let ended = runtime.block_on(up(args));
+    // What must be finished is finished; a name that is still being looked up may not keep us.
+    runtime.shutdown_background();
+    ended
 }
 
-async fn up(args: Args) -> anyhow::Result<()> {
+async fn up(args: Args) -> anyhow::Result<ExitCode> {
     // Before anything else, so that no signal finds us without a handler.
     let mut signals = Signals::install()?;
-    let place = Place::choose(&args)?;
-    // Whatever may be refused is tried before the store is touched.
-    let _lock = DataDirLock::take(place.dir())?;
-    let listener = Listener::bind(args.listen.resolve().await?).await?;
-    let door = Door::prepare(&args, &place, listener.local_addr())?;
+    // Dropped by every way out of here, and the directory of `--in-memory` with it.
+    let (place, _temporary) = Place::choose(
+        args.data_dir.as_deref(),
+        args.kubeconfig.as_deref(),
+        args.in_memory,
+    )?;
 
-    let api = ApiServer::open(Options {
-        storage: place.storage(&args),
-        ..Options::default()
-    })
-    .await?;
-    install::crds(&api).await?;
-    let serving = listener.serve(door.tls, door.authenticator, api.router(), &Limits::default());
+    // A task of its own, since loading is busy for long stretches and signals must be heard meanwhile.
+    let mut starting = tokio::spawn(Running::start(args.clone(), place.clone()));
+    let running = tokio::select! {
+        running = &mut starting => running.context("starting has failed unexpectedly")??,
+        signal = signals.next() => {
+            give_up(starting).await;
+            return Ok(signal.exit_code());
+        }
+    };
     Ready {
-        url: args.listen.url(serving.local_addr()),
+        url: running.url(&args.listen),
         in_memory: args.in_memory,
         place: &place,
     }
     .announce()?;
 
-    signals.next().await;
-    tracing::info!("stopping; interrupt again to stop at once");
+    let ended = tokio::select! {
+        _ = signals.next() => Ok(ExitCode::SUCCESS),
+        () = running.writes_not_kept() => Err(WritesNotKept { place: place.dir().to_owned() }),
+    };
+    match &ended {
+        Ok(_) => tracing::info!("stopping; interrupt again to stop at once"),
+        Err(error) => tracing::error!(%error, "stopping"),
+    }
     tokio::select! {
-        () = async { serving.shutdown().await; api.shutdown().await } => Ok(()),
-        signal = signals.next() => std::process::exit(signal.exit_code()),
+        () = running.stop() => Ok(ended?),
+        signal = signals.next() => Ok(signal.exit_code()),
     }
 }
 
-/// How clients get in.
-struct Door {
-    tls: Arc<ServerConfig>,
-    authenticator: Arc<Authenticator>,
-}
-
-impl Door {
-    /// Makes certificates as needed, and the kubeconfig for a server at `address`.
-    fn prepare(args: &Args, place: &Place, address: SocketAddr) -> anyhow::Result<Self> {
-        if !address.ip().is_loopback() {
-            tracing::warn!(%address, "other machines can reach this address; they need the kubeconfig to get in");
-        }
-        let request = PkiRequest {
-            server_names: args.listen.names(address),
-            admin_user: ADMIN_USER.to_owned(),
-            admin_group: ADMIN_GROUP.to_owned(),
-            now: SystemTime::now(),
-        };
-        let pki = Pki::load_or_create(&place.dir().join("pki"), &request)?;
-        Kubeconfig::for_admin(CONTEXT, args.listen.url(address), &pki).write(place.kubeconfig())?;
-        let identity = Identity::authenticated(ADMIN_USER, [ADMIN_GROUP.to_owned()]);
-        let authenticator = Arc::new(Authenticator::new(&pki.token, identity));
-        Ok(Self {
-            tls: tls::server_config(&pki)?,
-            authenticator,
-        })
-    }
-}
-
-/// Where things are kept.
-struct Place {
-    dir: PathBuf,
-    kubeconfig: PathBuf,
-    /// Removes the directory when it is dropped.
-    _temporary: Option<TempDir>,
-}
-
-impl Place {
-    fn choose(args: &Args) -> anyhow::Result<Self> {
-        let (dir, temporary) = match &args.data_dir {
-            Some(dir) => (dir.clone(), None),
-            None if args.in_memory => {
-                let temporary = tempfile::Builder::new().prefix("capt-").tempdir();
-                let temporary = temporary.context("cannot make a temporary directory")?;
-                (temporary.path().to_owned(), Some(temporary))
-            }
-            None => (data_dir::default()?, None),
-        };
-        let dir =
-            std::path::absolute(&dir).with_context(|| format!("cannot tell where {} is", dir.display()))?;
-        let kubeconfig = match &args.kubeconfig {
-            Some(path) => std::path::absolute(path)
-                .with_context(|| format!("cannot tell where {} is", path.display()))?,
-            None => dir.join("kubeconfig"),
-        };
-        Ok(Self {
-            dir,
-            kubeconfig,
-            _temporary: temporary,
-        })
-    }
-
-    fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
-    }
-
-    fn storage(&self, args: &Args) -> Storage {
-        match args.in_memory {
-            true => Storage::Memory,
-            false => Storage::Redb(self.dir.join("objects.redb")),
-        }
-    }
+/// Ends a start, so that it no longer makes files where they are about to be removed.
+async fn give_up(starting: JoinHandle<anyhow::Result<Running>>) {
+    starting.abort();
+    // Whatever it came to, nobody waits for it any more.
+    let _ = tokio::time::timeout(GIVING_UP, starting).await;
 }

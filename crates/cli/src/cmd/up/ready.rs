@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Place;
+use super::place::Place;
 use crate::cmd;
 
 /// Where the API is, and how to reach it.

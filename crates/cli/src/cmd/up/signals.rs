@@ -1,5 +1,7 @@
 //! Being asked to stop.
 
+use std::process::ExitCode;
+
 use anyhow::Context;
 use tokio::signal::unix::{self, SignalKind};
 
@@ -34,7 +36,7 @@ impl Signals {
 
 impl StopSignal {
     /// What shells report for a process that this signal has ended.
-    pub(super) fn exit_code(self) -> i32 {
-        128 + self.0.as_raw_value()
+    pub(super) fn exit_code(self) -> ExitCode {
+        u8::try_from(128 + self.0.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
 }

@@ -1,0 +1,53 @@
+//! TLS, who may come in, and the file that tells clients so.
+
+use std::{net::SocketAddr, sync::Arc, time::SystemTime};
+
+use apiary::{
+    Identity,
+    serve::{
+        Authenticator, Kubeconfig, Pki, PkiRequest,
+        tls::{self, ServerConfig},
+    },
+};
+
+use super::{listen::ListenAddress, place::Place};
+
+/// What the context in the kubeconfig is called.
+const CONTEXT: &str = "capt";
+const ADMIN_USER: &str = "capt-admin";
+const ADMIN_GROUP: &str = "system:masters";
+
+/// How clients get in.
+pub(super) struct Door {
+    pub(super) tls: Arc<ServerConfig>,
+    pub(super) authenticator: Arc<Authenticator>,
+    /// For the clients; not written yet.
+    pub(super) kubeconfig: Kubeconfig,
+}
+
+impl Door {
+    /// Makes certificates as needed, and the kubeconfig for a server at `address`.
+    pub(super) fn prepare(
+        listen: &ListenAddress,
+        place: &Place,
+        address: SocketAddr,
+    ) -> anyhow::Result<Self> {
+        if !address.ip().is_loopback() {
+            tracing::warn!(%address, "other machines can reach this address; they need the kubeconfig to get in");
+        }
+        let request = PkiRequest {
+            server_names: listen.names(address),
+            admin_user: ADMIN_USER.to_owned(),
+            admin_group: ADMIN_GROUP.to_owned(),
+            now: SystemTime::now(),
+        };
+        let pki = Pki::load_or_create(&place.dir().join("pki"), &request)?;
+        let identity = Identity::authenticated(ADMIN_USER, [ADMIN_GROUP.to_owned()]);
+        let authenticator = Arc::new(Authenticator::new(&pki.token, identity));
+        Ok(Self {
+            tls: tls::server_config(&pki)?,
+            authenticator,
+            kubeconfig: Kubeconfig::for_admin(CONTEXT, listen.url(address), &pki),
+        })
+    }
+}
