@@ -10,6 +10,7 @@ use axum::{
 use http::{HeaderMap, StatusCode, header::AUTHORIZATION};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use tokio_util::sync::CancellationToken;
 
 use super::{certs::Token, identity::Identity};
 use crate::status::ApiError;
@@ -19,6 +20,12 @@ use crate::status::ApiError;
 /// The [`listener`](super::listener) puts it into the extensions of every request.
 #[derive(Clone, Debug, Default)]
 pub struct ClientCertificate(pub Option<Arc<Identity>>);
+
+/// Cancelled once a request of this connection came from somebody known, who may keep the connection.
+///
+/// The [`listener`](super::listener) puts it into the extensions of every request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(pub(super) CancellationToken);
 
 /// Tells who a request comes from.
 #[derive(Debug)]
@@ -55,6 +62,9 @@ pub async fn authenticate(
 ) -> Response {
     match authenticator.identify(&request) {
         Some(identity) => {
+            if let Some(Known(known)) = request.extensions().get() {
+                known.cancel();
+            }
             request.extensions_mut().insert(Identity::clone(&identity));
             next.run(request).await
         }

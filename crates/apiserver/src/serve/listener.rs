@@ -19,8 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
 use super::{
-    auth::{self, Authenticator, ClientCertificate},
-    drain::drain,
+    auth::{self, Authenticator, ClientCertificate, Known},
     tls,
 };
 
@@ -33,6 +32,9 @@ pub struct Limits {
     pub connections: usize,
     /// How long a client may take to finish the TLS handshake.
     pub handshake: Duration,
+    /// How long a client may stay after the handshake without a request that shows who it is.
+    /// Without this bound, strangers who say nothing could take all places.
+    pub introduction: Duration,
     /// How long an HTTP/1 connection may wait for the next request's head. Longer than clients keep idle
     /// connections, so that it is they who close them and none is closed under a request.
     pub header: Duration,
@@ -45,6 +47,7 @@ impl Default for Limits {
         Self {
             connections: 4096,
             handshake: Duration::from_secs(10),
+            introduction: Duration::from_secs(30),
             header: Duration::from_secs(120),
             grace: Duration::from_secs(10),
         }
@@ -118,12 +121,11 @@ impl Listener {
             aborting: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        let api = api
-            .layer(middleware::from_fn_with_state(authenticator, auth::authenticate))
-            .layer(middleware::from_fn_with_state(serving.stopping.clone(), drain));
+        let api = api.layer(middleware::from_fn_with_state(authenticator, auth::authenticate));
         let front = Front {
             acceptor: TlsAcceptor::from(tls),
             handshake_limit: limits.handshake,
+            introduction_limit: limits.introduction,
             http: http_builder(limits),
             api,
             stopping: serving.stopping.clone(),
@@ -146,7 +148,9 @@ impl Serving {
         self.address
     }
 
-    /// Stops: no new connections, watches end, other requests may finish within the grace time.
+    /// Stops: no new connections, no more strangers, and requests under way may finish within the grace time.
+    ///
+    /// Answers without an end take all of that time, so whoever gives them ends them first.
     pub async fn shutdown(&self) {
         self.stopping.cancel();
         self.tasks.close();
@@ -165,6 +169,7 @@ impl Serving {
 struct Front {
     acceptor: TlsAcceptor,
     handshake_limit: Duration,
+    introduction_limit: Duration,
     http: auto::Builder<TokioExecutor>,
     api: Router,
     stopping: CancellationToken,
@@ -250,12 +255,20 @@ impl Front {
             Some(b"h2") => self.http.clone().http2_only(),
             _ => self.http.clone().http1_only(),
         };
-        let service = service_fn(|request: Request<Incoming>| {
-            respond(self.api.clone(), request, ClientCertificate(identity.clone()))
+        let known = Known::default();
+        let service = service_fn(|mut request: Request<Incoming>| {
+            request
+                .extensions_mut()
+                .insert(ClientCertificate(identity.clone()));
+            request.extensions_mut().insert(known.clone());
+            respond(self.api.clone(), request)
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
         let ended = tokio::select! {
+            // Stopping makes both of the last two ready if the client is a stranger.
+            biased;
             ended = connection.as_mut() => ended,
+            () = self.unwelcome(&known.0) => return,
             () = self.stopping.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 tokio::select! {
@@ -268,14 +281,25 @@ impl Front {
             tracing::debug!(error, "a connection broke");
         }
     }
+
+    /// Waits until a client that is not `known` has been here for long enough. HTTP/2 has no limit of its
+    /// own to the time before the first request, and nobody is owed an answer who has not introduced himself.
+    async fn unwelcome(&self, known: &CancellationToken) {
+        let patience = async {
+            tokio::select! {
+                () = self.stopping.cancelled() => {}
+                () = tokio::time::sleep(self.introduction_limit) => {}
+            }
+        };
+        tokio::select! {
+            biased;
+            () = known.cancelled() => std::future::pending().await,
+            () = patience => tracing::debug!("closing a connection without a request of anybody known"),
+        }
+    }
 }
 
-async fn respond(
-    api: Router,
-    mut request: Request<Incoming>,
-    certificate: ClientCertificate,
-) -> Result<Response, Infallible> {
-    request.extensions_mut().insert(certificate);
+async fn respond(api: Router, request: Request<Incoming>) -> Result<Response, Infallible> {
     api.oneshot(request.map(Body::new)).await
 }
 

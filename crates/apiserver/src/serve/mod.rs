@@ -13,7 +13,6 @@
 
 pub mod auth;
 pub mod certs;
-mod drain;
 pub mod identity;
 pub mod kubeconfig;
 pub mod listener;

@@ -15,7 +15,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client, ResourceExt,
-    api::{ListParams, ObjectMeta, PostParams},
+    api::{ListParams, ObjectMeta, PostParams, WatchEvent},
 };
 use rustix::{
     fs::{CWD, FileType, Mode, mknodat},
@@ -178,6 +178,11 @@ async fn a_signal_stops_it_with_success_ends_watches_and_everything_is_there_aft
         watch.try_next().await.unwrap().expect("the watch has the object");
 
         up.signal(signal);
+        let rest: Vec<WatchEvent<ConfigMap>> = watch.try_collect().await.expect("the watch ends cleanly");
+        assert!(
+            matches!(rest.last(), Some(WatchEvent::Bookmark(_))),
+            "the last word is where to go on: {rest:?}"
+        );
         assert_eq!(up.wait().code(), Some(0), "after {signal:?}");
     }
 }

@@ -143,10 +143,12 @@ async fn a_certificate_of_another_authority_gets_no_answer() {
 }
 
 #[tokio::test]
-async fn stopping_lets_requests_finish_ends_watches_and_refuses_new_connections() {
+async fn stopping_lets_requests_and_watches_finish_and_refuses_new_connections() {
     let started = Arc::new(Notify::new());
     let may_finish = Arc::new(Notify::new());
+    let may_end = Arc::new(Notify::new());
     let (handler_started, handler_may_finish) = (started.clone(), may_finish.clone());
+    let handler_may_end = may_end.clone();
     let api = Router::new()
         .route(
             "/slow",
@@ -158,9 +160,13 @@ async fn stopping_lets_requests_finish_ends_watches_and_refuses_new_connections(
         )
         .route(
             "/events",
-            get(|| async {
+            get(move || async move {
                 let first = futures::stream::once(async { Ok::<_, io::Error>(Bytes::from("event\n")) });
-                Body::from_stream(first.chain(futures::stream::pending()))
+                let last = futures::stream::once(async move {
+                    handler_may_end.notified().await;
+                    Ok(Bytes::from("bookmark\n"))
+                });
+                Body::from_stream(first.chain(last))
             }),
         );
     for alpn in ["h2", "http/1.1"] {
@@ -179,8 +185,9 @@ async fn stopping_lets_requests_finish_ends_watches_and_refuses_new_connections(
 
         let address = server.serving.local_addr();
         server.serving.stopping.cancel();
+        may_end.notify_one();
         let rest = watch.collect().await.expect("the watch ends cleanly").to_bytes();
-        assert_eq!(rest, "", "over {alpn}");
+        assert_eq!(rest, "bookmark\n", "over {alpn}");
         may_finish.notify_one();
         assert_eq!(slow.await.unwrap(), "finished");
         server.serving.shutdown().await;
@@ -257,6 +264,71 @@ async fn a_silent_client_does_not_keep_a_place() {
     let read = tokio::io::AsyncReadExt::read(&mut silent, &mut byte).await;
     assert!(matches!(read, Ok(0) | Err(_)), "the server hangs up");
     server.serving.shutdown().await;
+}
+
+/// Reads to the end of a connection that the server closes.
+async fn hangs_up(stream: &mut TlsStreamToServer) {
+    // Closed without a farewell of TLS is closed, too.
+    let _ = tokio::io::AsyncReadExt::read_to_end(stream, &mut Vec::new()).await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_introduce_itself_does_not_keep_a_place() {
+    let limits = Limits {
+        connections: 1,
+        introduction: Duration::from_millis(1),
+        ..Limits::default()
+    };
+    let server = start(whoami(), limits).await;
+    for alpn in ["h2", "http/1.1"] {
+        let mut silent = server.connect(alpn, Some(&server.pki.admin)).await.unwrap();
+        hangs_up(&mut silent).await;
+    }
+    server.serving.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_client_that_has_introduced_itself_may_stay() {
+    let server = start(whoami(), Limits::default()).await;
+    let stream = server.connect("http/1.1", Some(&server.pki.admin)).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let mut ask = async || {
+        let request = Request::builder().uri("/whoami").header("host", "localhost");
+        let response = sender.send_request(request.body(Empty::<Bytes>::new()).unwrap());
+        text(response.await.unwrap()).await
+    };
+    let first = ask().await;
+
+    tokio::time::pause();
+    tokio::time::advance(2 * Limits::default().introduction).await;
+    tokio::time::resume();
+    assert_eq!(ask().await, first);
+    server.serving.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_stranger_does_not_hold_up_the_stop() {
+    let grace = Duration::from_secs(3600);
+    let server = start(
+        whoami(),
+        Limits {
+            grace,
+            ..Limits::default()
+        },
+    )
+    .await;
+    let mut silent = server.connect("h2", None).await.unwrap();
+    // The server's settings tell that it waits for the client's.
+    tokio::io::AsyncReadExt::read_u8(&mut silent).await.unwrap();
+
+    // Time now passes only if there is nothing else to wait for.
+    tokio::time::pause();
+    let before = tokio::time::Instant::now();
+    server.serving.shutdown().await;
+    assert!(before.elapsed() < grace);
 }
 
 #[tokio::test]
