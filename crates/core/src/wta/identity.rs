@@ -147,7 +147,6 @@ fn is_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let status = snapshot.wta.status.as_ref();
     let finalizers = snapshot.wta.metadata.finalizers.as_deref().unwrap_or_default();
     !carries_an_identity(workspace)
-        && !is_retained(workspace)
         && finalizers
             .iter()
             .any(|finalizer| finalizer == marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)

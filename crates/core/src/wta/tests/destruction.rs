@@ -358,3 +358,23 @@ fn state_is_held_until_the_infrastructure_is_destroyed() {
     assert!(world.is_gone);
     assert!(!world.snapshot.state_secrets[0].is_held);
 }
+
+#[test]
+fn a_grant_that_is_taken_back_leaves_a_workspace_that_must_still_be_destroyed() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.calm();
+    let is_recorded = |world: &World| {
+        let annotations = world.snapshot.wta.metadata.annotations.as_ref();
+        annotations.is_some_and(|marked| marked.contains_key(marks::WORKSPACE))
+    };
+    assert!(!is_recorded(&world), "handed over to the runner");
+    world.snapshot.namespace_terminating = true;
+    world.calm();
+    assert!(is_recorded(&world));
+    // Somebody removes the finalizer, and the namespace stays after all.
+    world.snapshot.workspaces.clear();
+    world.snapshot.namespace_terminating = false;
+    world.settle();
+    assert!(world.is_gone && world.infrastructure.is_empty());
+}

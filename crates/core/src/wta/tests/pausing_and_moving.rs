@@ -161,3 +161,48 @@ fn the_other_side_of_a_move_finds_the_state_again() {
     assert!(world.workspace().is_settled());
     assert_eq!(world.workspace().labels[marks::WTA_UID], "wta-2");
 }
+
+#[test]
+fn rest_is_not_proved_by_the_users_pause_alone() {
+    let mut world = living();
+    let generation = world.workspace().generation;
+    world.workspace_mut().status.conditions =
+        Some(vec![condition("Synced", "False", "ReconcilePaused", generation)]);
+    pause(&mut world.snapshot);
+    world.step();
+    assert!(
+        is_move_blocked(&world.snapshot),
+        "the user may unpause it in the middle of the move"
+    );
+}
+
+#[test]
+fn rest_includes_state_that_is_ready_to_go_along() {
+    let mut world = living();
+    pause(&mut world.snapshot);
+    world.calm();
+    world.run();
+    let cluster = foreign_marks::CLUSTER_NAME.to_owned();
+    let labels = world.snapshot.wta.metadata.labels.get_or_insert_default();
+    labels.insert(cluster, "blue".to_owned());
+    world.snapshot.state_secrets = vec![StateSecretSeen {
+        name: "tfstate".to_owned(),
+        is_held: true,
+        ..StateSecretSeen::default()
+    }];
+    world.step();
+    assert!(is_move_blocked(&world.snapshot));
+    world.step();
+    assert!(!is_move_blocked(&world.snapshot));
+}
+
+#[test]
+fn the_runners_finalizer_is_restated_by_every_write() {
+    // What was applied once and is left out goes, and the runner never claimed it if it was there before.
+    let mut world = living();
+    pause(&mut world.snapshot);
+    let decision = world.step();
+    let written = written(&decision).expect("the pause");
+    let finalizers = &written.fields["metadata"]["finalizers"];
+    assert_eq!(*finalizers, json!([foreign_marks::CROSSPLANE_FINALIZER]));
+}
