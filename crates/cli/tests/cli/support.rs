@@ -26,6 +26,23 @@ pub(crate) fn capt(home: &Path) -> Command {
     command
 }
 
+/// The same, as if the disk had no room for files beyond some megabytes.
+pub(crate) fn capt_on_a_small_disk(home: &Path) -> Command {
+    let plain = capt(home);
+    let mut command = Command::new("sh");
+    // Unless the signal is ignored, the limit would kill the process instead of failing its writes.
+    command
+        .args(["-c", r#"trap '' XFSZ; ulimit -f 8192; exec "$0" "$@""#])
+        .arg(plain.get_program());
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 /// Runs it to its end.
 pub(crate) fn run(home: &Path, args: &[&str]) -> Output {
     capt(home).args(args).output().unwrap()
@@ -41,7 +58,12 @@ pub(crate) struct Up {
 impl Up {
     /// Starts it on a free port and waits for the ready lines.
     pub(crate) fn start(home: &Path, args: &[&str]) -> Self {
-        let mut child = capt(home)
+        Self::start_as(capt(home), args)
+    }
+
+    /// The same with a binary that is set up otherwise.
+    pub(crate) fn start_as(mut capt: Command, args: &[&str]) -> Self {
+        let mut child = capt
             .args(["up", "--listen", "127.0.0.1:0"])
             .args(args)
             .stdout(Stdio::piped())

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use crate::support::{Up, capt, run};
+use crate::support::{Up, capt, capt_on_a_small_disk, run};
 use futures::TryStreamExt;
 use k8s_openapi::{
     api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -233,6 +233,39 @@ async fn every_acknowledged_write_survives_kill_9() {
     let found = names(up.client().await).await;
     let lost: Vec<&String> = acknowledged.difference(&found).collect();
     assert!(lost.is_empty(), "lost: {lost:?}");
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_costs_no_acknowledged_write() {
+    let home = tempdir().unwrap();
+    let stderr = home.path().join("stderr");
+    let mut capt = capt_on_a_small_disk(home.path());
+    capt.stderr(fs::File::create(&stderr).unwrap());
+    let up = Up::start_as(capt, &[]);
+    let api: Api<ConfigMap> = Api::namespaced(up.client().await, "default");
+    let mut acknowledged = BTreeSet::new();
+    for number in 0.. {
+        let name = format!("big-{number}");
+        let mut big = config_map(name.clone());
+        big.data = Some(BTreeMap::from([("key".to_owned(), "x".repeat(900 << 10))]));
+        if api.create(&PostParams::default(), &big).await.is_err() {
+            break;
+        }
+        acknowledged.insert(name);
+    }
+    assert_eq!(up.wait().code(), Some(1));
+    let stderr = fs::read_to_string(&stderr).unwrap();
+    assert!(
+        stderr.contains("error: objects can no longer be saved in") && stderr.contains("help: "),
+        "{stderr}"
+    );
+
+    let up = Up::start(home.path(), &[]);
+    let found = names(up.client().await).await;
+    assert!(
+        !acknowledged.is_empty() && found.is_superset(&acknowledged),
+        "{found:?}"
+    );
 }
 
 #[test]

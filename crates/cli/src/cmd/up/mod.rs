@@ -43,7 +43,8 @@ Then, in another terminal:
   kubectl apply -f examples/
 
 Interrupt it (Ctrl-C, or SIGTERM) to stop: it finishes what it has begun and exits with 0.
-Interrupt it twice to stop at once; no write that it has acknowledged is lost even then.")]
+Interrupt it twice to stop at once; no write that it has acknowledged is lost even then.
+If the disk takes no more writes, it says so, finishes, and exits with 1.")]
 pub(crate) struct Args {
     /// Directory for objects, certificates and the kubeconfig [default: the platform's data directory, such
     /// as ~/.local/share/capt; with --in-memory, one that is removed at the end]
@@ -108,7 +109,7 @@ async fn up(args: Args) -> anyhow::Result<ExitCode> {
     };
     match &ended {
         Ok(_) => tracing::info!("stopping; interrupt again to stop at once"),
-        Err(error) => tracing::error!(%error, "stopping"),
+        Err(_) => tracing::error!("stopping, since writes can no longer be kept"),
     }
     tokio::select! {
         () = running.stop() => Ok(ended?),
