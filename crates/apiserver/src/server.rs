@@ -92,27 +92,7 @@ pub(crate) struct Inner {
 impl ApiServer {
     /// Opens the store and starts the background work. Call it inside a tokio runtime.
     pub async fn open(options: Options) -> Result<Self, OpenError> {
-        let store = match &options.storage {
-            Storage::Memory => {
-                let state = options.image.as_ref().map(|image| image.state.clone());
-                Store::in_memory(state.unwrap_or_default(), options.retention)
-            }
-            Storage::Redb(path) => Store::durable(Box::new(RedbBackend::open(path)?), options.retention)?,
-        };
-        let inner = Arc::new(Inner {
-            store,
-            clock: options.clock,
-            metrics: Metrics::default(),
-            openapi: OpenApi::default(),
-            stopping: CancellationToken::new(),
-            registry: watch::Sender::new(match options.image {
-                Some(image) => image.registry,
-                None => Arc::new(Registry::builtin()),
-            }),
-            refreshing: Mutex::new(()),
-        });
-        inner.refresh_registry();
-        bootstrap::ensure(&inner).await.map_err(OpenError::Bootstrap)?;
+        let inner = Inner::open(options).await?;
         let tasks = TaskTracker::new();
         tasks.spawn(follow_definitions(inner.clone()));
         tasks.spawn(janitor::run(inner.clone()));
@@ -159,6 +139,32 @@ impl ApiServer {
 }
 
 impl Inner {
+    /// Opens the store, without any background work.
+    pub(crate) async fn open(options: Options) -> Result<Arc<Self>, OpenError> {
+        let store = match &options.storage {
+            Storage::Memory => {
+                let state = options.image.as_ref().map(|image| image.state.clone());
+                Store::in_memory(state.unwrap_or_default(), options.retention)
+            }
+            Storage::Redb(path) => Store::durable(Box::new(RedbBackend::open(path)?), options.retention)?,
+        };
+        let inner = Arc::new(Self {
+            store,
+            clock: options.clock,
+            metrics: Metrics::default(),
+            openapi: OpenApi::default(),
+            stopping: CancellationToken::new(),
+            registry: watch::Sender::new(match options.image {
+                Some(image) => image.registry,
+                None => Arc::new(Registry::builtin()),
+            }),
+            refreshing: Mutex::new(()),
+        });
+        inner.refresh_registry();
+        bootstrap::ensure(&inner).await.map_err(OpenError::Bootstrap)?;
+        Ok(inner)
+    }
+
     /// What is served now.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.registry.borrow().clone()
