@@ -37,4 +37,14 @@ impl Dependents {
             .cloned()
             .collect()
     }
+
+    /// All of them; one with several owners comes more than once.
+    pub(super) fn all(&self) -> impl Iterator<Item = &(ResourceId, ObjectKey)> {
+        self.by_owner.values().flatten()
+    }
+}
+
+/// Whether an owner's place allows dependents in the other: its own namespace, or any if it has none.
+pub(super) fn reaches(owner: &ObjectKey, dependent: &ObjectKey) -> bool {
+    owner.namespace().is_empty() || owner.namespace() == dependent.namespace()
 }

@@ -1,15 +1,17 @@
 //! Events are kept for an hour, as upstream keeps them.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::work::Work;
 use crate::server::Inner;
+use crate::store::Object;
 
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(1);
 
 /// The events that have had their time.
-pub(super) fn expired(server: &Inner) -> Vec<Work> {
+pub(super) fn expired(server: &Inner) -> Vec<Arc<Object>> {
     let Ok(oldest) = server.clock.now().checked_sub(KEPT_FOR) else {
         return Vec::new();
     };
@@ -17,7 +19,7 @@ pub(super) fn expired(server: &Inner) -> Vec<Work> {
     let old = table
         .values()
         .filter(|object| last_seen(&object.value()).is_some_and(|seen| seen < oldest));
-    old.map(|object| Work::Expire(object.key.clone())).collect()
+    old.cloned().collect()
 }
 
 fn last_seen(event: &Value) -> Option<Timestamp> {

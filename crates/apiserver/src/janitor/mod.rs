@@ -4,45 +4,60 @@
 //! It follows the store's history like any watcher and keeps only an index of who depends on whom. Whatever it does
 //! goes through the same verbs as a client's request.
 
+mod content;
 mod dependents;
 mod events;
+mod garbage;
+mod names;
+mod queue;
 mod work;
+mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::{StreamExt, stream};
 use tokio::time::{Instant, sleep_until};
 
+use crate::registry::Registry;
 use crate::server::{DEFINITIONS, Inner};
-use crate::store::{Event, EventKind, Object, ObjectKey, ResourceId};
-use dependents::Dependents;
-use work::Work;
+use crate::store::{Event, EventKind, Object, ObjectKey, OwnerRef, ResourceId};
+use dependents::{Dependents, reaches};
+use names::Refused;
+use queue::Queue;
+use work::{AT_ONCE, Progress, Work};
 
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 const EXPIRE_EVENTS_EVERY: Duration = Duration::from_secs(300);
 
 /// Runs until the server stops.
 pub(crate) async fn run(server: Arc<Inner>) {
     let mut ticks = server.store.ticks();
+    let mut registry = server.registry_changes();
     let mut janitor = Janitor::new(server.clone());
     let mut next_expiry = Instant::now() + EXPIRE_EVENTS_EVERY;
     janitor.rescan();
     loop {
-        let retry_at = janitor.drain().await;
+        janitor.drain().await;
+        let retry_at = janitor.queue.next_due();
         tokio::select! {
             biased;
             () = server.stopping.cancelled() => return,
+            changed = registry.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                janitor.follow_registry();
+            }
             changed = ticks.changed() => {
                 if changed.is_err() {
                     return;
                 }
-                janitor.catch_up();
             }
             () = sleep_until(retry_at.unwrap_or(next_expiry)), if retry_at.is_some() => {}
             () = sleep_until(next_expiry) => {
                 next_expiry = Instant::now() + EXPIRE_EVENTS_EVERY;
-                janitor.queue.extend(events::expired(&server));
+                janitor.queue.insert(Work::Expire);
             }
         }
     }
@@ -51,17 +66,24 @@ pub(crate) async fn run(server: Arc<Inner>) {
 struct Janitor {
     server: Arc<Inner>,
     dependents: Dependents,
-    queue: BTreeSet<Work>,
+    /// The objects that are being deleted, by uid.
+    going: HashMap<Box<str>, (ResourceId, ObjectKey)>,
+    refused: Refused,
+    queue: Queue,
     seen: u64,
+    registry: Arc<Registry>,
 }
 
 impl Janitor {
     fn new(server: Arc<Inner>) -> Self {
         Self {
-            server,
             dependents: Dependents::default(),
-            queue: BTreeSet::new(),
+            going: HashMap::new(),
+            refused: Refused::default(),
+            queue: Queue::default(),
             seen: 0,
+            registry: server.registry(),
+            server,
         }
     }
 
@@ -70,17 +92,25 @@ impl Janitor {
         let state = self.server.store.visible();
         self.seen = state.revision;
         self.dependents = Dependents::default();
+        self.going.clear();
+        self.refused = Refused::default();
         for (resource, table) in state.tables() {
             for object in table.values() {
                 self.dependents.add(resource, object);
                 self.consider(resource, object);
             }
         }
+        for definition in state.table(DEFINITIONS).values() {
+            self.reconsider_names_beside(definition);
+        }
     }
 
     /// Looks at what changed since the last time.
     fn catch_up(&mut self) {
         let upto = self.server.store.visible().revision;
+        if upto == self.seen {
+            return;
+        }
         match self.server.store.changes(self.seen, upto) {
             Err(_) => self.rescan(),
             Ok(changes) => {
@@ -93,36 +123,63 @@ impl Janitor {
     }
 
     fn follow(&mut self, resource: &ResourceId, event: &Event) {
+        let is_deleted = event.kind == EventKind::Deleted;
         if let Some(previous) = &event.previous {
             self.dependents.remove(resource, previous);
+            let owners: &[OwnerRef] = if is_deleted { &[] } else { &event.object.owners };
+            self.queue_owners_unblocked(previous, owners);
         }
-        if event.kind != EventKind::Deleted {
+        if is_deleted {
+            self.follow_deletion(resource, &event.object);
+        } else {
             self.dependents.add(resource, &event.object);
             self.consider(resource, &event.object);
-            return;
         }
-        for (resource, key) in self.dependents.of(&event.object.uid) {
-            self.queue.insert(Work::Collect(resource, key));
+        if **resource == *DEFINITIONS {
+            self.reconsider_names_beside(&event.object);
         }
-        self.queue_holders_of(resource, &event.object);
+    }
+
+    fn follow_deletion(&mut self, resource: &ResourceId, gone: &Object) {
+        self.going.remove(&gone.uid);
+        if **resource == *DEFINITIONS {
+            self.refused.forget(gone);
+        }
+        for (table, key) in self.dependents.of(&gone.uid) {
+            // Known from here, for the kind itself may be gone when the dependent is looked at.
+            let uid = reaches(&gone.key, &key).then(|| gone.uid.clone());
+            self.queue.insert(Work::Collect(table, key, uid));
+        }
+        self.queue_holders_of(resource, gone);
     }
 
     /// What an object that is there may need.
     fn consider(&mut self, resource: &ResourceId, object: &Object) {
+        if **resource == *DEFINITIONS {
+            self.refused.note(object);
+        }
         if !object.owners.is_empty() {
             self.queue
-                .insert(Work::Collect(resource.clone(), object.key.clone()));
+                .insert(Work::Collect(resource.clone(), object.key.clone(), None));
         }
         if !object.deleting {
             return;
         }
-        self.queue
-            .insert(Work::Release(resource.clone(), object.key.clone()));
+        let place = (resource.clone(), object.key.clone());
+        self.going.insert(object.uid.clone(), place.clone());
+        self.queue.insert(Work::Release(place.0, place.1));
+        let name = || object.key.name().to_owned();
         match &**resource {
-            "namespaces" => self.queue.insert(Work::Namespace(object.key.name().to_owned())),
-            DEFINITIONS => self.queue.insert(Work::Definition(object.key.name().to_owned())),
-            _ => false,
-        };
+            "namespaces" => self.queue.insert(Work::Namespace(name())),
+            DEFINITIONS => self.queue.insert(Work::Definition(name())),
+            _ => {}
+        }
+    }
+
+    /// A definition that changed or went may have left a name to another.
+    fn reconsider_names_beside(&mut self, definition: &Object) {
+        let refused = self.refused.beside(definition);
+        self.queue.extend(refused.cloned().map(Work::Names));
     }
 
     /// Those whose deletion waited for the object that is gone now.
@@ -137,25 +194,96 @@ impl Janitor {
         if deleting(DEFINITIONS, &ObjectKey::new("", resource)) {
             self.queue.insert(Work::Definition(resource.to_string()));
         }
-        for owner in &gone.owners {
-            if let Some((table, key)) = work::owner_place(&self.server, &gone.key, owner)
-                && deleting(&table, &key)
+    }
+
+    /// Owners whose deletion an object held up before and does not any more.
+    fn queue_owners_unblocked(&mut self, before: &Object, now: &[OwnerRef]) {
+        let still_blocks = |uid: &str| now.iter().any(|owner| owner.blocks && *owner.uid == *uid);
+        for owner in &before.owners {
+            if owner.blocks
+                && !still_blocks(&owner.uid)
+                && let Some((table, key)) = self.going.get(&owner.uid)
             {
-                self.queue.insert(Work::Release(table, key));
+                self.queue.insert(Work::Release(table.clone(), key.clone()));
             }
         }
     }
 
-    /// Does what is queued; returns when to try again what failed.
-    async fn drain(&mut self) -> Option<Instant> {
-        let mut failed = BTreeSet::new();
-        while let Some(item) = self.queue.pop_first() {
-            if let Err(error) = work::perform(&self.server, &self.dependents, &item).await {
-                tracing::warn!(?item, error = error.message, "will be tried again");
-                failed.insert(item);
+    /// What is served has changed: more may be known about owners, and about what holds others.
+    fn follow_registry(&mut self) {
+        let fresh = self.server.registry();
+        let before = std::mem::replace(&mut self.registry, fresh);
+        let kinds = |registry: &Registry| -> HashSet<(String, String)> {
+            let kinds = registry.all();
+            kinds
+                .map(|resource| (resource.group.clone(), resource.kind.clone()))
+                .collect()
+        };
+        let known = kinds(&before);
+        let mut new = kinds(&self.registry);
+        new.retain(|kind| !known.contains(kind));
+        let is_new = |owner: &OwnerRef| {
+            let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+            new.iter().any(|(of, kind)| of == group && **kind == *owner.kind)
+        };
+        let state = self.server.store.visible();
+        if !new.is_empty() {
+            for (table, key) in self.dependents.all() {
+                if state
+                    .get(table, key)
+                    .is_some_and(|object| object.owners.iter().any(is_new))
+                {
+                    self.queue.insert(Work::Collect(table.clone(), key.clone(), None));
+                }
             }
         }
-        self.queue = failed;
-        (!self.queue.is_empty()).then(|| Instant::now() + RETRY_AFTER)
+        for (table, work) in [
+            ("namespaces", Work::Namespace as fn(String) -> Work),
+            (DEFINITIONS, Work::Definition),
+        ] {
+            let objects = state.table(table);
+            let going = objects.values().filter(|object| object.deleting);
+            self.queue
+                .extend(going.map(|object| work(object.key.name().to_owned())));
+        }
+    }
+
+    /// Does what is queued and due, following what happens meanwhile, until there is nothing or the server stops.
+    async fn drain(&mut self) {
+        loop {
+            // Writes to memory never wait, so that without this nobody else might get a turn.
+            tokio::task::coop::consume_budget().await;
+            if self.server.stopping.is_cancelled() {
+                return;
+            }
+            self.catch_up();
+            let batch = self.queue.next(Instant::now());
+            if batch.is_empty() {
+                return;
+            }
+            let (server, dependents) = (&self.server, &self.dependents);
+            let tasks = batch.into_iter().map(|item| async move {
+                let outcome = work::perform(server, dependents, &item).await;
+                (item, outcome)
+            });
+            let outcomes: Vec<_> = stream::iter(tasks).buffer_unordered(AT_ONCE).collect().await;
+            for (item, outcome) in outcomes {
+                match outcome {
+                    Ok(progress) => {
+                        self.queue.done(&item);
+                        if progress == Progress::More {
+                            self.queue.insert(item);
+                        }
+                    }
+                    Err(error) => {
+                        tracing::warn!(?item, error, "will be tried again");
+                        self.queue.failed(item, Instant::now());
+                    }
+                }
+            }
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,279 +1,147 @@
 //! The janitor's single tasks. Each may be done at any time and as often as one likes.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use futures::{FutureExt, StreamExt, stream};
 
 use super::dependents::Dependents;
-use crate::registry::{CLEANUP_FINALIZER, Resource};
-use crate::server::{DEFINITIONS, Inner};
-use crate::status::{ApiError, ApiResult};
-use crate::store::{Object, ObjectKey, OwnerRef, ResourceId};
-use crate::verbs::Call;
-use crate::verbs::create::Tracking;
-use crate::verbs::delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, delete_object};
-use crate::verbs::metadata;
-use crate::verbs::update::{Desired, change_object, current_document};
+use super::garbage::{Known, Standing, collect, release};
+use super::{content, names};
+use crate::server::Inner;
+use crate::status::ApiResult;
+use crate::store::{ObjectKey, ResourceId};
+
+/// So many writes are under way together, so that they share commits.
+pub(super) const AT_ONCE: usize = 16;
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Work {
-    /// Delete this object if all its owners are gone.
-    Collect(ResourceId, ObjectKey),
+    /// Delete this object if all its owners are gone; one uid may be known to be gone for good. It comes first, so that
+    /// dependents are looked at while their owner's kind is still known.
+    Collect(ResourceId, ObjectKey, Option<Box<str>>),
     /// Take off the foreground or orphan finalizer once its work is done.
     Release(ResourceId, ObjectKey),
+    /// Decide again about the names that this definition was refused.
+    Names(String),
     /// Empty this namespace, then let it go.
     Namespace(String),
     /// Delete this definition's objects, then let it go.
     Definition(String),
-    /// Delete this event.
-    Expire(ObjectKey),
+    /// Delete the events that have had their time.
+    Expire,
 }
 
-pub(super) async fn perform(server: &Arc<Inner>, dependents: &Dependents, work: &Work) -> ApiResult<()> {
-    match work {
-        Work::Collect(resource, key) => collect(server, resource, key).await,
-        Work::Release(resource, key) => release(server, dependents, resource, key).await,
-        Work::Namespace(name) => empty_namespace(server, name).await,
-        Work::Definition(name) => end_definition(server, name).await,
-        Work::Expire(key) => match server.store.visible().get("events", key) {
-            Some(event) => delete(server, &"events".into(), event, Propagation::Background).await,
-            None => Ok(()),
-        },
+impl Work {
+    /// Whether others of its kind may be done at the same time.
+    pub(super) fn is_independent(&self) -> bool {
+        matches!(self, Self::Collect(..))
     }
 }
 
-/// Where an owner must be: in the dependent's namespace, or cluster-wide. `None` if its kind is not served here, and
-/// then nothing can be said about it.
-pub(super) fn owner_place(
-    server: &Inner,
-    dependent: &ObjectKey,
-    owner: &OwnerRef,
-) -> Option<(ResourceId, ObjectKey)> {
-    let registry = server.registry();
-    let resource = registry.by_kind(&owner.api_version, &owner.kind)?;
-    let namespace = if resource.namespaced {
-        dependent.namespace()
-    } else {
-        ""
-    };
-    Some((resource.id.clone(), ObjectKey::new(namespace, &owner.name)))
+/// How far a task came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// There is nothing left to do but to wait for others.
+    Done,
+    /// There is more to do at once.
+    More,
 }
 
-async fn collect(server: &Arc<Inner>, resource: &ResourceId, key: &ObjectKey) -> ApiResult<()> {
-    let state = server.store.visible();
-    let Some(object) = state.get(resource, key) else {
-        return Ok(());
-    };
-    if object.deleting || object.owners.is_empty() {
-        return Ok(());
-    }
-    let is_gone = |owner: &OwnerRef| {
-        // An owner of the same name but another uid is another object.
-        owner_place(server, key, owner).is_some_and(|(table, place)| {
-            state
-                .get(&table, &place)
-                .is_none_or(|found| *found.uid != *owner.uid)
-        })
-    };
-    let gone: Vec<&str> = object
-        .owners
-        .iter()
-        .filter(|owner| is_gone(owner))
-        .map(|owner| &*owner.uid)
-        .collect();
-    if gone.is_empty() {
-        return Ok(());
-    }
-    if gone.len() < object.owners.len() {
-        // The others keep it, and it forgets those that are gone.
-        return edit(server, resource, object, |document| {
-            gone.iter().for_each(|uid| drop_owner(document, uid));
-        })
-        .await;
-    }
-    delete(server, resource, object, Propagation::Background).await
-}
-
-async fn release(
+/// Does one task; the error is a sentence for the log. A defect in one must not end all others.
+pub(super) async fn perform(
     server: &Arc<Inner>,
     dependents: &Dependents,
-    resource: &ResourceId,
-    key: &ObjectKey,
-) -> ApiResult<()> {
-    let state = server.store.visible();
-    let Some(owner) = state.get(resource, key).filter(|object| object.deleting) else {
-        return Ok(());
-    };
-    let document = owner.value();
-    let has = |finalizer: &str| {
-        let list = document["metadata"]["finalizers"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        list.iter().any(|name| name == finalizer)
-    };
-    let places = dependents.of(&owner.uid);
-    if has(ORPHAN) {
-        for (resource, key) in &places {
-            if let Some(dependent) = state.get(resource, key) {
-                let uid = owner.uid.clone();
-                edit(server, resource, dependent, |document| drop_owner(document, &uid)).await?;
-            }
+    work: &Work,
+) -> Result<Progress, String> {
+    guarded(attempt(server, dependents, work)).await
+}
+
+async fn guarded(task: impl Future<Output = ApiResult<Progress>>) -> Result<Progress, String> {
+    match AssertUnwindSafe(task).catch_unwind().await {
+        Ok(outcome) => outcome.map_err(|error| error.message),
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            Err(format!("panicked: {}", text.unwrap_or("without a word")))
         }
-        edit(server, resource, owner, |document| {
-            drop_finalizer(document, ORPHAN)
+    }
+}
+
+async fn attempt(server: &Arc<Inner>, dependents: &Dependents, work: &Work) -> ApiResult<Progress> {
+    match work {
+        Work::Collect(resource, key, gone) => {
+            let known = gone.as_deref().map(|uid| Known {
+                uid,
+                standing: Standing::Gone,
+            });
+            collect(server, dependents, resource, key, known).await
+        }
+        Work::Release(resource, key) => release(server, dependents, resource, key).await,
+        Work::Names(definition) => names::decide_again(server, definition).await,
+        Work::Namespace(name) => content::empty_namespace(server, name).await,
+        Work::Definition(name) => content::end_definition(server, name).await,
+        Work::Expire => content::expire_events(server).await,
+    }
+}
+
+/// Does the same to many, some at a time. All are tried, and the first failure is told.
+pub(super) async fn at_once<T, F: Future<Output = ApiResult<Progress>>>(
+    items: impl IntoIterator<Item = T>,
+    act: impl Fn(T) -> F,
+) -> ApiResult<Progress> {
+    let outcomes: Vec<ApiResult<Progress>> = stream::iter(items.into_iter().map(act))
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    let mut progress = Progress::Done;
+    for outcome in outcomes {
+        if outcome? == Progress::More {
+            progress = Progress::More;
+        }
+    }
+    Ok(progress)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+    use crate::status::ApiError;
+
+    #[tokio::test]
+    async fn a_panic_is_a_failure_like_any_other() {
+        let broken = async { panic!("a defect in {}", "one task") };
+        assert_eq!(
+            guarded(broken).await,
+            Err("panicked: a defect in one task".to_owned())
+        );
+        let refused = async { Err(ApiError::bad_request("no")) };
+        assert_eq!(guarded(refused).await, Err("no".to_owned()));
+        assert_eq!(guarded(async { Ok(Progress::More) }).await, Ok(Progress::More));
+    }
+
+    #[tokio::test]
+    async fn many_are_under_way_together_and_none_is_left_out() {
+        let (running, most) = (Cell::new(0), Cell::new(0));
+        let tried = RefCell::new(Vec::new());
+        let outcome = at_once(0..50, async |item| {
+            running.set(running.get() + 1);
+            most.set(most.get().max(running.get()));
+            tokio::task::yield_now().await;
+            running.set(running.get() - 1);
+            tried.borrow_mut().push(item);
+            if item == 3 {
+                return Err(ApiError::bad_request("three"));
+            }
+            Ok(Progress::Done)
         })
-        .await?;
-    } else if has(FOREGROUND) {
-        let mut blocked = false;
-        for (resource, key) in &places {
-            let Some(dependent) = state.get(resource, key) else {
-                continue;
-            };
-            blocked |= dependent
-                .owners
-                .iter()
-                .any(|held| *held.uid == *owner.uid && held.blocks);
-            if !dependent.deleting {
-                delete(server, resource, dependent, Propagation::Foreground).await?;
-            }
-        }
-        // Who blocks comes back here by its deletion.
-        if !blocked {
-            edit(server, resource, owner, |document| {
-                drop_finalizer(document, FOREGROUND)
-            })
-            .await?;
-        }
+        .await;
+        assert_eq!(outcome.unwrap_err().message, "three");
+        assert_eq!((most.get(), tried.borrow().len()), (AT_ONCE, 50));
     }
-    Ok(())
-}
-
-async fn empty_namespace(server: &Arc<Inner>, name: &str) -> ApiResult<()> {
-    let state = server.store.visible();
-    let place = ObjectKey::new("", name);
-    let Some(namespace) = state.get("namespaces", &place).filter(|found| found.deleting) else {
-        return Ok(());
-    };
-    let mut waiting = false;
-    for (resource, table) in state.tables() {
-        let first = ObjectKey::new(name, "");
-        let content = table.range(first..).map(|(_, object)| object);
-        for object in content.take_while(|object| object.key.namespace() == name) {
-            if !object.deleting {
-                delete(server, resource, object, Propagation::Background).await?;
-            }
-            waiting |= server.store.visible().get(resource, &object.key).is_some();
-        }
-    }
-    if waiting {
-        return Ok(());
-    }
-    let finalize = |document: &mut Value| document["spec"]["finalizers"] = json!([]);
-    edit_through(server, &"namespaces".into(), namespace, "finalize", finalize).await
-}
-
-async fn end_definition(server: &Arc<Inner>, name: &str) -> ApiResult<()> {
-    let state = server.store.visible();
-    let place = ObjectKey::new("", name);
-    let Some(definition) = state.get(DEFINITIONS, &place).filter(|found| found.deleting) else {
-        return Ok(());
-    };
-    let table: ResourceId = name.into();
-    let mut waiting = false;
-    for object in state.table(name).values() {
-        if !object.deleting {
-            delete(server, &table, object, Propagation::Background).await?;
-        }
-        waiting |= server.store.visible().get(&table, &object.key).is_some();
-    }
-    if waiting {
-        return Ok(());
-    }
-    edit(server, &DEFINITIONS.into(), definition, |document| {
-        drop_finalizer(document, CLEANUP_FINALIZER)
-    })
-    .await
-}
-
-fn drop_finalizer(document: &mut Value, finalizer: &str) {
-    if let Some(list) = document["metadata"]["finalizers"].as_array_mut() {
-        list.retain(|name| name != finalizer);
-    }
-}
-
-fn drop_owner(document: &mut Value, uid: &str) {
-    if let Some(list) = document["metadata"]["ownerReferences"].as_array_mut() {
-        list.retain(|owner| owner["uid"] != uid);
-    }
-}
-
-/// Deletes exactly this object: never one that took its place.
-async fn delete(
-    server: &Arc<Inner>,
-    resource: &ResourceId,
-    object: &Object,
-    propagation: Propagation,
-) -> ApiResult<()> {
-    let Some(call) = call(server, resource, &object.key, "") else {
-        return Ok(());
-    };
-    let options = DeleteOptions {
-        propagation,
-        uid: Some(object.uid.to_string()),
-        ..DeleteOptions::background()
-    };
-    match delete_object(&call, &options).await {
-        Err(error) if !matches!(error.reason, "NotFound" | "Conflict") => Err(error),
-        Ok(_) | Err(_) => Ok(()),
-    }
-}
-
-async fn edit(
-    server: &Arc<Inner>,
-    resource: &ResourceId,
-    object: &Object,
-    change: impl Fn(&mut Value),
-) -> ApiResult<()> {
-    edit_through(server, resource, object, "", change).await
-}
-
-async fn edit_through(
-    server: &Arc<Inner>,
-    resource: &ResourceId,
-    object: &Object,
-    subresource: &str,
-    change: impl Fn(&mut Value),
-) -> ApiResult<()> {
-    let Some(call) = call(server, resource, &object.key, subresource) else {
-        return Ok(());
-    };
-    loop {
-        let Some(current) = server.store.accepted().get(resource, &object.key).cloned() else {
-            return Ok(());
-        };
-        if current.uid != object.uid {
-            return Ok(());
-        }
-        let mut document = current_document(&call, &current);
-        change(&mut document);
-        metadata::normalise(&mut document).map_err(ApiError::internal)?;
-        let desired = Desired {
-            document,
-            tracking: Tracking::Update,
-        };
-        if change_object(&call, &current, desired, Vec::new())
-            .await?
-            .is_some()
-        {
-            return Ok(());
-        }
-    }
-}
-
-fn call(server: &Arc<Inner>, resource: &ResourceId, key: &ObjectKey, subresource: &str) -> Option<Call> {
-    let registry = server.registry();
-    let served: &Arc<Resource> = registry.all().find(|served| served.id == *resource)?;
-    Some(Call::internal(server.clone(), served.clone(), key, subresource))
 }

@@ -9,6 +9,7 @@ mod create;
 mod definitions;
 mod delete;
 mod discovery;
+mod garbage;
 mod hostile;
 mod kube_rs;
 mod lifecycle;
