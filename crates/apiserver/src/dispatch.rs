@@ -72,13 +72,28 @@ async fn answer(
     request: Request<Body>,
     labels: &mut RequestLabels,
 ) -> ApiResult<Response> {
+    if let Some(name) = request
+        .headers()
+        .keys()
+        .find(|name| name.as_str().starts_with("impersonate-"))
+    {
+        // Acting as somebody else is not offered; acting as oneself instead would be a lie.
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "Forbidden",
+            format!("impersonation is not supported here: send no {name} header"),
+        ));
+    }
     let path = request.uri().path().trim_end_matches('/').to_owned();
     let registry = server.registry();
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     match parts.as_slice() {
         [""] => return Ok(paths()),
-        ["healthz" | "livez" | "readyz", ..] => return Ok(health(server, request.uri().query())),
+        [check @ ("healthz" | "livez" | "readyz")] => {
+            return Ok(health(server, check, request.uri().query()));
+        }
+        ["healthz" | "livez" | "readyz", "ping" | "store"] => return Ok(health(server, "healthz", None)),
         ["version"] | ["apis", _] if !reads => return Err(ApiError::method_not_allowed()),
         ["version"] => return Ok(version()),
         ["metrics"] => return Ok(metrics(server)),
@@ -138,8 +153,10 @@ async fn answer(
             None => Err(ApiError::no_such_path()),
         };
     }
-    if matches!(target.name.as_str(), "." | "..") {
-        let name = &target.name;
+    if let Some(name) = [&target.name, &target.namespace]
+        .into_iter()
+        .find(|part| matches!(part.as_str(), "." | ".."))
+    {
         return Err(ApiError::bad_request(format!(
             "Name parameter invalid: {name:?}: may not be '{name}'"
         )));
@@ -296,7 +313,7 @@ fn not_found_page() -> Response {
 }
 
 /// The server lives as long as it answers; it is ready as long as it can keep writes.
-fn health(server: &Inner, query: Option<&str>) -> Response {
+fn health(server: &Inner, check: &str, query: Option<&str>) -> Response {
     let verbose = query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
     let failed = server.store.has_failed();
     let code = if failed {
@@ -305,9 +322,11 @@ fn health(server: &Inner, query: Option<&str>) -> Response {
         StatusCode::OK
     };
     let text = match (failed, verbose) {
-        (false, false) => "ok",
-        (false, true) => "[+]ping ok\n[+]store ok\nhealthz check passed\n",
-        (true, _) => "[+]ping ok\n[-]store failed: writes can no longer be kept\nhealthz check failed\n",
+        (false, false) => "ok".to_owned(),
+        (false, true) => format!("[+]ping ok\n[+]store ok\n{check} check passed\n"),
+        (true, _) => {
+            format!("[+]ping ok\n[-]store failed: writes can no longer be kept\n{check} check failed\n")
+        }
     };
     plain(code, text)
 }

@@ -96,6 +96,11 @@ fn resource(definition: &Object, document: &Value, version: &Value, previous: &R
             definition_revision: definition.revision,
             definition_generation: generation,
             schema_since,
+            storage_schema: if storage["name"] == version["name"] {
+                schema.clone()
+            } else {
+                WrittenSchema::new(&storage["schema"]["openAPIV3Schema"])
+            },
             schema,
             storage_version: text(&storage["name"]),
             terminating: definition.deleting,

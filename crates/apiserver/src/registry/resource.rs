@@ -58,6 +58,8 @@ pub struct Custom {
     pub schema_since: u64,
     /// The schema.
     pub schema: WrittenSchema,
+    /// The schema of the version that objects are stored in.
+    pub storage_schema: WrittenSchema,
     /// The version that objects are stored in.
     pub storage_version: String,
     /// The definition is being deleted: nothing new may be made.
@@ -177,12 +179,17 @@ impl Resource {
     /// From the stored form to the served one.
     pub fn show(&self, document: &mut Value) {
         self.quirk.show(document);
-        if self.custom().is_some() && self.is_view() && document.is_object() {
+        if let Some(custom) = self.custom()
+            && self.is_view()
+            && document.is_object()
+        {
             document["apiVersion"] = Value::from(self.api_version());
+            fit(&custom.schema, document);
         }
     }
 
-    /// From the served form to the stored one. Versions are taken to have the same shape: there is no conversion.
+    /// From the served form to the stored one. There is no conversion: what the stored version does not know is dropped,
+    /// and what it has a default for is filled in.
     pub fn store(&self, document: &mut Value) {
         self.quirk.store(document);
         if let Some(custom) = self.custom()
@@ -190,6 +197,7 @@ impl Resource {
             && document.is_object()
         {
             document["apiVersion"] = Value::from(format!("{}/{}", self.group, custom.storage_version));
+            fit(&custom.storage_schema, document);
         }
     }
 
@@ -240,4 +248,11 @@ impl Resource {
             name,
         }
     }
+}
+
+/// Makes a document of one version one of another.
+fn fit(schema: &WrittenSchema, document: &mut Value) {
+    let schema = schema.compiled();
+    schema.prune(document);
+    schema.apply_defaults(document);
 }

@@ -58,6 +58,10 @@ pub(crate) fn decode_document(media_type: &str, body: &[u8]) -> Result<(Value, V
         "application/yaml" | "application/apply-patch+yaml" => {
             decode_yaml(body).map_err(Undecodable::Malformed)
         }
+        "application/vnd.kubernetes.protobuf" => Err(Undecodable::Malformed(
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+                .to_owned(),
+        )),
         _ => Err(Undecodable::UnknownFormat),
     }
 }
@@ -127,13 +131,15 @@ fn decode_yaml(body: &[u8]) -> Result<(Value, Vec<String>), String> {
     Ok((first, Vec::new()))
 }
 
-/// What a refusal shows of a body.
+/// What a refusal shows of a body: a little, since the rest may be secret.
 fn excerpt(body: &[u8]) -> String {
-    const SHOWN: usize = 1024;
+    const SHOWN: usize = 30;
     let head = &body[..body.len().min(SHOWN)];
-    match head.first() {
+    let rest = if body.len() > SHOWN { " ..." } else { "" };
+    let shown = match head.first() {
         None => "<empty>".to_owned(),
         Some(b'{') => String::from_utf8_lossy(head).into_owned(),
         Some(_) => head.iter().map(|byte| format!("{byte:02x}")).collect(),
-    }
+    };
+    shown + rest
 }

@@ -178,12 +178,15 @@ async fn a_second_definition_cannot_take_a_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_of_one_shape_are_served_side_by_side() {
+async fn each_version_shows_its_own_fields_and_defaults() {
     let client = Client::new().await;
     let mut definition = widget_definition();
     let mut older = definition["spec"]["versions"][0].clone();
     older["name"] = json!("v1beta1");
     older["storage"] = json!(false);
+    let properties = &mut older["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+    properties["color"] = json!({"type": "string"});
+    properties["tint"] = json!({"type": "integer", "default": 3});
     definition["spec"]["versions"].as_array_mut().unwrap().push(older);
     client.post(DEFINITIONS, &definition).await.expect(201);
     let old_path = "/apis/example.com/v1beta1/namespaces/default/widgets";
@@ -193,9 +196,13 @@ async fn versions_of_one_shape_are_served_side_by_side() {
     assert_eq!(made["apiVersion"], "example.com/v1beta1");
     let shown = client.get(&format!("{WIDGETS}/a")).await.expect(200);
     assert_eq!(shown["apiVersion"], "example.com/v1");
-    assert_eq!(shown["spec"]["size"], 1);
+    assert_eq!(shown["spec"], json!({"size": 1, "color": "red"}));
     let list = client.get(old_path).await.expect(200);
     assert_eq!(list["items"][0]["apiVersion"], "example.com/v1beta1");
+    assert_eq!(
+        list["items"][0]["spec"],
+        json!({"size": 1, "color": "red", "tint": 3})
+    );
     let groups = client.get("/apis/example.com").await.expect(200);
     assert_eq!(groups["preferredVersion"]["version"], "v1");
 }

@@ -121,6 +121,32 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+#[tokio::test(start_paused = true)]
+async fn nobody_acts_as_somebody_else_by_accident() {
+    let client = Client::new().await;
+    let request = http::Request::builder()
+        .uri(CONFIG_MAPS)
+        .header("impersonate-user", "bob")
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let message = client.send(request).await.refused(403, "Forbidden");
+    assert!(message.contains("impersonation"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_misspelt_health_check_is_not_healthy() {
+    let client = Client::new().await;
+    assert_eq!(client.get("/livez/nope").await.code, 404);
+    assert_eq!(client.get("/livez/ping").await.code, 200);
+    assert!(
+        client
+            .get("/readyz?verbose")
+            .await
+            .text
+            .ends_with("readyz check passed\n")
+    );
+}
+
 /// The object whose subresource a path may point at.
 fn sub_of(path: &str) -> &str {
     path.trim_end_matches("/status").trim_end_matches("/finalize")

@@ -192,6 +192,38 @@ static KINDS: &[Builtin] = &[
         )
     },
     Builtin {
+        short_names: &["rc"],
+        selectable: &["status.replicas"],
+        ..workload(
+            "",
+            "replicationcontrollers",
+            "replicationcontroller",
+            "ReplicationController",
+            "io.k8s.api.core.v1.ReplicationController",
+        )
+    },
+    Builtin {
+        short_names: &["quota"],
+        has_status: true,
+        ..namespaced(
+            "",
+            "resourcequotas",
+            "resourcequota",
+            "ResourceQuota",
+            "io.k8s.api.core.v1.ResourceQuota",
+        )
+    },
+    Builtin {
+        short_names: &["limits"],
+        ..namespaced(
+            "",
+            "limitranges",
+            "limitrange",
+            "LimitRange",
+            "io.k8s.api.core.v1.LimitRange",
+        )
+    },
+    Builtin {
         short_names: &["ev"],
         selectable: &[
             "regarding.kind",
