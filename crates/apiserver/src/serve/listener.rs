@@ -23,6 +23,11 @@ use super::{
     tls,
 };
 
+/// As much as Go's server reads of a request's head: selectors can be long.
+const MAX_HEADER_BYTES: u32 = 1 << 20;
+/// Far more than any client sends, and little enough to parse.
+const MAX_HEADERS: usize = 1000;
+
 /// Bounds on what clients may use up.
 ///
 /// What a single request may use up, the API bounds itself.
@@ -180,6 +185,7 @@ fn http_builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
         .timer(TokioTimer::new())
+        .max_headers(MAX_HEADERS)
         .header_read_timeout(limits.header);
     http.http2()
         .timer(TokioTimer::new())
@@ -188,6 +194,7 @@ fn http_builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .keep_alive_timeout(Duration::from_secs(20))
         // Every watch is a stream, and one client may hold many.
         .max_concurrent_streams(1000)
+        .max_header_list_size(MAX_HEADER_BYTES)
         .initial_stream_window_size(256 * 1024)
         .initial_connection_window_size(1024 * 1024);
     http
