@@ -81,6 +81,18 @@ use crate::{
     validation = Rule::new("!has(self.existingSubnetIds) || has(self.existingVpcId)").message(
         "set existingVpcId too: existingSubnetIds are subnets of a VPC that exists already")
      .field_path(".existingSubnetIds"),
+    validation = Rule::new("!has(self.existingVpcId) || !has(self.vpcConfig) || !has(self.vpcConfig.cidr)").message(
+        "remove vpcConfig.cidr: the network exists, and has its addresses").field_path(".vpcConfig.cidr"),
+    validation = Rule::new(
+        "!has(self.existingVpcId) || !has(self.vpcConfig) || !has(self.vpcConfig.availabilityZones)"
+    ).message("remove vpcConfig.availabilityZones: the network exists, and its subnets are where they are")
+     .field_path(".vpcConfig.availabilityZones"),
+    validation = Rule::new(
+        "!has(self.vpcConfig) || !has(self.vpcConfig.availabilityZones) || \
+         self.vpcConfig.availabilityZones.all(zone, zone.startsWith(self.region))"
+    ).message(Message::Expression(
+        "'write availability zones of the region: names that start with ' + self.region".into()))
+     .field_path(".vpcConfig.availabilityZones"),
     validation = Rule::new("self.region == oldSelf.region").message(
         "region cannot be changed: make another CAPTCluster for another region").field_path(".region"),
     validation = Rule::new("!has(oldSelf.vpcTemplateRef) || has(self.vpcTemplateRef)").message(
@@ -161,7 +173,7 @@ pub struct VpcConfig {
     #[schemars(length(min = 1, max = 255))]
     pub name: Option<String>,
 
-    /// Addresses of the VPC, such as 10.0.0.0/16. Left out, the template decides.
+    /// Addresses of the VPC, such as 10.0.0.0/16. Left out, the template decides. Only with vpcTemplateRef.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 18))]
     #[x_kube(validation = Rule::new(
@@ -169,7 +181,8 @@ pub struct VpcConfig {
     ).message("write an IPv4 block of a size that AWS takes, from /16 to /28, such as 10.0.0.0/16"))]
     pub cidr: Option<String>,
 
-    /// Availability zones to use, such as eu-central-1a. Left out, the template decides.
+    /// Availability zones of the region to use, such as eu-central-1a. Left out, the template decides. Only with
+    /// vpcTemplateRef.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16), inner(length(max = 40)))]
     #[x_kube(merge_strategy = ListMerge::Set)]

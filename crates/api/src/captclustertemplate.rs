@@ -69,6 +69,18 @@ pub struct CAPTClusterTemplateResource {
         "!has(self.retainVpcOnDelete) || !self.retainVpcOnDelete || !has(self.existingVpcId)"
     ).message("remove retainVpcOnDelete or existingVpcId: a VPC that exists already is always kept")
      .field_path(".retainVpcOnDelete"),
+    validation = Rule::new("!has(self.existingVpcId) || !has(self.vpcConfig) || !has(self.vpcConfig.cidr)").message(
+        "remove vpcConfig.cidr: the network exists, and has its addresses").field_path(".vpcConfig.cidr"),
+    validation = Rule::new(
+        "!has(self.existingVpcId) || !has(self.vpcConfig) || !has(self.vpcConfig.availabilityZones)"
+    ).message("remove vpcConfig.availabilityZones: the network exists, and its subnets are where they are")
+     .field_path(".vpcConfig.availabilityZones"),
+    validation = Rule::new(
+        "!has(self.region) || !has(self.vpcConfig) || !has(self.vpcConfig.availabilityZones) || \
+         self.vpcConfig.availabilityZones.all(zone, zone.startsWith(self.region))"
+    ).message(Message::Expression(
+        "'write availability zones of the region: names that start with ' + self.region".into()))
+     .field_path(".vpcConfig.availabilityZones"),
     validation = Rule::new("!has(self.existingSubnetIds) || !has(self.vpcTemplateRef)").message(
         "remove existingSubnetIds or vpcTemplateRef: they are subnets of a VPC that exists already")
      .field_path(".existingSubnetIds")

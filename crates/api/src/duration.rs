@@ -1,4 +1,5 @@
-//! Lengths of time as users write them: `45m`, `1h30m`, and, for timeouts, a bare number of minutes.
+//! Lengths of time as users write them, in the form of Go: `45m`, `1h30m`, `1.5h`, and, for timeouts, a bare number of
+//! minutes.
 
 use std::{borrow::Cow, fmt, time};
 
@@ -6,14 +7,19 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A length of time, such as `90s`, `45m` or `1h30m`.
+/// What a length of time looks like, as a regular expression: Go's own form without a minus. The digits are limited so
+/// that no length gets out of what clocks can add.
+pub(crate) const SHAPE: &str = "[+]?(([0-9]{1,6}([.][0-9]*)?|[.][0-9]+)(h|m)|\
+                                ([0-9]{1,10}([.][0-9]*)?|[.][0-9]+)(s|ms|us|µs|μs|ns))+";
+
+/// A length of time, such as `90s`, `45m`, `1h30m` or `1.5h`.
 ///
 /// The text is kept as it was written, so that reading and writing an object changes nothing in it.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend("maxLength" = 32, "x-kubernetes-validations" = [json!({
-    "rule": "self.matches('^([0-9]{1,6}(h|m|s))+$') && self.matches('[1-9]')",
-    "message": "write a duration longer than zero in hours, minutes and seconds, such as 90s, 45m or 1h30m",
+    "rule": format!("self.matches('^{SHAPE}$') && self.matches('[1-9]')"),
+    "message": "write a duration longer than zero, with a unit after each number, such as 90s, 45m or 1h30m",
 })]))]
 pub struct Duration(pub String);
 
@@ -95,7 +101,7 @@ impl JsonSchema for Timeout {
             "x-kubernetes-int-or-string": true,
             "maxLength": 32,
             "x-kubernetes-validations": [{
-                "rule": "string(self).matches('^([0-9]{1,6}|([0-9]{1,6}(h|m|s))+)$') && string(self).matches('[1-9]')",
+                "rule": format!("string(self).matches('^([0-9]{{1,6}}|{SHAPE})$') && string(self).matches('[1-9]')"),
                 "message": "write a number of minutes, such as 45, or a duration, such as 45m or 1h30m; \
                             it must be longer than zero",
             }],
@@ -103,22 +109,63 @@ impl JsonSchema for Timeout {
     }
 }
 
+/// Units by name, in nanoseconds. Of those that begin alike the longer one comes first.
+const UNITS: &[(&str, u128)] = &[
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ns", 1),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+];
+
 fn parse(text: &str) -> Option<time::Duration> {
-    let mut total: u64 = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|character: char| !character.is_ascii_digit())?;
-        let number: u64 = rest.get(..end)?.parse().ok()?;
-        let unit = match rest.as_bytes().get(end)? {
-            b'h' => 3600,
-            b'm' => 60,
-            b's' => 1,
-            _ => return None,
-        };
-        total = total.checked_add(number.checked_mul(unit)?)?;
-        rest = rest.get(end + 1..)?;
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    if rest.is_empty() {
+        return None;
     }
-    (!text.is_empty()).then(|| time::Duration::from_secs(total))
+    let mut total: u128 = 0;
+    while !rest.is_empty() {
+        let (whole, after) = split_digits(rest);
+        let (fraction, after) = after.strip_prefix('.').map_or(("", after), split_digits);
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let (unit, after) = UNITS
+            .iter()
+            .find_map(|(name, unit)| Some((*unit, after.strip_prefix(name)?)))?;
+        total = total
+            .checked_add(number(whole)?.checked_mul(unit)?)?
+            .checked_add(part_of(unit, fraction)?)?;
+        rest = after;
+    }
+    let seconds = u64::try_from(total / 1_000_000_000).ok()?;
+    let nanoseconds = u32::try_from(total % 1_000_000_000).ok()?;
+    Some(time::Duration::new(seconds, nanoseconds))
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.split_at(end)
+}
+
+fn number(digits: &str) -> Option<u128> {
+    if digits.is_empty() {
+        Some(0)
+    } else {
+        digits.parse().ok()
+    }
+}
+
+/// The part of a unit that the digits after a point stand for. More than 18 of them are below a nanosecond.
+fn part_of(unit: u128, digits: &str) -> Option<u128> {
+    let digits = digits.get(..18).unwrap_or(digits);
+    let scale = 10_u128.checked_pow(u32::try_from(digits.len()).ok()?)?;
+    Some(number(digits)? * unit / scale)
 }
 
 #[cfg(test)]
@@ -126,12 +173,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_becomes_seconds() {
-        for (text, seconds) in [
-            ("45m", Some(2700)),
-            ("1h30m", Some(5400)),
-            ("90s", Some(90)),
-            ("1h0m5s", Some(3605)),
+    fn text_becomes_milliseconds() {
+        for (text, milliseconds) in [
+            ("45m", Some(2_700_000)),
+            ("1h30m", Some(5_400_000)),
+            ("90s", Some(90_000)),
+            ("1h0m5s", Some(3_605_000)),
+            ("1.5h", Some(5_400_000)),
+            ("100ms", Some(100)),
+            ("1m30.25s", Some(90_250)),
+            (".5h", Some(1_800_000)),
+            ("2.m", Some(120_000)),
+            ("+1s", Some(1000)),
+            ("5000us", Some(5)),
+            ("5000µs", Some(5)),
+            ("5000μs", Some(5)),
+            ("5000000ns", Some(5)),
+            ("0.1234567890123456789012345678h", Some(444_444)),
+            ("0s", Some(0)),
+            ("+", None),
+            (".h", None),
+            ("1.5", None),
+            ("1..5h", None),
+            ("1h+1m", None),
             ("", None),
             ("45", None),
             ("m", None),
@@ -142,11 +206,8 @@ mod tests {
             ("9999999999999999999h", None),
             ("1µ", None),
         ] {
-            assert_eq!(
-                Duration::from(text).to_std(),
-                seconds.map(time::Duration::from_secs),
-                "{text}"
-            );
+            let length = Duration::from(text).to_std().map(|length| length.as_millis());
+            assert_eq!(length, milliseconds, "{text}");
         }
     }
 
@@ -164,6 +225,8 @@ mod tests {
         for (json, seconds) in [
             ("45", Some(2700)),
             ("\"45m\"", Some(2700)),
+            ("\"45\"", Some(2700)),
+            ("\"1.5h\"", Some(5400)),
             ("-1", None),
             ("\"soon\"", None),
         ] {

@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceTemplateReference {
     /// Name of the WorkspaceTemplate.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(max = 253))]
+    #[x_kube(validation = Rule::new("self != ''").message("write the name of a WorkspaceTemplate"))]
     pub name: String,
 
     /// Namespace of the WorkspaceTemplate. Left out, it is the namespace of the referring object. A template in
     /// another namespace must name this one in its spec.sharedWith.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = Rule::new("self != ''").message("write the name of a namespace, or leave namespace out"))]
     pub namespace: Option<String>,
 }
 
@@ -23,12 +25,14 @@ pub struct WorkspaceTemplateReference {
 #[serde(rename_all = "camelCase")]
 pub struct SecretReference {
     /// Name of the Secret.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(max = 253))]
+    #[x_kube(validation = Rule::new("self != ''").message("write the name of a Secret"))]
     pub name: String,
 
     /// Namespace of the Secret. Left out, it is the namespace of the referring object, and only that is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = Rule::new("self != ''").message("write the name of a namespace, or leave namespace out"))]
     pub namespace: Option<String>,
 }
 
@@ -37,12 +41,14 @@ pub struct SecretReference {
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceReference {
     /// Name of the Workspace.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(max = 253))]
+    #[x_kube(validation = Rule::new("self != ''").message("write the name of a Workspace"))]
     pub name: String,
 
     /// Namespace of the Workspace, where Workspaces are namespaced. Left out, it is the namespace of the referring
     /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = Rule::new("self != ''").message("write the name of a namespace, or leave namespace out"))]
     pub namespace: Option<String>,
 }

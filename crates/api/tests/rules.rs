@@ -34,8 +34,9 @@ fn messages(schema: &Value, into: &mut Vec<String>) {
                 .flatten()
             {
                 into.push(
-                    rule["message"]
-                        .as_str()
+                    rule.get("message")
+                        .or_else(|| rule.get("messageExpression"))
+                        .and_then(Value::as_str)
                         .expect("every rule has a message")
                         .to_owned(),
                 );

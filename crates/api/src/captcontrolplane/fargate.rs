@@ -18,8 +18,10 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct AdditionalFargateProfile {
     /// Name of the profile, unique in the cluster: lower-case letters, digits and -, at most 63 characters.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(max = 253))]
     #[x_kube(
+        validation = Rule::new("size(self) <= 63").message(
+            "write a shorter name: AWS allows a profile at most 63 characters"),
         validation = Rule::new("self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')").message(
             "write a name of lower-case letters, digits and -, that starts and ends with a letter or a digit"),
         validation = Rule::new("!self.startsWith('eks-')").message(
@@ -28,8 +30,14 @@ pub struct AdditionalFargateProfile {
     pub name: String,
 
     /// Which pods run on Fargate: those that match any of these, at most five.
-    #[schemars(length(min = 1, max = 5))]
+    #[schemars(length(max = 50))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
+    #[x_kube(
+        validation = Rule::new("size(self) >= 1").message(
+            "write at least one selector with a namespace, such as {namespace: monitoring}"),
+        validation = Rule::new("size(self) <= 5").message(
+            "AWS allows a profile five selectors: move the others to profiles of their own")
+    )]
     pub selectors: Vec<FargateSelector>,
 
     /// The template to make the profile from.
@@ -63,12 +71,20 @@ pub struct AdditionalFargateProfile {
 /// Selects pods by namespace and labels.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.__namespace__)").message(
+    "write the namespace of the pods, such as monitoring, or * for every namespace")
+    .reason(Reason::FieldValueRequired).field_path(".namespace"))]
 pub struct FargateSelector {
-    /// Namespace of the pods; * stands for any characters and ? for one.
-    #[schemars(length(min = 1, max = 63))]
-    #[x_kube(validation = Rule::new("self.matches('^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$')").message(
-        "write the name of a namespace in lower-case letters, digits and -, in which * and ? may stand for others"))]
-    pub namespace: String,
+    /// Namespace of the pods; * stands for any characters and ? for one. Required.
+    // A rule asks for it, because a rule can say what to write and a schema cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    #[x_kube(validation = Rule::new(
+        "size(self) <= 63 && self.matches('^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$')"
+    ).message(
+        "write the name of a namespace, at most 63 lower-case letters, digits and -, in which * and ? may stand for \
+         others"))]
+    pub namespace: Option<String>,
 
     /// Labels that the pods must carry, all of them, at most five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,16 +92,31 @@ pub struct FargateSelector {
     pub labels: Option<BTreeMap<String, String>>,
 }
 
-/// AWS takes five pairs, keys of 127 and values of 255 characters.
+/// AWS takes five pairs, keys of 127 and values of 255 characters. The limits of the schema are wider: they only
+/// bound what the rules cost, and the rules say what to write.
 fn labels_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
-        "maxProperties": 5,
-        "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 255},
-        "x-kubernetes-validations": [{
-            "rule": "self.all(key, size(key) >= 1 && size(key) <= 127)",
-            "message": "write label keys of 1 to 127 characters, AWS takes no others",
-        }],
+        "maxProperties": 50,
+        "additionalProperties": {
+            "type": "string",
+            "maxLength": 1024,
+            "x-kubernetes-validations": [{
+                "rule": "size(self) >= 1 && size(self) <= 255",
+                "message": "write a label value of 1 to 255 characters, AWS takes no others; \
+                            * stands for any value",
+            }],
+        },
+        "x-kubernetes-validations": [
+            {
+                "rule": "size(self) <= 5",
+                "message": "AWS allows a selector five labels: remove some, or give the pods one label that stands for all",
+            },
+            {
+                "rule": "self.all(key, size(key) >= 1 && size(key) <= 127)",
+                "message": "write label keys of 1 to 127 characters, AWS takes no others",
+            },
+        ],
     })
 }
 

@@ -7,7 +7,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::duration::Duration;
+use crate::duration::{Duration, SHAPE};
 
 /// What is done by itself when something breaks.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -36,10 +36,10 @@ pub struct RecoverySpec {
 /// How long to wait between tries.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new(
-    "!has(self.initial) || !has(self.max) || !self.initial.matches('^([0-9]{1,6}(h|m|s))+$') || \
-     !self.max.matches('^([0-9]{1,6}(h|m|s))+$') || duration(self.initial) <= duration(self.max)"
-).message("write a max that is not shorter than initial").field_path(".max"))]
+#[x_kube(validation = Rule::new(format!(
+    "!has(self.initial) || !has(self.max) || !self.initial.matches('^{SHAPE}$') || \
+     !self.max.matches('^{SHAPE}$') || duration(self.initial) <= duration(self.max)"
+)).message("write a max that is not shorter than initial").field_path(".max"))]
 pub struct BackoffConfig {
     /// The first wait. 30s if left out.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -122,6 +122,8 @@ pub struct CAPTControlPlaneSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 50))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    #[x_kube(validation = Rule::new("self.all(one, self.exists_one(other, other.name == one.name))").message(
+        "profile names must differ: give every profile a name of its own"))]
     pub additional_fargate_profiles: Option<Vec<AdditionalFargateProfile>>,
 
     /// Where the cluster's API server answers. capt fills this in.
