@@ -94,3 +94,70 @@ fn differences_of(expected: &Value, actual: &Value) -> Vec<Difference> {
         actual: summary(actual),
     }]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(of: &[(&str, Value)]) -> Vec<Recorded> {
+        of.iter()
+            .map(|(step, answer)| Recorded {
+                step: (*step).to_owned(),
+                answer: answer.clone(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn findings_name_the_step_and_say_only_what_matters() {
+        let agreed = json!({"status": 201, "body": {"spec": {"a": 1, "b": 2}}});
+        let refused = json!({"status": 422, "body": {"message": "no", "code": 422}});
+        let other = json!({"status": 201, "body": {"spec": {"a": 1, "b": 3}}});
+        let cases = [
+            (
+                "the same",
+                vec![("s", agreed.clone())],
+                vec![("s", agreed.clone())],
+                vec![],
+            ),
+            (
+                "one field",
+                vec![("s", agreed.clone())],
+                vec![("s", other)],
+                vec!["s body.spec.b"],
+            ),
+            (
+                "another outcome",
+                vec![("s", agreed.clone())],
+                vec![("s", refused.clone())],
+                vec!["s status"],
+            ),
+            ("a step is missing", vec![("s", agreed)], vec![], vec!["s status"]),
+            (
+                "a scene that failed",
+                vec![],
+                vec![("setup", refused)],
+                vec!["setup status"],
+            ),
+        ];
+        for (name, expected, actual, wanted) in cases {
+            let verdict = judge(
+                "scenario",
+                &answers(&expected),
+                &answers(&actual),
+                &Allowed::default(),
+            );
+            let found: Vec<_> = verdict
+                .findings
+                .iter()
+                .flat_map(|finding| {
+                    finding
+                        .differences
+                        .iter()
+                        .map(|d| format!("{} {}", finding.step, d.path))
+                })
+                .collect();
+            assert_eq!(found, wanted, "{name}");
+        }
+    }
+}
