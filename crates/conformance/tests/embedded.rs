@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use apiary::{ApiServer, Options};
 use apiary_conformance::{Allowed, Player, Scenario, golden, judge};
+use capt_testkit::World;
 
-/// Every scenario that needs no kubectl, each on a server of its own so that one failure says nothing of the others.
-#[tokio::test(start_paused = true)]
+/// Every scenario that needs no kubectl, each in a world of its own so that one failure says nothing of the others.
+#[tokio::test]
 async fn the_embedded_server_answers_as_the_real_one() {
     let folder = folder();
     let allowed = Allowed::read(&folder.join("allowed.yaml")).unwrap();
@@ -16,8 +16,8 @@ async fn the_embedded_server_answers_as_the_real_one() {
         if scenario.needs_kubectl() {
             continue;
         }
-        let server = ApiServer::open(Options::default()).await.unwrap();
-        let player = Player::new(kube::Client::new(server.router(), "default"), None);
+        let world = World::builder().embedded_only().without_crds().start().await;
+        let player = Player::new(world.client(), None);
         let expected = golden::read(&folder.join("golden"), &scenario.name).unwrap();
         let actual = player.play(&scenario).await.unwrap();
         for finding in judge(&scenario.name, &expected, &actual, &allowed).findings {
@@ -26,7 +26,7 @@ async fn the_embedded_server_answers_as_the_real_one() {
                 writeln!(report, "  {difference}").unwrap();
             }
         }
-        server.shutdown().await;
+        world.finish().await;
     }
     assert!(report.is_empty(), "{report}");
 }
