@@ -13,7 +13,7 @@ use crate::clock::{SharedClock, SystemClock};
 use crate::metrics::Metrics;
 use crate::openapi::OpenApi;
 use crate::registry::Registry;
-use crate::store::{BackendError, CommitError, RedbBackend, Retention, State, Store};
+use crate::store::{BackendError, CommitError, Journal, Retention, State, Store};
 use crate::{bootstrap, dispatch, janitor};
 
 /// The table of CustomResourceDefinitions.
@@ -25,7 +25,7 @@ pub enum Storage {
     /// Nowhere: gone when the server is dropped.
     #[default]
     Memory,
-    /// In this redb file, durable before each answer.
+    /// In this redb file and a journal beside it, durable before each answer.
     Redb(PathBuf),
 }
 
@@ -146,7 +146,7 @@ impl Inner {
                 let state = options.image.as_ref().map(|image| image.state.clone());
                 Store::in_memory(state.unwrap_or_default(), options.retention)
             }
-            Storage::Redb(path) => Store::durable(Box::new(RedbBackend::open(path)?), options.retention)?,
+            Storage::Redb(path) => Store::durable(Box::new(Journal::open(path)?), options.retention)?,
         };
         let inner = Arc::new(Self {
             store,

@@ -8,6 +8,7 @@
 
 mod backend;
 mod commit;
+mod journal;
 mod log;
 mod object;
 mod redb_backend;
@@ -24,6 +25,7 @@ use commit::Committer;
 
 pub use backend::{Backend, BackendError, Loaded, Record};
 pub use commit::{Change, CommitError, Expect, Requirement, Write};
+pub use journal::Journal;
 pub use log::{Event, EventKind, Expired, Log, Retention, frame};
 pub use object::{Draft, Object, ObjectKey, OwnerRef, ResourceId};
 pub use redb_backend::RedbBackend;

@@ -3,9 +3,9 @@
 //! Two tables: `objects` maps `resource NUL namespace NUL name` to the document, `facts` holds the newest revision and
 //! the format. One commit per batch, durable before it returns.
 
-use std::fs::OpenOptions;
 #[cfg(unix)]
 use std::fs::Permissions;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 
 use redb::{Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, TableDefinition};
@@ -34,7 +34,7 @@ impl RedbBackend {
     /// Opens the file, or makes it.
     pub fn open(path: &Path) -> Result<Self, BackendError> {
         let shown = path.display().to_string();
-        make_private(path).map_err(|source| BackendError::Failed {
+        open_private(path).map_err(|source| BackendError::Failed {
             doing: "open",
             path: shown.clone(),
             source: Box::new(redb::Error::Io(source)),
@@ -151,20 +151,20 @@ impl Backend for RedbBackend {
     }
 }
 
-/// The file holds Secrets: it is its owner's alone, whatever the umask says.
-fn make_private(path: &Path) -> std::io::Result<()> {
+/// Opens a file that holds Secrets, or makes it: it is its owner's alone, whatever the umask says.
+pub(super) fn open_private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
+    options.create(true).truncate(false).read(true).write(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
         options.mode(0o600);
         let file = options.open(path)?;
         file.set_permissions(Permissions::from_mode(0o600))?;
+        Ok(file)
     }
     #[cfg(not(unix))]
-    options.open(path)?;
-    Ok(())
+    options.open(path)
 }
 
 fn row_key(resource: &str, key: &ObjectKey) -> Vec<u8> {
