@@ -25,6 +25,7 @@ pub mod marks;
 pub mod references;
 pub mod refusals;
 pub mod region;
+pub mod run;
 mod schema;
 pub mod tags;
 pub mod version;

@@ -14,7 +14,9 @@ pub const WTA_UID: &str = "infrastructure.cluster.x-k8s.io/wta-uid";
 pub const OWNER: &str = "infrastructure.cluster.x-k8s.io/owner";
 /// Label on a Workspace: which runner acts on it, on a cluster that several share.
 pub const RUNNER: &str = "infrastructure.cluster.x-k8s.io/runner";
-/// Label on a WorkspaceTemplate: its module makes nothing real, so that a simulation may stand in for Terraform.
+/// Label on a ConfigMap in which our runner tells about a Workspace: uid of the Workspace.
+pub const RUN_OF: &str = "infrastructure.cluster.x-k8s.io/run-of";
+/// Label on a WorkspaceTemplate, passed down to the Workspace: its module makes nothing real, so that a simulation may stand in for Terraform.
 pub const SANDBOX: &str = "infrastructure.cluster.x-k8s.io/sandbox";
 
 /// Annotation on a WorkspaceTemplateApply: its owner consents to the destruction of what it made.

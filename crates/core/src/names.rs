@@ -84,6 +84,13 @@ pub fn last_rendering(apply: &str) -> ChildName {
     child("last-rendering", &[apply], "rendering")
 }
 
+/// The ConfigMap in which our runner tells about a Workspace. It always has a hash: Workspaces of both groups may share
+/// a name and meet in one namespace.
+#[must_use]
+pub fn run_report(group: &str, workspace: &str) -> String {
+    shorten(workspace, &hash("run-report", &[group, workspace]), "run")
+}
+
 /// The Workspace of a WorkspaceTemplateApply: its name without a trailing `-apply`.
 ///
 /// The namespace is for cluster-scoped Workspaces, whose names the applies of all namespaces compete for.

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Output},
 };
 
-use capt_runner::{
+use capt_terraform::{
     plan::parse_show,
     redact::{PLACEHOLDER, Redactor, Secrets, sensitive_in_plan, sensitive_in_state},
     state::{Location, State, pack, unpack},

@@ -4,7 +4,7 @@
 
 use std::{fs, path::PathBuf};
 
-use capt_runner::{
+use capt_terraform::{
     diagnostics::{self, Class},
     plan::Plan,
     state::{Candidate, CreatedSince, Source, newest},

@@ -1,0 +1,124 @@
+//! What our runner tells about a Workspace beside it, in a ConfigMap: how far it is, what it would change, what
+//! Terraform printed.
+//!
+//! A Workspace's own status has no room for it: its schema is somebody else's. The runner is the only writer; the
+//! controllers and the command line read. Nothing in here is a secret.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::workspacetemplateapply::WorkspaceProgress;
+
+/// Key of the ConfigMap that holds a [`RunReport`] as JSON.
+pub const REPORT_KEY: &str = "run.json";
+/// Key of the ConfigMap that holds the last plan as text for people.
+pub const PLAN_KEY: &str = "plan.txt";
+/// Key of the ConfigMap that holds the log of the running operation, or of the last one.
+pub const LOG_KEY: &str = "log";
+/// Key of the ConfigMap that holds the log of the operation before that.
+pub const PREVIOUS_LOG_KEY: &str = "log.previous";
+
+/// What our runner tells about a Workspace.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunReport {
+    /// API group of the Workspace.
+    pub group: String,
+    /// Name of the Workspace.
+    pub workspace: String,
+    /// What runs Terraform, such as `terraform 1.11.4` or `simulated`.
+    pub engine: String,
+    /// The operation that runs, or the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// How far it is, while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<WorkspaceProgress>,
+    /// Resources that are worked on, and those that failed; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceRow>,
+    /// The last plan, if it would change anything or a person asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanReport>,
+    /// Requests of people that were answered: the annotation, and its value at the time.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub answered: BTreeMap<String, String>,
+}
+
+/// One operation of Terraform.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Operation {
+    /// What it is: `plan`, `apply` or `destroy`.
+    pub kind: String,
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it ended; not there while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// How it ended: `succeeded`, `failed`, `cancelled` or `interrupted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// What went wrong, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// One resource that is being worked on.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResourceRow {
+    /// Its address.
+    pub address: String,
+    /// What happens to it, such as `create`.
+    pub action: String,
+    /// `running` or `failed`.
+    pub state: String,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+}
+
+/// What a plan would do.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlanReport {
+    /// What an approval has to name.
+    pub id: String,
+    /// In a few words, such as `1 to add, 2 to change`.
+    pub summary: String,
+    /// It deletes or replaces something that works.
+    pub destructive: bool,
+    /// It waits for an approval.
+    pub awaits_approval: bool,
+    /// When it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned_at: Option<Timestamp>,
+    /// The generation of the Workspace that it was made for.
+    pub generation: i64,
+    /// What would change; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<PlannedChange>,
+    /// What somebody else changed since the last run; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<PlannedChange>,
+}
+
+/// What happens to one resource.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlannedChange {
+    /// Its address.
+    pub address: String,
+    /// What happens, such as `replace`.
+    pub action: String,
+    /// Why, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The attributes that change, if they are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}

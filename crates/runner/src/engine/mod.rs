@@ -1,0 +1,302 @@
+//! Where an operation executes.
+//!
+//! An engine is handed everything as data and hands everything back as data, so that nothing above it may assume that
+//! there is a process, a disk or a machine behind it. An operation is: open a session, plan, look at the plan, apply
+//! exactly that plan. A session holds all that Terraform needs and is dropped in the end; what a crash left behind is
+//! found when the next session for the same Workspace is opened.
+
+use std::{collections::BTreeMap, fmt};
+
+use capt_terraform::{
+    diagnostics::Class,
+    plan::{Plan, PlanId},
+    redact::Secrets,
+    state::{Created, Source},
+    stream::{Diagnostic, Event},
+};
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Something that executes operations.
+pub trait Engine: Send + Sync + 'static {
+    /// What it is.
+    fn about(&self) -> About;
+
+    /// Makes everything ready for Terraform to run with these inputs, and finds the state that counts.
+    fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>>;
+
+    /// Forgets everything that was kept for a Workspace on this machine. Called when its infrastructure is gone, or
+    /// nobody's business any more, and its state is safe.
+    fn forget(&self, uid: &str) -> BoxFuture<'_, ()>;
+}
+
+/// What an engine is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Which sort.
+    pub kind: EngineKind,
+    /// Its version, such as `1.11.4`.
+    pub version: String,
+}
+
+/// Which sort of engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// HashiCorp's.
+    Terraform,
+    /// OpenTofu.
+    Tofu,
+    /// None: results are made up.
+    Simulated,
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            EngineKind::Terraform => write!(f, "terraform {}", self.version),
+            EngineKind::Tofu => write!(f, "tofu {}", self.version),
+            EngineKind::Simulated => f.write_str("simulated"),
+        }
+    }
+}
+
+/// Everything that Terraform is told. Values that are secret are in [`Inputs::secrets`] too.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// uid of the Workspace. Names what is kept on this machine between sessions.
+    pub uid: String,
+    /// The Terraform workspace (`terraform.workspace`), which is the external name.
+    pub terraform_workspace: String,
+    /// The module.
+    pub module: Module,
+    /// The folder to run in, inside the module.
+    pub entrypoint: String,
+    /// Files to be written beside the module: credentials, provider configuration, backend settings. Base names only.
+    pub files: Vec<InputFile>,
+    /// Variables as text, read as Terraform reads `-var`. They yield to `var_files`.
+    pub vars: Vec<(String, String)>,
+    /// Files with variables, in rising order of precedence.
+    pub var_files: Vec<VarFile>,
+    /// Environment variables.
+    pub env: Vec<(String, String)>,
+    /// More arguments for each command.
+    pub args: ExtraArgs,
+    /// Where state lives.
+    pub state: StateHome,
+    /// Providers may be shared with other Workspaces through a cache.
+    pub plugin_cache: bool,
+    /// Everything in here that must not be seen outside.
+    pub secrets: Secrets,
+    /// What only a simulation looks at: annotations of the Workspace that tell it how to behave.
+    pub simulation: BTreeMap<String, String>,
+}
+
+/// The module to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Module {
+    /// Its text.
+    Hcl(String),
+    /// Its text, as JSON.
+    Json(String),
+    /// An address for Terraform's module installer.
+    Remote {
+        /// The address.
+        address: String,
+        /// It need not be fetched again if it is there.
+        if_not_present: bool,
+    },
+}
+
+/// A file to be written beside the module.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InputFile {
+    /// Its base name.
+    pub name: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+impl fmt::Debug for InputFile {
+    /// Content may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InputFile({})", self.name)
+    }
+}
+
+/// A file with variables.
+#[derive(Clone, PartialEq, Eq)]
+pub struct VarFile {
+    /// It is JSON and not HCL.
+    pub is_json: bool,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+impl fmt::Debug for VarFile {
+    /// Content may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VarFile({} bytes)", self.content.len())
+    }
+}
+
+/// More arguments for each command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExtraArgs {
+    /// Of `init`.
+    pub init: Vec<String>,
+    /// Of `plan`.
+    pub plan: Vec<String>,
+    /// Of `apply`.
+    pub apply: Vec<String>,
+    /// Of `destroy`, which is a plan to destroy that is applied.
+    pub destroy: Vec<String>,
+}
+
+/// Where state lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateHome {
+    /// Terraform writes a local file, and the caller keeps what [`Told::State`] tells. A backend in the configuration
+    /// is overridden.
+    Ours {
+        /// The state that the caller has kept.
+        replica: Option<Vec<u8>>,
+        /// A copy that a crash of the caller left behind.
+        staged: Option<Vec<u8>>,
+    },
+    /// The user's own backend, which is used as it is.
+    Backend,
+}
+
+/// The way back from a running session to its caller, and the way to stop it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// What happens meanwhile.
+    pub told: mpsc::UnboundedSender<Told>,
+    /// Ends the operation: Terraform is asked to stop, and made to after a while.
+    pub cancel: CancellationToken,
+}
+
+/// What happens meanwhile.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// Another part of the operation begins.
+    Phase(Phase),
+    /// Terraform reported something. Not redacted.
+    Event(Box<Event>),
+    /// Terraform, or what it started, printed something that is no event. Not redacted.
+    Text(String),
+    /// Terraform wrote its state: the whole file, complete.
+    State(Vec<u8>),
+}
+
+/// A part of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The module is fetched, and modules and providers are installed.
+    Init,
+    /// A plan is made.
+    Plan,
+    /// The plan is applied.
+    Apply,
+}
+
+/// A session that is open, and what was found when it was opened.
+pub struct Opened {
+    /// The session.
+    pub session: Box<dyn Session>,
+    /// The state that counts, and where it was found. If that is not [`Source::Replica`], an earlier run was cut
+    /// short, and the caller must keep this state before it goes on. None with a backend of the user's.
+    pub state: Option<(Source, Vec<u8>)>,
+    /// What an earlier run that was cut short had made and the state does not have.
+    pub missing: Vec<Created>,
+}
+
+/// What a plan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// To make everything as the configuration says.
+    Converge,
+    /// To destroy everything.
+    Destroy,
+}
+
+/// Terraform, ready to run for one Workspace.
+pub trait Session: Send {
+    /// Plans, and saves the plan.
+    fn plan(&mut self, goal: Goal) -> BoxFuture<'_, Result<Planned, Failure>>;
+
+    /// Applies exactly the plan that was made last.
+    fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>>;
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// What it would do, and what drifted.
+    pub plan: Plan,
+    /// What an approval has to name.
+    pub id: PlanId,
+    /// What it would do, as Terraform tells people. Not redacted. Empty if it would do nothing.
+    pub text: String,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+    /// The state after refreshing, if it is known: the file.
+    pub state: Option<Vec<u8>>,
+}
+
+/// What applying gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The state: the file. With a backend of the user's, what it has.
+    pub state: Vec<u8>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Why an operation did not succeed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Which sort of failure.
+    pub kind: FailureKind,
+    /// What went wrong and what to do, in words. Not redacted.
+    pub message: String,
+    /// What Terraform said. Not redacted.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The state that counts after it, if there is one: the file.
+    pub state: Option<Vec<u8>>,
+    /// What was made and is not in that state.
+    pub missing: Vec<Created>,
+}
+
+/// Which sort of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// There is no engine that may run this.
+    EngineMissing,
+    /// The engine is too old.
+    EngineTooOld,
+    /// The caller cancelled it.
+    Cancelled,
+    /// The inputs are wrong: an unknown variable, a file name that leads outside.
+    InvalidInput,
+    /// The module could not be fetched, or providers could not be installed.
+    ModuleUnavailable,
+    /// Anything that Terraform itself told.
+    Terraform(Class),
+    /// This machine failed: a disk, a process table.
+    Machine(Class),
+}
+
+impl FailureKind {
+    /// Whether the same may succeed later with nothing changed.
+    #[must_use]
+    pub fn is_transient(self) -> bool {
+        match self {
+            Self::Cancelled => true,
+            Self::Terraform(class) | Self::Machine(class) => class.is_transient(),
+            Self::EngineMissing | Self::EngineTooOld | Self::InvalidInput | Self::ModuleUnavailable => false,
+        }
+    }
+}
