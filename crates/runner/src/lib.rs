@@ -12,3 +12,33 @@
 //! | [`engine`] | the seam: what an engine is given and what it gives back; Terraform as processes, and a simulation |
 
 pub mod engine;
+mod metrics;
+mod options;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+pub use metrics::Metrics;
+pub use options::{Clock, Engines, Options, Which};
+
+/// Why a runner could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It was told something that makes no sense.
+    #[error("the runner cannot start: {0}")]
+    Options(String),
+}
+
+/// Keeps Workspaces applied until it is told to stop, and returns when every operation has stopped and every state is
+/// kept.
+///
+/// # Errors
+/// If it was told something that makes no sense. What goes wrong later is told on the objects.
+pub async fn run(client: Client, options: Options, shutdown: CancellationToken) -> Result<(), Error> {
+    if options.parallelism == 0 {
+        return Err(Error::Options("no operation may run at all".to_owned()));
+    }
+    drop(client);
+    shutdown.cancelled().await;
+    Ok(())
+}
