@@ -1,0 +1,80 @@
+//! What is counted, for Prometheus.
+
+use std::time::Duration;
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::{Registry, Unit},
+};
+
+/// Counters of all controllers. Cloning shares them.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    reconciles: Family<Outcome, Counter>,
+    seconds: Family<Controller, Histogram, fn() -> Histogram>,
+    depth: Family<Controller, Gauge>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Controller {
+    controller: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    controller: &'static str,
+    outcome: &'static str,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            reconciles: Family::default(),
+            seconds: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8))),
+            depth: Family::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Makes them part of what a registry tells.
+    pub fn register(&self, registry: &mut Registry) {
+        let registry = registry.sub_registry_with_prefix("capt");
+        registry.register(
+            "reconciles",
+            "Objects that were looked at",
+            self.reconciles.clone(),
+        );
+        registry.register_with_unit(
+            "reconcile",
+            "How long it took to look at an object and to do what was decided",
+            Unit::Seconds,
+            self.seconds.clone(),
+        );
+        registry.register(
+            "queue_depth",
+            "Objects that wait to be looked at",
+            self.depth.clone(),
+        );
+    }
+
+    pub(crate) fn reconciled(&self, controller: &'static str, outcome: &'static str, took: Duration) {
+        self.reconciles
+            .get_or_create(&Outcome { controller, outcome })
+            .inc();
+        self.seconds
+            .get_or_create(&Controller { controller })
+            .observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn queued(&self, controller: &'static str, depth: usize) {
+        let depth = i64::try_from(depth).unwrap_or(i64::MAX);
+        self.depth.get_or_create(&Controller { controller }).set(depth);
+    }
+}
