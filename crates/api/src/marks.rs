@@ -12,6 +12,8 @@ pub const WTA_NAME: &str = "infrastructure.cluster.x-k8s.io/wta-name";
 pub const WTA_UID: &str = "infrastructure.cluster.x-k8s.io/wta-uid";
 /// Label on a WorkspaceTemplateApply: the owner that made it, also when its owner reference was stripped.
 pub const OWNER: &str = "infrastructure.cluster.x-k8s.io/owner";
+/// Label on a WorkspaceTemplateApply: what its owner has it for: `vpc`, `eks` or `fargate-profile.<name>`.
+pub const ROLE: &str = "infrastructure.cluster.x-k8s.io/role";
 /// Label on a Workspace: which runner acts on it, on a cluster that several share.
 pub const RUNNER: &str = "infrastructure.cluster.x-k8s.io/runner";
 /// Label on a ConfigMap in which our runner tells about a Workspace: uid of the Workspace.
@@ -21,6 +23,9 @@ pub const SANDBOX: &str = "infrastructure.cluster.x-k8s.io/sandbox";
 
 /// Annotation on a WorkspaceTemplateApply: its owner consents to the destruction of what it made.
 pub const LET_GO: &str = "infrastructure.cluster.x-k8s.io/let-go";
+/// Annotation on a WorkspaceTemplateApply: hash of the spec that its owner authored. It changes only together with it,
+/// and tells that something was taken back, which the fields alone do not.
+pub const AUTHORED: &str = "infrastructure.cluster.x-k8s.io/authored";
 /// Annotation on a WorkspaceTemplateApply: `group/name` of a Workspace that exists or must still be destroyed.
 pub const WORKSPACE: &str = "infrastructure.cluster.x-k8s.io/workspace";
 /// Annotation on a CAPTControlPlane: which of its children may operate now.

@@ -117,6 +117,9 @@ pub struct Removal {
 /// What changes on the object that is decided about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnChange<S> {
+    /// The change is meant for the object exactly as the decision saw it: the write is refused if somebody wrote since.
+    /// Without this, only the uid guards it.
+    pub only_if_unchanged: bool,
     /// Finalizers to add.
     pub add_finalizers: Vec<String>,
     /// Finalizers to remove. With the last of them the object goes.
@@ -134,6 +137,7 @@ pub struct OwnChange<S> {
 impl<S> Default for OwnChange<S> {
     fn default() -> Self {
         Self {
+            only_if_unchanged: false,
             add_finalizers: Vec::new(),
             remove_finalizers: Vec::new(),
             annotations: BTreeMap::new(),

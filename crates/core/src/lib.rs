@@ -7,6 +7,7 @@
 pub mod decision;
 pub mod gates;
 pub mod names;
+pub mod owned;
 pub mod render;
 pub mod template;
 pub mod wta;

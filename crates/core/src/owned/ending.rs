@@ -1,0 +1,98 @@
+//! How a WorkspaceTemplateApply ends by its owner's will.
+//!
+//! Consent is written first and the object is deleted by the next decision, which sees the consent: a delete request
+//! is guarded by the version that it saw.
+
+use capt_api::marks;
+use serde_json::{Value, json};
+
+use super::{
+    seen::OwnedSeen,
+    wanted::{self, Owner, Role},
+};
+use crate::decision::{Desired, Removal, Strip};
+
+/// What is to become of the infrastructure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is destroyed.
+    Destroyed,
+    /// It stays.
+    Retained,
+}
+
+/// The next step to the end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// The owner's will has to be written on the object.
+    Mark(Box<Desired>),
+    /// The object has to be deleted.
+    Remove(Removal),
+    /// The object is going, and has to be waited for.
+    Wait {
+        /// What it does or waits for.
+        message: String,
+    },
+}
+
+/// Decides the next step to the end of a WorkspaceTemplateApply that exists and belongs to this owner.
+#[must_use]
+pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> End {
+    let is_marked = match fate {
+        // A person who set retainWorkspaceOnDelete is not overruled: the mark consents to destruction, and forces none.
+        Fate::Destroyed => seen.annotation(marks::LET_GO) == Some("true"),
+        Fate::Retained => {
+            seen.annotation(marks::LET_GO).is_none() && seen.wta.spec.retain_workspace_on_delete == Some(true)
+        }
+    };
+    if !is_marked {
+        return End::Mark(Box::new(marked(owner, role, seen, fate)));
+    }
+    if seen.is_deleting() {
+        let deleting = seen.condition("Deleting");
+        let message = deleting
+            .filter(|condition| condition.status == "True")
+            .map_or_else(String::new, |condition| condition.message.clone());
+        return End::Wait { message };
+    }
+    End::Remove(Removal {
+        target: wanted::target(owner.namespace, seen.name()),
+        uid: seen.uid().to_owned(),
+        resource_version: seen.wta.metadata.resource_version.clone().unwrap_or_default(),
+    })
+}
+
+/// The object as it is, with the owner's will written on it.
+fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> Desired {
+    let mut annotations = wanted::requests(Some(seen));
+    if let Some(hash) = seen.annotation(marks::AUTHORED) {
+        annotations.insert(marks::AUTHORED.to_owned(), hash.to_owned());
+    }
+    let mut spec = serde_json::to_value(&seen.wta.spec).unwrap_or_default();
+    let mut strip = Strip::default();
+    match fate {
+        Fate::Destroyed => {
+            annotations.insert(marks::LET_GO.to_owned(), "true".to_owned());
+        }
+        Fate::Retained => {
+            if let Value::Object(fields) = &mut spec {
+                fields.insert("retainWorkspaceOnDelete".to_owned(), json!(true));
+            }
+            strip.annotations.push(marks::LET_GO.to_owned());
+        }
+    }
+    Desired {
+        target: wanted::target(owner.namespace, seen.name()),
+        guard: wanted::guard(Some(seen)),
+        fields: json!({
+            "metadata": {
+                "labels": wanted::labels(owner, role),
+                "annotations": annotations,
+                "ownerReferences": [owner.reference()],
+            },
+            "spec": spec,
+        }),
+        strip,
+        rendered_from: None,
+    }
+}

@@ -1,0 +1,100 @@
+//! Which WorkspaceTemplateApply is an owner's.
+
+use capt_api::marks;
+
+use super::{
+    seen::OwnedSeen,
+    wanted::{Owner, Role},
+};
+use crate::{names::ChildName, wta::owner};
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found<'a> {
+    /// There is none; a new one gets this name.
+    Absent {
+        /// The name.
+        name: String,
+    },
+    /// It is the owner's.
+    Ours(&'a OwnedSeen),
+    /// It is nobody's, and the owner's spec says to take it over.
+    TakenOver(&'a OwnedSeen),
+    /// The owner's spec names one that belongs to somebody else.
+    NotOurs {
+        /// The one that it names.
+        seen: &'a OwnedSeen,
+        /// Whose it is.
+        owner: String,
+    },
+}
+
+impl<'a> Found<'a> {
+    /// The one that may be written to.
+    #[must_use]
+    pub fn usable(&self) -> Option<&'a OwnedSeen> {
+        match self {
+            Self::Ours(seen) | Self::TakenOver(seen) => Some(seen),
+            Self::Absent { .. } | Self::NotOurs { .. } => None,
+        }
+    }
+
+    /// The name that it has or will have.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Absent { name } => name,
+            Self::Ours(seen) | Self::TakenOver(seen) | Self::NotOurs { seen, .. } => seen.name(),
+        }
+    }
+}
+
+/// Finds the WorkspaceTemplateApply that an owner has for a role: by its labels, by the name in the owner's spec, or by
+/// one of the names that it may have had. `seen` are those that carry the owner's label, that have an owner reference to
+/// it, and that have any of these names, all in the owner's namespace.
+#[must_use]
+pub fn find<'a>(
+    owner: &Owner<'_>,
+    role: &Role,
+    named: Option<&str>,
+    new_name: &ChildName,
+    former_names: &[String],
+    seen: &'a [OwnedSeen],
+) -> Found<'a> {
+    let at = |name: &str| seen.iter().find(|one| one.name() == name);
+    let is_ours = |one: &OwnedSeen| owner::recorded(&one.wta) == Some(owner.label());
+    if let Some(name) = named
+        && let Some(one) = at(name)
+    {
+        return match owner::recorded(&one.wta) {
+            Some(recorded) if recorded == owner.label() => Found::Ours(one),
+            Some(recorded) => Found::NotOurs {
+                seen: one,
+                owner: recorded,
+            },
+            None => Found::TakenOver(one),
+        };
+    }
+    let label = role.label();
+    if let Some(one) = seen
+        .iter()
+        .find(|one| is_ours(one) && one.label(marks::ROLE) == Some(&label))
+    {
+        return Found::Ours(one);
+    }
+    if let Some(name) = named {
+        return Found::Absent {
+            name: name.to_owned(),
+        };
+    }
+    let candidates = [new_name.preferred(), new_name.parted()];
+    let former = former_names.iter().map(String::as_str);
+    for name in candidates.into_iter().chain(former) {
+        if let Some(one) = at(name).filter(|one| is_ours(one)) {
+            return Found::Ours(one);
+        }
+    }
+    Found::Absent {
+        name: new_name.choose(|name| at(name).is_some()).to_owned(),
+    }
+}

@@ -1,0 +1,28 @@
+//! WorkspaceTemplateApplies from their owners' side: which one is an owner's, what it is to be, what became of it, when
+//! an edit of its template reaches it, and how it ends.
+//!
+//! An owner authors only the fields that it has to say something about, so that what a person adds to one of its
+//! WorkspaceTemplateApplies stays. It consents to destruction by a mark, and by nothing else.
+//!
+//! This module must never know what an owner makes, nor what its states are called.
+
+mod ending;
+mod finding;
+mod outputs;
+mod release;
+mod report;
+mod seen;
+mod standing;
+mod wanted;
+
+pub use ending::{End, Fate, end};
+pub use finding::{Found, find};
+pub use outputs::{OutputProblem, list_of_texts, text};
+pub use release::{Peer, Released, release};
+pub use report::report;
+pub use seen::{OwnedSeen, RunGlance, Trouble, TroubleClass, WorkspaceGlance};
+pub use standing::{Standing, standing};
+pub use wanted::{Owner, Role, Wanted};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! A WorkspaceTemplateApply as its owner sees it.
+
+use capt_api::{WorkspaceTemplateApply, conditions::find_condition};
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
+    jiff::Timestamp,
+};
+
+/// A WorkspaceTemplateApply as its owner sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedSeen {
+    /// The object. Gather it from the cache of WorkspaceTemplateApplies.
+    pub wta: WorkspaceTemplateApply,
+    /// What went wrong, if its condition Synced is False for the reason `ReconcileError`. Gather it from the message of
+    /// that condition: made readable by `capt_terraform::diagnostics::readable`, and judged by `classify_text`.
+    pub trouble: Option<Trouble>,
+    /// The Workspace that its annotation `workspace` names, if that exists. Gather it from the cache of Workspaces of
+    /// that group.
+    pub workspace: Option<WorkspaceGlance>,
+    /// What our runner tells. Gather it from the ConfigMap [`crate::names::run_report`] beside the Workspace; there is
+    /// none with another runner.
+    pub run: Option<RunGlance>,
+}
+
+/// What went wrong with Terraform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// Whether it passes by itself.
+    pub class: TroubleClass,
+    /// What it is, in words that a person can read. Never a secret.
+    pub message: String,
+}
+
+/// Whether trouble passes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleClass {
+    /// The same may succeed later with nothing changed.
+    Transient,
+    /// Somebody must change something.
+    Terminal,
+}
+
+/// A Workspace at a glance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkspaceGlance {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// `status.observedGeneration`.
+    pub observed_generation: Option<i64>,
+    /// `metadata.creationTimestamp`.
+    pub created_at: Option<Timestamp>,
+}
+
+/// What our runner tells, at a glance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunGlance {
+    /// An operation runs: `operation` has no `endedAt`.
+    pub is_running: bool,
+    /// When the running or last operation began: `operation.startedAt`.
+    pub started_at: Option<Timestamp>,
+    /// The last request for another try that was answered: `answered` of the annotation `retry-requested`.
+    pub retry_answered: Option<String>,
+    /// What the last plan would do, if it was made for the Workspace as it is: `plan.summary`.
+    pub plan: Option<String>,
+}
+
+impl OwnedSeen {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.wta.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// Its uid.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        self.wta.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it is going away.
+    #[must_use]
+    pub fn is_deleting(&self) -> bool {
+        self.wta.metadata.deletion_timestamp.is_some()
+    }
+
+    /// The value of an annotation.
+    #[must_use]
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        annotation(&self.wta.metadata, name)
+    }
+
+    /// The value of a label.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.wta.metadata.labels.as_ref()?.get(name).map(String::as_str)
+    }
+
+    /// Its condition of a type.
+    #[must_use]
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        let status = self.wta.status.as_ref()?;
+        find_condition(status.conditions.as_deref().unwrap_or_default(), type_)
+    }
+
+    /// Whether its condition of a type is True.
+    #[must_use]
+    pub fn is(&self, type_: &str) -> bool {
+        self.condition(type_)
+            .is_some_and(|condition| condition.status == "True")
+    }
+
+    /// Whether there is, or may be, infrastructure behind it.
+    #[must_use]
+    pub fn has_workspace(&self) -> bool {
+        let status = self.wta.status.as_ref();
+        self.annotation(capt_api::marks::WORKSPACE).is_some()
+            || status.is_some_and(|status| status.workspace_name.is_some())
+    }
+
+    /// Whether its status speaks about its spec as it is now.
+    #[must_use]
+    pub fn is_observed(&self) -> bool {
+        let observed = self
+            .wta
+            .status
+            .as_ref()
+            .and_then(|status| status.observed_generation);
+        observed.is_some() && observed == self.wta.metadata.generation
+    }
+
+    /// Whether the infrastructure that the Workspace stands for now is there and works, whatever it should become.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let status = self.wta.status.as_ref();
+        let is_real = status.is_some_and(|status| status.ready_revision == status.last_applied_revision);
+        is_real && self.is("Synced") && self.is("Ready")
+    }
+}
+
+/// The value of an annotation.
+pub(crate) fn annotation<'a>(metadata: &'a ObjectMeta, name: &str) -> Option<&'a str> {
+    metadata.annotations.as_ref()?.get(name).map(String::as_str)
+}

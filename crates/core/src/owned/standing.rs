@@ -1,0 +1,161 @@
+//! How a WorkspaceTemplateApply stands, in one word and the message that goes with it.
+
+use capt_api::conditions::{
+    Word as _,
+    workspacetemplateapply::{
+        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+    },
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::seen::{OwnedSeen, TroubleClass};
+
+/// How a WorkspaceTemplateApply stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is going away.
+    Going {
+        /// What it waits for.
+        message: String,
+    },
+    /// It cannot be made what it should be, until somebody changes something.
+    Refused {
+        /// One word, of the WorkspaceTemplateApply's.
+        reason: Reason,
+        /// Why, and what to do.
+        message: String,
+    },
+    /// It waits for something else than time or a person: Secrets, Workspaces, its turn, the end of a pause.
+    Waiting {
+        /// One word, of the WorkspaceTemplateApply's.
+        reason: Reason,
+        /// What for.
+        message: String,
+    },
+    /// A person must approve a change.
+    AwaitsApproval {
+        /// Which, and how.
+        message: String,
+    },
+    /// Terraform is at work, or about to be.
+    Working,
+    /// Something went wrong that passes by itself.
+    Retrying {
+        /// What.
+        message: String,
+    },
+    /// Terraform failed for good.
+    Failed {
+        /// Why.
+        message: String,
+    },
+    /// It is applied, synced and ready for what it should be now.
+    Ready,
+}
+
+/// Reads how a WorkspaceTemplateApply stands.
+#[must_use]
+pub fn standing(seen: &OwnedSeen) -> Standing {
+    let message_of = |type_: Type| {
+        seen.condition(type_.as_str())
+            .map_or_else(String::new, |condition| condition.message.clone())
+    };
+    if seen.is_deleting() {
+        let message = message_of(Type::Deleting);
+        return Standing::Going { message };
+    }
+    // A pause is told before anything is observed.
+    if seen.is(Type::Paused.as_str()) {
+        let message = message_of(Type::Paused);
+        return Standing::Waiting {
+            reason: Reason::Paused,
+            message,
+        };
+    }
+    if !seen.is_observed() {
+        return Standing::Working;
+    }
+    if seen.is(Type::ApprovalNeeded.as_str()) {
+        let message = message_of(Type::ApprovalNeeded);
+        return Standing::AwaitsApproval { message };
+    }
+    if let Some((reason, message)) = verdict(seen, Type::Applied, "False")
+        && is_refusal(reason)
+    {
+        return Standing::Refused { reason, message };
+    }
+    if let Some((reason, message)) = verdict(seen, Type::Waiting, "True") {
+        return if is_refusal(reason) {
+            Standing::Refused { reason, message }
+        } else {
+            Standing::Waiting { reason, message }
+        };
+    }
+    let is_applied = seen.wta.status.as_ref().is_some_and(|status| status.applied);
+    if !is_applied {
+        return Standing::Working;
+    }
+    if let Some(synced) = seen.condition(Type::Synced.as_str())
+        && synced.status == "False"
+        && is_current(seen, synced)
+        && let Some(trouble) = &seen.trouble
+    {
+        let message = trouble.message.clone();
+        return match trouble.class {
+            TroubleClass::Transient => Standing::Retrying { message },
+            TroubleClass::Terminal => Standing::Failed { message },
+        };
+    }
+    if seen.holds() {
+        Standing::Ready
+    } else {
+        Standing::Working
+    }
+}
+
+/// What a condition says, if it is of this status and for a reason that is known.
+fn verdict(seen: &OwnedSeen, type_: Type, status: &str) -> Option<(Reason, String)> {
+    let condition = seen
+        .condition(type_.as_str())
+        .filter(|condition| condition.status == status)?;
+    Some((Reason::from_word(&condition.reason)?, condition.message.clone()))
+}
+
+/// Whether a condition of the Workspace speaks about the Workspace as it is now, and about the last try that a person
+/// asked for.
+fn is_current(seen: &OwnedSeen, condition: &Condition) -> bool {
+    let requested = seen.annotation(capt_api::marks::RETRY_REQUESTED);
+    let is_answered = match (&seen.run, requested) {
+        (Some(run), Some(_)) => run.retry_answered.as_deref() == requested && !run.is_running,
+        _ => true,
+    };
+    let is_of_this_generation = seen.workspace.as_ref().is_none_or(|workspace| {
+        let observed = condition.observed_generation.or(workspace.observed_generation);
+        observed.is_none_or(|observed| observed == workspace.generation)
+    });
+    is_answered && is_of_this_generation
+}
+
+/// Whether somebody must change something.
+fn is_refusal(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::TemplateNotFound
+            | Reason::TemplateNotShared
+            | Reason::TemplateInvalid
+            | Reason::VariableMissing
+            | Reason::VariableInvalid
+            | Reason::DependencyCycle
+            | Reason::OtherNamespace
+            | Reason::ModuleNotPinned
+            | Reason::WorkspaceNotOurs
+            | Reason::WorkspaceRetained
+            | Reason::StateLocationChanged
+            | Reason::NoDurableState
+            | Reason::RenderingLost
+            | Reason::WorkspaceApiMissing
+            | Reason::ManagementPoliciesDisabled
+            | Reason::OwnerGone
+            | Reason::NamespaceTerminating
+    )
+}

@@ -1,0 +1,158 @@
+use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::*;
+
+fn word(standing: &Standing) -> String {
+    match standing {
+        Standing::Going { .. } => "going".to_owned(),
+        Standing::Refused { reason, .. } => format!("refused {reason}"),
+        Standing::Waiting { reason, .. } => format!("waiting {reason}"),
+        Standing::AwaitsApproval { .. } => "approval".to_owned(),
+        Standing::Working => "working".to_owned(),
+        Standing::Retrying { .. } => "retrying".to_owned(),
+        Standing::Failed { .. } => "failed".to_owned(),
+        Standing::Ready => "ready".to_owned(),
+    }
+}
+
+#[test]
+fn how_it_stands_is_read_from_what_it_says() {
+    type Edit = fn(&mut OwnedSeen);
+    let cases: Vec<(&str, Edit, &str)> = vec![
+        ("all is well", |_| {}, "ready"),
+        ("it says nothing yet", |seen| seen.wta.status = None, "working"),
+        (
+            "it speaks about another spec",
+            |seen| seen.wta.metadata.generation = Some(9),
+            "working",
+        ),
+        (
+            "another rendering is written",
+            |seen| seen.wta.status.get_or_insert_default().last_applied_revision = Some("r2".to_owned()),
+            "working",
+        ),
+        (
+            "the Workspace is not applied yet",
+            |seen| seen.wta.status.get_or_insert_default().applied = false,
+            "working",
+        ),
+        (
+            "Ready is False",
+            |seen| say(seen, "Ready", "False", "Creating"),
+            "working",
+        ),
+        (
+            "it passes",
+            |seen| fail(seen, TroubleClass::Transient),
+            "retrying",
+        ),
+        (
+            "it does not pass",
+            |seen| fail(seen, TroubleClass::Terminal),
+            "failed",
+        ),
+        (
+            "it failed before the spec was changed",
+            |seen| {
+                fail(seen, TroubleClass::Terminal);
+                seen.workspace = Some(WorkspaceGlance {
+                    generation: 4,
+                    ..WorkspaceGlance::default()
+                });
+            },
+            "working",
+        ),
+        (
+            "it failed, and another try was asked for",
+            |seen| {
+                fail(seen, TroubleClass::Terminal);
+                annotate(seen, marks::RETRY_REQUESTED, "2");
+                seen.run = Some(RunGlance {
+                    retry_answered: Some("1".to_owned()),
+                    ..RunGlance::default()
+                });
+            },
+            "working",
+        ),
+        (
+            "it failed again",
+            |seen| {
+                fail(seen, TroubleClass::Terminal);
+                annotate(seen, marks::RETRY_REQUESTED, "2");
+                seen.run = Some(RunGlance {
+                    retry_answered: Some("2".to_owned()),
+                    ..RunGlance::default()
+                });
+            },
+            "failed",
+        ),
+        (
+            "it is not synced, and nobody knows why",
+            |seen| say(seen, "Synced", "False", "ReconcilePaused"),
+            "working",
+        ),
+        (
+            "it waits",
+            |seen| say(seen, "Waiting", "True", "WaitingForTurn"),
+            "waiting WaitingForTurn",
+        ),
+        (
+            "it waits for itself",
+            |seen| say(seen, "Waiting", "True", "DependencyCycle"),
+            "refused DependencyCycle",
+        ),
+        (
+            "a hole is not filled",
+            |seen| say(seen, "Applied", "False", "VariableMissing"),
+            "refused VariableMissing",
+        ),
+        (
+            "a person must approve",
+            |seen| {
+                say(seen, "Applied", "False", "AdoptedChange");
+                say(seen, "ApprovalNeeded", "True", "AdoptedChange");
+            },
+            "approval",
+        ),
+        (
+            "it is paused",
+            |seen| say(seen, "Paused", "True", "Paused"),
+            "waiting Paused",
+        ),
+        (
+            "it goes",
+            |seen| seen.wta.metadata.deletion_timestamp = Some(Time(at(1))),
+            "going",
+        ),
+    ];
+    for (name, edit, expected) in cases {
+        let mut seen = living();
+        edit(&mut seen);
+        assert_eq!(word(&standing(&seen)), expected, "{name}");
+    }
+}
+
+#[test]
+fn what_was_taken_over_has_no_hash_and_is_ready_all_the_same() {
+    let mut seen = living();
+    let status = seen.wta.status.get_or_insert_default();
+    status.last_applied_revision = None;
+    status.ready_revision = None;
+    assert_eq!(standing(&seen), Standing::Ready);
+}
+
+#[test]
+fn a_change_that_waits_leaves_what_is_there_as_good_as_it_was() {
+    let mut seen = living();
+    seen.wta.status.get_or_insert_default().applied = false;
+    say(
+        &mut seen,
+        "Applied",
+        "False",
+        Reason::AdoptedChange.to_string().as_str(),
+    );
+    say(&mut seen, "ApprovalNeeded", "True", "AdoptedChange");
+    assert!(seen.holds());
+    assert_ne!(standing(&seen), Standing::Ready);
+}

@@ -1,0 +1,272 @@
+//! What a WorkspaceTemplateApply is to be, as far as its owner says.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    INFRASTRUCTURE_GROUP, VERSION, foreign::marks as foreign_marks, marks,
+    references::WorkspaceTemplateReference,
+};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::seen::OwnedSeen;
+use crate::{
+    decision::{Desired, Guard, Strip, Target},
+    names,
+    wta::owner,
+};
+
+/// Who owns WorkspaceTemplateApplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner<'a> {
+    /// Group and version.
+    pub api_version: &'a str,
+    /// Kind.
+    pub kind: &'a str,
+    /// Namespace, which is also that of all that it owns.
+    pub namespace: &'a str,
+    /// Name.
+    pub name: &'a str,
+    /// uid.
+    pub uid: &'a str,
+    /// Name of the Cluster that it belongs to, if it does.
+    pub cluster: Option<&'a str>,
+}
+
+impl Owner<'_> {
+    /// How it is recorded on what it owns.
+    #[must_use]
+    pub fn label(&self) -> String {
+        owner::label(self.kind, self.name)
+    }
+
+    /// An owner reference to it.
+    #[must_use]
+    pub fn reference(&self) -> Value {
+        json!({
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": true,
+        })
+    }
+
+    /// Labels of everything that it makes.
+    #[must_use]
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        self.cluster
+            .map(|cluster| {
+                (
+                    foreign_marks::CLUSTER_NAME.to_owned(),
+                    names::label_value(cluster),
+                )
+            })
+            .into_iter()
+            .collect()
+    }
+}
+
+/// What a WorkspaceTemplateApply is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The network.
+    Vpc,
+    /// The EKS cluster.
+    Eks,
+    /// The Fargate profile of this name.
+    FargateProfile(String),
+}
+
+impl Role {
+    /// As it is written in a label.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Vpc => "vpc".to_owned(),
+            Self::Eks => "eks".to_owned(),
+            Self::FargateProfile(name) => names::label_value(&format!("fargate-profile.{name}")),
+        }
+    }
+}
+
+/// What a WorkspaceTemplateApply is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// The template to fill.
+    pub template: WorkspaceTemplateReference,
+    /// The revision of the template that is released to it (see [`super::release()`]).
+    pub revision: Option<String>,
+    /// Values of variables.
+    pub variables: BTreeMap<String, String>,
+    /// The Secret that the outputs are written to; the template decides if there is none.
+    pub connection_secret: Option<String>,
+    /// Secrets that must exist before.
+    pub wait_for_secrets: Vec<String>,
+    /// Workspaces that must be ready before.
+    pub wait_for_workspaces: Vec<String>,
+    /// Keep the infrastructure when it goes.
+    pub retain: bool,
+    /// What a person asks of its owner: another try. Passed on, and then the owner may forget it.
+    pub retry: Option<String>,
+}
+
+impl Wanted {
+    /// What has to be written, if anything has.
+    #[must_use]
+    pub fn change(&self, owner: &Owner<'_>, seen: Option<&OwnedSeen>) -> Option<Desired> {
+        let spec = self.spec(owner, seen);
+        let hash = hash(&spec);
+        let mut annotations = requests(seen);
+        if let Some(retry) = &self.retry {
+            annotations.insert(marks::RETRY_REQUESTED.to_owned(), retry.clone());
+        }
+        annotations.insert(marks::AUTHORED.to_owned(), hash.clone());
+        let desired = Desired {
+            target: target(owner.namespace, &self.name),
+            guard: guard(seen),
+            fields: json!({
+                "metadata": {
+                    "labels": labels(owner, &self.role),
+                    "annotations": annotations,
+                    "ownerReferences": [owner.reference()],
+                },
+                "spec": spec,
+            }),
+            // Consent that was given by somebody else, or before the owner changed its mind.
+            strip: Strip {
+                annotations: seen
+                    .filter(|seen| seen.annotation(marks::LET_GO).is_some())
+                    .map(|_| marks::LET_GO.to_owned())
+                    .into_iter()
+                    .collect(),
+                ..Strip::default()
+            },
+            rendered_from: Some(hash),
+        };
+        let is_there = seen.is_some_and(|seen| desired.strip.is_empty() && has(seen, &desired.fields));
+        (!is_there).then_some(desired)
+    }
+
+    /// Whether another template is wanted than the one that the Workspace was made from, which cannot be changed.
+    #[must_use]
+    pub fn changes_template(&self, owner: &Owner<'_>, seen: &OwnedSeen) -> bool {
+        let namespace = |reference: &WorkspaceTemplateReference| {
+            let namespace = reference.namespace.as_deref();
+            namespace.unwrap_or(owner.namespace).to_owned()
+        };
+        let present = &seen.wta.spec.template_ref;
+        seen.has_workspace()
+            && (present.name != self.template.name || namespace(present) != namespace(&self.template))
+    }
+
+    fn spec(&self, owner: &Owner<'_>, seen: Option<&OwnedSeen>) -> Map<String, Value> {
+        // What a Workspace was made from stays, also in the way that it is written.
+        let template = match seen {
+            Some(seen) if seen.has_workspace() => &seen.wta.spec.template_ref,
+            _ => &self.template,
+        };
+        let mut spec = Map::new();
+        let mut set = |name: &str, value: Value| {
+            spec.insert(name.to_owned(), value);
+        };
+        set("templateRef", json!(template));
+        if let Some(revision) = &self.revision {
+            set("templateRevision", json!(revision));
+        }
+        set("variables", json!(self.variables));
+        if let Some(name) = &self.connection_secret {
+            set(
+                "writeConnectionSecretToRef",
+                json!({"name": name, "namespace": owner.namespace}),
+            );
+        }
+        let named = |names: &[String]| -> Vec<Value> {
+            let one = |name: &String| json!({"name": name, "namespace": owner.namespace});
+            names.iter().map(one).collect()
+        };
+        if !self.wait_for_secrets.is_empty() {
+            set("waitForSecrets", json!(named(&self.wait_for_secrets)));
+        }
+        if !self.wait_for_workspaces.is_empty() {
+            set("waitForWorkspaces", json!(named(&self.wait_for_workspaces)));
+        }
+        if self.retain {
+            set("retainWorkspaceOnDelete", json!(true));
+        }
+        spec
+    }
+}
+
+/// Names a WorkspaceTemplateApply.
+pub(super) fn target(namespace: &str, name: &str) -> Target {
+    Target {
+        api_version: format!("{INFRASTRUCTURE_GROUP}/{VERSION}"),
+        kind: "WorkspaceTemplateApply".to_owned(),
+        namespace: Some(namespace.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+pub(super) fn guard(seen: Option<&OwnedSeen>) -> Guard {
+    seen.map_or(Guard::Absent, |seen| Guard::Uid(seen.uid().to_owned()))
+}
+
+pub(super) fn labels(owner: &Owner<'_>, role: &Role) -> BTreeMap<String, String> {
+    let mut labels = owner.labels();
+    labels.insert(marks::OWNER.to_owned(), owner.label());
+    labels.insert(marks::ROLE.to_owned(), role.label());
+    labels
+}
+
+/// What people asked for on the object itself. Stated again, because what is authored once and left out goes.
+pub(super) fn requests(seen: Option<&OwnedSeen>) -> BTreeMap<String, String> {
+    seen.and_then(|seen| seen.annotation(marks::RETRY_REQUESTED))
+        .map(|token| (marks::RETRY_REQUESTED.to_owned(), token.to_owned()))
+        .into_iter()
+        .collect()
+}
+
+/// Whether an object has all of these fields. It may have more, which other people added.
+pub(super) fn has(seen: &OwnedSeen, fields: &Value) -> bool {
+    let metadata = &seen.wta.metadata;
+    let actual = json!({
+        "metadata": {"labels": metadata.labels, "annotations": metadata.annotations},
+        "spec": seen.wta.spec,
+    });
+    let mut wanted = fields.clone();
+    let references = wanted
+        .get_mut("metadata")
+        .and_then(Value::as_object_mut)
+        .and_then(|metadata| metadata.remove("ownerReferences"));
+    let is_owned = references
+        .as_ref()
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .all(|wanted| {
+            let present = metadata.owner_references.as_deref().unwrap_or_default();
+            present.iter().any(|present| covers(&json!(present), wanted))
+        });
+    is_owned && covers(&actual, &wanted)
+}
+
+/// Whether a value has all that another has. Texts in maps may be more, lists may not.
+fn covers(actual: &Value, wanted: &Value) -> bool {
+    match (actual, wanted) {
+        (Value::Object(actual), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(name, wanted)| covers(actual.get(name).unwrap_or(&Value::Null), wanted)),
+        (actual, wanted) => actual == wanted,
+    }
+}
+
+fn hash(spec: &Map<String, Value>) -> String {
+    let text = serde_json::to_vec(spec).unwrap_or_default();
+    let digest = Sha256::digest(text);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
