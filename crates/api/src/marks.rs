@@ -43,6 +43,11 @@ pub const RETAINED: &str = "infrastructure.cluster.x-k8s.io/retained";
 /// Annotation on a WorkspaceTemplateApply: consent to take a retained Workspace back.
 pub const ADOPT_RETAINED: &str = "infrastructure.cluster.x-k8s.io/adopt-retained";
 
+/// Annotation on a Workspace: where its state was when it was first run.
+pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";
+/// Annotation on a Workspace: the id of a lock of somebody else that a person wants freed.
+pub const UNLOCK: &str = "infrastructure.cluster.x-k8s.io/unlock";
+
 /// Annotation on a CRD: generated from our lean view of somebody else's kind, not the original.
 pub const LEAN_VIEW: &str = "infrastructure.cluster.x-k8s.io/lean-view";
 

@@ -10,14 +10,24 @@
 //! | module | for |
 //! |---|---|
 //! | [`engine`] | the seam: what an engine is given and what it gives back; Terraform as processes, and a simulation |
+//! | [`view`] | one view of the Workspaces of both groups |
+//! | [`inputs`] | from a Workspace and the objects that it names to what an engine is given |
+//! | [`store`] | state in Secrets and its lock |
+//! | [`connection`] | outputs for whoever uses what was made |
 
+mod api;
+pub mod connection;
 pub mod engine;
+pub mod inputs;
 mod metrics;
 mod options;
+pub mod store;
+pub mod view;
 
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+pub use api::CallError;
 pub use metrics::Metrics;
 pub use options::{Clock, Engines, Options, Which};
 

@@ -1,0 +1,185 @@
+//! The connection secret: the outputs of a Workspace for whoever uses what it made.
+//!
+//! It is written exactly as Crossplane writes it, because others read it.
+
+use std::collections::BTreeMap;
+
+use capt_terraform::state::Output;
+use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    api::{CallError, call},
+    view::WorkspaceView,
+};
+
+/// The type of connection secrets.
+pub const SECRET_TYPE: &str = "connection.crossplane.io/v1alpha1";
+/// Tries against others who write at the same time.
+const TRIES: usize = 5;
+
+/// What became of the connection secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The Workspace asks for none.
+    NotAsked,
+    /// It is as it should be already.
+    Unchanged,
+    /// It was written.
+    Written,
+}
+
+/// Why the connection secret was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    /// It belongs to something else.
+    #[error(
+        "Secret {namespace}/{name} belongs to {owner}, so that the outputs were not written to it: name another one in spec.writeConnectionSecretToRef"
+    )]
+    Controlled {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// What it belongs to.
+        owner: String,
+    },
+    /// It is of another type.
+    #[error(
+        "Secret {namespace}/{name} is there already and is of type {kind}, so that the outputs were not written to it: name another one in spec.writeConnectionSecretToRef"
+    )]
+    OtherType {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Its type.
+        kind: String,
+    },
+    /// The API did not do it.
+    #[error("the connection secret {namespace}/{name} could not be written")]
+    Call {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Why.
+        source: CallError,
+    },
+}
+
+/// Writes the outputs to the Secret that the Workspace names, if anything in it differs.
+///
+/// # Errors
+/// If the Secret is somebody else's, or the API fails.
+pub async fn publish(
+    client: &Client,
+    view: &WorkspaceView,
+    outputs: &BTreeMap<String, Output>,
+) -> Result<Published, ConnectionError> {
+    let Some(reference) = &view.connection_secret_ref else {
+        return Ok(Published::NotAsked);
+    };
+    let (namespace, name) = (reference.namespace.as_str(), reference.name.as_str());
+    let failed = |source| ConnectionError::Call {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        source,
+    };
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let wanted = details(outputs);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let written = match call(api.get_opt(name)).await.map_err(failed)? {
+            None => call(api.create(&PostParams::default(), &created(view, name, wanted.clone()))).await,
+            Some(present) => {
+                let Some(patch) = change(view, namespace, &present, &wanted)? else {
+                    return Ok(Published::Unchanged);
+                };
+                call(api.patch(name, &PatchParams::default(), &Patch::Merge(patch))).await
+            }
+        };
+        match written {
+            Ok(_) => return Ok(Published::Written),
+            Err(error) if tries < TRIES && (error.is_conflict() || error.is_already_there()) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+/// The outputs as they stand in the Secret: text as it is, everything else as JSON.
+#[must_use]
+pub fn details(outputs: &BTreeMap<String, Output>) -> BTreeMap<String, ByteString> {
+    let detail = |output: &Output| match &output.value {
+        Value::String(text) => text.clone().into_bytes(),
+        other => other.to_string().into_bytes(),
+    };
+    outputs
+        .iter()
+        .map(|(name, output)| (name.clone(), ByteString(detail(output))))
+        .collect()
+}
+
+fn created(view: &WorkspaceView, name: &str, data: BTreeMap<String, ByteString>) -> Secret {
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            owner_references: Some(vec![view.owner_reference(true)]),
+            ..ObjectMeta::default()
+        },
+        type_: Some(SECRET_TYPE.to_owned()),
+        data: Some(data),
+        ..Secret::default()
+    }
+}
+
+/// What has to change, if anything. Outputs that went stay: whoever reads them may still need them.
+fn change(
+    view: &WorkspaceView,
+    namespace: &str,
+    present: &Secret,
+    wanted: &BTreeMap<String, ByteString>,
+) -> Result<Option<Value>, ConnectionError> {
+    let name = || present.metadata.name.clone().unwrap_or_default();
+    let mut owners = present.metadata.owner_references.clone().unwrap_or_default();
+    let controller = owners.iter().find(|owner| owner.controller == Some(true));
+    match controller {
+        Some(owner) if owner.uid != view.uid => {
+            return Err(ConnectionError::Controlled {
+                namespace: namespace.to_owned(),
+                name: name(),
+                owner: format!("{} {}", owner.kind, owner.name),
+            });
+        }
+        None if present.type_.as_deref() != Some(SECRET_TYPE) => {
+            return Err(ConnectionError::OtherType {
+                namespace: namespace.to_owned(),
+                name: name(),
+                kind: present.type_.clone().unwrap_or_else(|| "Opaque".to_owned()),
+            });
+        }
+        _ => {}
+    }
+    let data = present.data.clone().unwrap_or_default();
+    let differs = wanted.iter().any(|(key, value)| data.get(key) != Some(value));
+    let is_ours = controller.is_some();
+    if is_ours && !differs {
+        return Ok(None);
+    }
+    if !is_ours {
+        owners.retain(|owner| owner.uid != view.uid);
+        owners.push(view.owner_reference(true));
+    }
+    Ok(Some(json!({
+        "metadata": {
+            "resourceVersion": present.metadata.resource_version,
+            "ownerReferences": owners,
+        },
+        "data": wanted,
+    })))
+}

@@ -1,0 +1,179 @@
+//! One view of the Workspaces of both groups, so that nothing else has to know that there are two.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    foreign::{
+        ClusterWorkspace, Workspace,
+        forprovider::ForProvider,
+        marks as foreign_marks,
+        workspace::{DeletionPolicy, ManagementPolicy, ProviderConfigReference, WorkspaceStatus},
+    },
+    marks,
+};
+use capt_core::render::WorkspaceGroup;
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+    jiff::Timestamp,
+};
+
+/// The version of the API that both groups are read in.
+pub const VERSION: &str = "v1beta1";
+/// The kind in both groups.
+pub const KIND: &str = "Workspace";
+
+/// A Workspace of either group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkspaceView {
+    /// Its API group.
+    pub group: WorkspaceGroup,
+    /// Its namespace; none for a cluster-scoped one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Counts the changes of its spec.
+    pub generation: i64,
+    /// What it was read at.
+    pub resource_version: Option<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Its finalizers.
+    pub finalizers: Vec<String>,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+    /// When its deletion was asked for.
+    pub deletion: Option<Timestamp>,
+    /// What Terraform is told.
+    pub for_provider: ForProvider,
+    /// What may be done; none means everything.
+    pub policies: Option<Vec<ManagementPolicy>>,
+    /// What becomes of the infrastructure on deletion; only cluster-scoped ones have it.
+    pub deletion_policy: Option<DeletionPolicy>,
+    /// The provider configuration that it names.
+    pub provider_config_ref: Option<ProviderConfigReference>,
+    /// The Secret that outputs are written to.
+    pub connection_secret_ref: Option<ConnectionSecretRef>,
+    /// What is known about it.
+    pub status: WorkspaceStatus,
+}
+
+/// The Secret that outputs are written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionSecretRef {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl WorkspaceView {
+    /// The Terraform workspace that its state is kept under.
+    #[must_use]
+    pub fn external_name(&self) -> &str {
+        self.annotations
+            .get(foreign_marks::EXTERNAL_NAME)
+            .filter(|name| !name.is_empty())
+            .unwrap_or(&self.name)
+    }
+
+    /// The namespace that everything we keep for it is in: its own; for a cluster-scoped one that of what it was made
+    /// for, else the runner's.
+    #[must_use]
+    pub fn home_namespace<'a>(&'a self, runner_namespace: &'a str) -> &'a str {
+        self.namespace
+            .as_deref()
+            .or_else(|| self.labels.get(marks::WTA_NAMESPACE).map(String::as_str))
+            .filter(|namespace| !namespace.is_empty())
+            .unwrap_or(runner_namespace)
+    }
+
+    /// A reference to it from what it owns.
+    #[must_use]
+    pub fn owner_reference(&self, is_controller: bool) -> OwnerReference {
+        OwnerReference {
+            api_version: format!("{}/{VERSION}", self.group.name()),
+            kind: KIND.to_owned(),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            controller: is_controller.then_some(true),
+            block_owner_deletion: is_controller.then_some(true),
+        }
+    }
+}
+
+impl From<&Workspace> for WorkspaceView {
+    fn from(workspace: &Workspace) -> Self {
+        let spec = &workspace.spec;
+        let namespace = workspace.metadata.namespace.clone();
+        let connection = spec.write_connection_secret_to_ref.as_ref();
+        Self {
+            policies: spec.management_policies.clone(),
+            deletion_policy: None,
+            provider_config_ref: spec.provider_config_ref.clone(),
+            connection_secret_ref: connection.map(|secret| ConnectionSecretRef {
+                namespace: namespace.clone().unwrap_or_default(),
+                name: secret.name.clone(),
+            }),
+            namespace,
+            ..view(
+                WorkspaceGroup::Namespaced,
+                &workspace.metadata,
+                &spec.for_provider,
+                workspace.status.as_ref(),
+            )
+        }
+    }
+}
+
+impl From<&ClusterWorkspace> for WorkspaceView {
+    fn from(workspace: &ClusterWorkspace) -> Self {
+        let spec = &workspace.spec;
+        let connection = spec.write_connection_secret_to_ref.as_ref();
+        Self {
+            policies: spec.management_policies.clone(),
+            deletion_policy: spec.deletion_policy,
+            provider_config_ref: spec.provider_config_ref.clone(),
+            connection_secret_ref: connection.map(|secret| ConnectionSecretRef {
+                namespace: secret.namespace.clone().unwrap_or_default(),
+                name: secret.name.clone(),
+            }),
+            ..view(
+                WorkspaceGroup::ClusterScoped,
+                &workspace.metadata,
+                &spec.for_provider,
+                workspace.status.as_ref(),
+            )
+        }
+    }
+}
+
+fn view(
+    group: WorkspaceGroup,
+    metadata: &ObjectMeta,
+    for_provider: &ForProvider,
+    status: Option<&WorkspaceStatus>,
+) -> WorkspaceView {
+    WorkspaceView {
+        group,
+        namespace: None,
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        resource_version: metadata.resource_version.clone(),
+        labels: metadata.labels.clone().unwrap_or_default(),
+        annotations: metadata.annotations.clone().unwrap_or_default(),
+        finalizers: metadata.finalizers.clone().unwrap_or_default(),
+        created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+        deletion: metadata.deletion_timestamp.as_ref().map(|time| time.0),
+        for_provider: for_provider.clone(),
+        policies: None,
+        deletion_policy: None,
+        provider_config_ref: None,
+        connection_secret_ref: None,
+        status: status.cloned().unwrap_or_default(),
+    }
+}
