@@ -4,8 +4,10 @@
 //! clock, no randomness, no async, no I/O. Time is a parameter, and the same input always gives the same answer, so
 //! that what is proved about a decision here is what happens in a cluster.
 
+pub mod cluster;
 pub mod decision;
 pub mod gates;
+mod metadata;
 pub mod names;
 pub mod owned;
 pub mod render;

@@ -4,6 +4,7 @@
 
 pub mod captcluster;
 pub mod captcontrolplane;
+pub mod cluster;
 mod words;
 pub mod workspacetemplate;
 pub mod workspacetemplateapply;
@@ -147,6 +148,8 @@ mod tests {
         check::<CAPTClusterReason>();
         check::<captcontrolplane::CAPTControlPlaneCondition>();
         check::<captcontrolplane::CAPTControlPlaneReason>();
+        check::<cluster::ClusterCondition>();
+        check::<cluster::ClusterReason>();
         check::<workspacetemplate::WorkspaceTemplateCondition>();
         check::<workspacetemplate::WorkspaceTemplateReason>();
         check::<workspacetemplateapply::WorkspaceTemplateApplyCondition>();

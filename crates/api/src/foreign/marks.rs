@@ -8,6 +8,8 @@ pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
 /// Annotation (some write it as a label) on infrastructure that somebody else manages.
 pub const MANAGED_BY: &str = "cluster.x-k8s.io/managed-by";
+/// Finalizer of a Cluster, the same whether Cluster API or capt looks after it.
+pub const CLUSTER_FINALIZER: &str = "cluster.cluster.x-k8s.io";
 /// Label on a CRD: which of its versions implement contract v1beta2.
 pub const CONTRACT_V1BETA2: &str = "cluster.x-k8s.io/v1beta2";
 /// Label on a CRD: clusterctl takes its objects into account when it moves clusters.

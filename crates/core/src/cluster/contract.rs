@@ -1,0 +1,134 @@
+//! Objects of any kind, read by the contract v1beta2 of Cluster API.
+//!
+//! What is missing or of the wrong type is read as not being there: no object can make a decision fail.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    captcluster::FailureDomain, conditions::Word as _, conditions::cluster::ClusterReason,
+    foreign::cluster::ClusterEndpoint,
+};
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time},
+    jiff::Timestamp,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::decision::Target;
+
+/// What an object is to a Cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `spec.infrastructureRef` names it.
+    Infrastructure,
+    /// `spec.controlPlaneRef` names it.
+    ControlPlane,
+}
+
+/// An object that implements a contract, as far as a Cluster reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contracted {
+    /// Which object.
+    pub target: Target,
+    /// Its uid.
+    pub uid: String,
+    /// Its version.
+    pub resource_version: String,
+    /// It is going away.
+    pub deleting: bool,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its owners.
+    pub owners: Vec<OwnerReference>,
+    /// `spec.controlPlaneEndpoint`, if host and port are there.
+    pub endpoint: Option<ClusterEndpoint>,
+    /// `status.initialization.provisioned` of an infrastructure, `status.initialization.controlPlaneInitialized` of a
+    /// control plane.
+    pub is_initialized: bool,
+    /// `status.failureDomains`.
+    pub failure_domains: Vec<FailureDomain>,
+    /// `status.conditions`.
+    pub conditions: Vec<Condition>,
+}
+
+impl Contracted {
+    /// Reads an object. None if it has no name, no kind or no uid.
+    #[must_use]
+    pub fn read(object: &Value, role: Role) -> Option<Self> {
+        let metadata = object.get("metadata")?;
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let status = object.get("status").unwrap_or(&Value::Null);
+        let flag = match role {
+            Role::Infrastructure => "provisioned",
+            Role::ControlPlane => "controlPlaneInitialized",
+        };
+        let conditions = status
+            .pointer("/v1beta2/conditions")
+            .or_else(|| status.get("conditions"));
+        Some(Self {
+            target: Target {
+                api_version: text(object, "apiVersion")?,
+                kind: text(object, "kind")?,
+                namespace: text(metadata, "namespace"),
+                name: text(metadata, "name")?,
+            },
+            uid: text(metadata, "uid")?,
+            resource_version: text(metadata, "resourceVersion").unwrap_or_default(),
+            deleting: metadata
+                .get("deletionTimestamp")
+                .is_some_and(|time| !time.is_null()),
+            labels: parsed(metadata.get("labels")).unwrap_or_default(),
+            owners: items(metadata.get("ownerReferences"))
+                .filter_map(parse)
+                .filter(|owner: &OwnerReference| !owner.uid.is_empty())
+                .collect(),
+            endpoint: parsed::<ClusterEndpoint>(object.pointer("/spec/controlPlaneEndpoint"))
+                .filter(is_valid_endpoint),
+            is_initialized: status.get("initialization").and_then(|flags| flags.get(flag))
+                == Some(&Value::Bool(true)),
+            failure_domains: items(status.get("failureDomains")).filter_map(parse).collect(),
+            conditions: items(conditions).filter_map(condition).collect(),
+        })
+    }
+
+    /// Its condition of a type.
+    pub(super) fn condition(&self, type_: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.type_ == type_)
+    }
+}
+
+/// Whether an endpoint has what it takes to be one.
+pub(super) fn is_valid_endpoint(endpoint: &ClusterEndpoint) -> bool {
+    endpoint.host.as_deref().is_some_and(|host| !host.is_empty())
+        && endpoint.port.is_some_and(|port| port > 0)
+}
+
+fn items(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+    list.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn parse<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
+fn parsed<T: DeserializeOwned>(value: Option<&Value>) -> Option<T> {
+    parse(value?)
+}
+
+/// Reads a condition of which the contract demands no more than type and status.
+fn condition(value: &Value) -> Option<Condition> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    let time = text("lastTransitionTime").and_then(|text| text.parse().ok());
+    Some(Condition {
+        type_: text("type")?.to_owned(),
+        status: text("status")?.to_owned(),
+        reason: text("reason")
+            .filter(|reason| !reason.is_empty())
+            .unwrap_or(ClusterReason::NoReasonReported.as_str())
+            .to_owned(),
+        message: text("message").unwrap_or_default().to_owned(),
+        last_transition_time: Time(time.unwrap_or(Timestamp::UNIX_EPOCH)),
+        observed_generation: value.get("observedGeneration").and_then(Value::as_i64),
+    })
+}

@@ -1,0 +1,96 @@
+//! How a Cluster goes: its workers, its control plane, its infrastructure, and then it itself.
+
+use capt_api::{
+    conditions::cluster::{ClusterCondition as Type, ClusterReason as Reason},
+    foreign::marks,
+};
+
+use super::{
+    adoption,
+    contract::{Contracted, Role},
+    deciding::Deciding,
+    snapshot::{Referenced, Snapshot},
+};
+use crate::decision::Removal;
+
+/// How many names a message names.
+const NAMED: usize = 10;
+
+/// Decides about a Cluster that is going away and holds our finalizer.
+pub(super) fn decide(deciding: &mut Deciding<'_>) {
+    let snapshot = deciding.snapshot;
+    if !snapshot.workers.is_empty() {
+        return remove_workers(deciding);
+    }
+    for role in [Role::ControlPlane, Role::Infrastructure] {
+        let (referenced, reason) = match role {
+            Role::ControlPlane => (&snapshot.control_plane, Reason::WaitingForControlPlaneDeletion),
+            Role::Infrastructure => (&snapshot.infrastructure, Reason::WaitingForInfrastructureDeletion),
+        };
+        match referenced {
+            Referenced::Unset | Referenced::Missing => {}
+            // Whether it is gone is not known, so that nothing that it needs may go.
+            Referenced::Unresolvable(problem) => {
+                return deciding.say(Type::Deleting, true, Reason::InternalError, problem.clone());
+            }
+            Referenced::Found(object) => {
+                if is_ours(snapshot, object) {
+                    return remove(deciding, object, reason);
+                }
+            }
+        }
+    }
+    deciding.say(
+        Type::Deleting,
+        true,
+        Reason::DeletionCompleted,
+        "All of it is gone",
+    );
+    let name = deciding.name();
+    deciding.tell("Deleted", format!("The Cluster {name} is deleted"));
+    let finalizers = &mut deciding.decision.own.remove_finalizers;
+    finalizers.push(marks::CLUSTER_FINALIZER.to_owned());
+}
+
+/// What another Cluster owns is not ours to delete.
+fn is_ours(snapshot: &Snapshot, object: &Contracted) -> bool {
+    adoption::other_owner(snapshot, object).is_none()
+}
+
+fn remove(deciding: &mut Deciding<'_>, object: &Contracted, reason: Reason) {
+    if !object.deleting {
+        deciding.decision.removals.push(Removal {
+            target: object.target.clone(),
+            uid: object.uid.clone(),
+            resource_version: object.resource_version.clone(),
+        });
+    }
+    let message = format!("Waiting for {} {} to go", object.target.kind, object.target.name);
+    deciding.say(Type::Deleting, true, reason, message);
+}
+
+fn remove_workers(deciding: &mut Deciding<'_>) {
+    let workers = &deciding.snapshot.workers;
+    for worker in workers
+        .iter()
+        .filter(|worker| worker.owned_by_cluster && !worker.deleting)
+    {
+        deciding.decision.removals.push(Removal {
+            target: worker.target.clone(),
+            uid: worker.uid.clone(),
+            resource_version: worker.resource_version.clone(),
+        });
+    }
+    let mut names: Vec<String> = workers
+        .iter()
+        .map(|worker| format!("{} {}", worker.target.kind, worker.target.name))
+        .collect();
+    names.sort();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let mut message = format!("Waiting for {} to go", names.join(", "));
+    if more > 0 {
+        message = format!("{message}, and {more} more");
+    }
+    deciding.say(Type::Deleting, true, Reason::WaitingForWorkersDeletion, message);
+}

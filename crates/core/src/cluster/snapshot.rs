@@ -1,0 +1,74 @@
+//! Everything that a decision about a Cluster depends on, as plain data.
+
+use capt_api::foreign::Cluster;
+use k8s_openapi::jiff::Timestamp;
+
+use super::contract::Contracted;
+use crate::decision::Target;
+
+/// What is known when it is decided about a Cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The object itself, from a watch.
+    pub cluster: Cluster,
+    /// What `spec.infrastructureRef` names. The kind's version is found by the contract label on its CRD, the object is
+    /// looked up in the Cluster's own namespace and its kind is watched, mapped back by owner reference and, before it
+    /// has one, by name.
+    pub infrastructure: Referenced,
+    /// What `spec.controlPlaneRef` names, gathered in the same way.
+    pub control_plane: Referenced,
+    /// MachinePools, MachineDeployments, MachineSets and Machines in the Cluster's namespace that have its name in the
+    /// label `cluster.x-k8s.io/cluster-name`, without Machines of a control plane. None where these kinds are not
+    /// served.
+    pub workers: Vec<Worker>,
+    /// How the workload cluster answered, from a prober that uses the Secret `<cluster>-kubeconfig`. None where nobody
+    /// probes.
+    pub probe: Option<Probe>,
+}
+
+/// What a reference of a Cluster leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Referenced {
+    /// The spec names nothing.
+    Unset,
+    /// It cannot be looked up: the kind is not served, or its CRD has no contract label. In words.
+    Unresolvable(String),
+    /// It does not exist.
+    Missing,
+    /// It exists.
+    Found(Box<Contracted>),
+}
+
+impl Referenced {
+    /// The object, if it exists.
+    pub(super) fn found(&self) -> Option<&Contracted> {
+        match self {
+            Self::Found(object) => Some(object),
+            _ => None,
+        }
+    }
+}
+
+/// Something that runs workloads of a Cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// Which object.
+    pub target: Target,
+    /// Its uid.
+    pub uid: String,
+    /// Its version.
+    pub resource_version: String,
+    /// It is going away.
+    pub deleting: bool,
+    /// The Cluster itself owns it, rather than another worker.
+    pub owned_by_cluster: bool,
+}
+
+/// How a workload cluster answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// When it last answered, if it ever did since the prober runs.
+    pub last_success: Option<Timestamp>,
+    /// How many tries failed since then.
+    pub failures: u32,
+}

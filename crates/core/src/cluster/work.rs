@@ -1,0 +1,247 @@
+//! What is done for a Cluster that lives and is not paused, and what is said about any Cluster.
+
+use std::time::Duration;
+
+use capt_api::{
+    conditions::{
+        ConditionStatus,
+        cluster::{ClusterCondition as Type, ClusterReason as Reason},
+    },
+    foreign::cluster::ContractReference,
+};
+use k8s_openapi::jiff::SignedDuration;
+
+use super::{
+    adoption,
+    contract::{Contracted, Role},
+    deciding::Deciding,
+    snapshot::{Probe, Referenced},
+};
+use crate::names;
+
+/// How long a workload cluster may be silent before it counts as not reached.
+const GRACE: SignedDuration = SignedDuration::from_secs(50);
+/// How many tries must fail before one that never answered counts as not reached.
+const TRIES: u32 = 5;
+
+/// Takes over what the Cluster refers to, and takes from it what it has to give.
+pub(super) fn decide(deciding: &mut Deciding<'_>) {
+    let snapshot = deciding.snapshot;
+    match &snapshot.infrastructure {
+        // A Cluster without infrastructure must not wait for one; with a topology, it will have one.
+        Referenced::Unset if !adoption::has_topology(snapshot) => deciding.latch_infrastructure(),
+        referenced => {
+            if let Some(object) = own(deciding, referenced)
+                && (object.is_initialized || deciding.infrastructure_provisioned())
+            {
+                deciding.take_endpoint(object.endpoint.as_ref());
+                let mut domains = object.failure_domains.clone();
+                domains.sort_by(|one, other| one.name.cmp(&other.name));
+                deciding.status.failure_domains = Some(domains).filter(|domains| !domains.is_empty());
+                deciding.latch_infrastructure();
+            }
+        }
+    }
+    if let Some(object) = own(deciding, &snapshot.control_plane)
+        && (object.is_initialized || deciding.control_plane_initialized())
+    {
+        deciding.take_endpoint(object.endpoint.as_ref());
+        deciding.latch_control_plane();
+    }
+}
+
+/// The object, taken over, if it can be and is not going away.
+fn own<'a>(deciding: &mut Deciding<'_>, referenced: &'a Referenced) -> Option<&'a Contracted> {
+    let object = referenced.found()?;
+    if is_name_too_long(deciding) || adoption::other_owner(deciding.snapshot, object).is_some() {
+        return None;
+    }
+    let change = adoption::adopt(deciding.snapshot, object);
+    deciding.decision.children.extend(change);
+    (!object.deleting).then_some(object)
+}
+
+/// Everything of a Cluster has its name in a label.
+fn is_name_too_long(deciding: &Deciding<'_>) -> bool {
+    deciding.name().len() > names::MAX_LENGTH
+}
+
+/// Says how infrastructure, control plane, workers and connection are.
+pub(super) fn report(deciding: &mut Deciding<'_>) {
+    let snapshot = deciding.snapshot;
+    report_object(
+        deciding,
+        Role::Infrastructure,
+        &snapshot.infrastructure,
+        snapshot.cluster.spec.infrastructure_ref.as_ref(),
+    );
+    report_object(
+        deciding,
+        Role::ControlPlane,
+        &snapshot.control_plane,
+        snapshot.cluster.spec.control_plane_ref.as_ref(),
+    );
+    report_initialized(deciding);
+    match snapshot
+        .control_plane
+        .found()
+        .and_then(|object| object.condition("RollingOut"))
+    {
+        Some(original) => deciding.mirror(Type::RollingOut, original, Reason::RollingOut),
+        None => deciding.say(Type::RollingOut, false, Reason::NotRollingOut, ""),
+    }
+    if snapshot.workers.is_empty() {
+        deciding.say(Type::WorkersAvailable, true, Reason::NoWorkers, "");
+    } else {
+        let message = "Only Cluster API's own controllers look after workers; install them";
+        deciding.say(
+            Type::WorkersAvailable,
+            ConditionStatus::Unknown,
+            Reason::AvailableUnknown,
+            message,
+        );
+    }
+    if let Some(probe) = snapshot.probe {
+        report_probe(deciding, probe);
+    }
+}
+
+fn report_object(
+    deciding: &mut Deciding<'_>,
+    role: Role,
+    referenced: &Referenced,
+    reference: Option<&ContractReference>,
+) {
+    let (type_, source, was_initialized, good, bad, field, flag) = match role {
+        Role::Infrastructure => (
+            Type::InfrastructureReady,
+            "Ready",
+            deciding.infrastructure_provisioned(),
+            Reason::Ready,
+            Reason::NotReady,
+            "infrastructureRef",
+            "provisioned",
+        ),
+        Role::ControlPlane => (
+            Type::ControlPlaneAvailable,
+            "Available",
+            deciding.control_plane_initialized(),
+            Reason::Available,
+            Reason::NotAvailable,
+            "controlPlaneRef",
+            "controlPlaneInitialized",
+        ),
+    };
+    let what = reference.map_or_else(String::new, |reference| {
+        format!("{} {}", reference.kind, reference.name)
+    });
+    match referenced {
+        Referenced::Found(object) => {
+            let other = adoption::other_owner(deciding.snapshot, object).map(str::to_owned);
+            if let Some(other) = other {
+                let message =
+                    format!("{what} belongs to the Cluster {other}. Name another one in spec.{field}");
+                deciding.say(type_, false, Reason::OwnedByAnotherCluster, message);
+            } else if is_name_too_long(deciding) {
+                let message = format!(
+                    "The name of a Cluster becomes a label and may have {} characters. Choose a shorter one",
+                    names::MAX_LENGTH
+                );
+                deciding.say(type_, false, Reason::NameTooLong, message);
+            } else if let Some(original) = object.condition(source) {
+                deciding.mirror(type_, original, good);
+            } else if was_initialized {
+                deciding.say(type_, true, good, "");
+            } else {
+                let message = format!("{what} does not have status.initialization.{flag}: true yet");
+                deciding.say(type_, false, bad, message);
+            }
+        }
+        Referenced::Missing if was_initialized && deciding.is_deleting() => {
+            deciding.say(type_, false, Reason::ObjectDeleted, format!("{what} is gone"));
+        }
+        Referenced::Missing if was_initialized => {
+            let message = format!("{what} was deleted while the Cluster is there. Make it again");
+            deciding.say(type_, false, Reason::ObjectDeleted, message);
+        }
+        Referenced::Missing => {
+            let message = format!("{what} does not exist");
+            deciding.say(type_, false, Reason::ObjectDoesNotExist, message);
+        }
+        Referenced::Unset => {
+            let message = if deciding.is_deleting() {
+                String::new()
+            } else if adoption::has_topology(deciding.snapshot) {
+                "spec.topology is looked after by Cluster API's own controllers only; install them".to_owned()
+            } else {
+                format!("spec.{field} is not set")
+            };
+            deciding.say(type_, false, Reason::ObjectDoesNotExist, message);
+        }
+        Referenced::Unresolvable(problem) => {
+            let problem = problem.clone();
+            deciding.say(type_, ConditionStatus::Unknown, Reason::InternalError, problem);
+        }
+    }
+}
+
+fn report_initialized(deciding: &mut Deciding<'_>) {
+    let type_ = Type::ControlPlaneInitialized;
+    if deciding.control_plane_initialized() {
+        return deciding.say(type_, true, Reason::Initialized, "");
+    }
+    match &deciding.snapshot.control_plane {
+        Referenced::Found(_) => {
+            let message = "The control plane did not answer yet";
+            deciding.say(type_, false, Reason::NotInitialized, message);
+        }
+        Referenced::Missing | Referenced::Unset => {
+            let message = "There is no control plane";
+            deciding.say(
+                type_,
+                ConditionStatus::Unknown,
+                Reason::ObjectDoesNotExist,
+                message,
+            );
+        }
+        Referenced::Unresolvable(problem) => {
+            let problem = problem.clone();
+            deciding.say(type_, ConditionStatus::Unknown, Reason::InternalError, problem);
+        }
+    }
+}
+
+fn report_probe(deciding: &mut Deciding<'_>, probe: Probe) {
+    let type_ = Type::RemoteConnectionProbe;
+    let silence = probe.last_success.map(|time| deciding.now.duration_since(time));
+    match silence {
+        Some(silence) if silence <= GRACE => {
+            deciding.say(type_, true, Reason::ProbeSucceeded, "");
+            // Silence is noticed by the clock alone.
+            let rest = (GRACE - silence).max(SignedDuration::ZERO) + SignedDuration::from_secs(1);
+            deciding.decision.look_again = Duration::try_from(rest).ok();
+        }
+        Some(_) => deciding.say(
+            type_,
+            false,
+            Reason::ProbeFailed,
+            "The workload cluster does not answer any more",
+        ),
+        None if probe.failures >= TRIES => {
+            deciding.say(
+                type_,
+                false,
+                Reason::ProbeFailed,
+                "The workload cluster does not answer",
+            );
+        }
+        // Shortly after a start nothing is known, and what was known counts.
+        None if deciding.condition(type_).is_none() => deciding.say(
+            type_,
+            false,
+            Reason::ProbeFailed,
+            "The workload cluster was not reached yet",
+        ),
+        None => {}
+    }
+}
