@@ -48,6 +48,30 @@ pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";
 /// Annotation on a Workspace: the id of a lock of somebody else that a person wants freed.
 pub const UNLOCK: &str = "infrastructure.cluster.x-k8s.io/unlock";
 
+/// Annotation on a WorkspaceTemplateApply or a Workspace, for a simulation: what fails. `init`, `plan`, the address of a
+/// resource that cannot be made or changed (`*`: any), or `destroy/` and the address of one that cannot be deleted.
+pub const SIMULATE_FAIL: &str = "infrastructure.cluster.x-k8s.io/simulate-fail";
+/// Annotation for a simulation: what a failure says.
+pub const SIMULATE_FAIL_MESSAGE: &str = "infrastructure.cluster.x-k8s.io/simulate-fail-message";
+/// Annotation for a simulation: whether a failure passes by itself, `transient`, or not, `terminal`.
+pub const SIMULATE_FAIL_KIND: &str = "infrastructure.cluster.x-k8s.io/simulate-fail-kind";
+/// Annotation for a simulation: how often it fails. Always, if it is not there.
+pub const SIMULATE_FAIL_TIMES: &str = "infrastructure.cluster.x-k8s.io/simulate-fail-times";
+/// Annotation for a simulation: how many seconds each operation on a resource takes.
+pub const SIMULATE_SECONDS: &str = "infrastructure.cluster.x-k8s.io/simulate-seconds";
+/// Annotation for a simulation: addresses of resources that somebody else changed, or deleted if `-` stands before them,
+/// with commas between. Something after `@` makes it another time: each value is found once.
+pub const SIMULATE_DRIFT: &str = "infrastructure.cluster.x-k8s.io/simulate-drift";
+/// Everything that tells a simulation how to behave.
+pub const SIMULATE: [&str; 6] = [
+    SIMULATE_FAIL,
+    SIMULATE_FAIL_MESSAGE,
+    SIMULATE_FAIL_KIND,
+    SIMULATE_FAIL_TIMES,
+    SIMULATE_SECONDS,
+    SIMULATE_DRIFT,
+];
+
 /// Annotation on a CRD: generated from our lean view of somebody else's kind, not the original.
 pub const LEAN_VIEW: &str = "infrastructure.cluster.x-k8s.io/lean-view";
 

@@ -1,4 +1,5 @@
-//! What people ask for by annotations on a WorkspaceTemplateApply, passed down to whoever runs its Workspace.
+//! What people ask for by annotations on a WorkspaceTemplateApply, passed down to whoever runs its Workspace, and how
+//! a simulation is told to behave.
 //!
 //! A request is a token that stays: whoever answers it remembers the last one it answered, so that nothing is lost or
 //! done twice by a restart.
@@ -10,12 +11,21 @@ use capt_api::marks;
 use super::{identity, snapshot::Snapshot};
 
 /// Marks that are passed down.
-pub(super) const ALL: [&str; 4] = [
-    marks::PLAN_REQUESTED,
-    marks::RETRY_REQUESTED,
-    marks::APPROVED,
-    marks::ALLOW_DESTRUCTIVE,
-];
+pub(super) const ALL: [&str; 10] = {
+    let [fail, message, kind, times, seconds, drift] = marks::SIMULATE;
+    [
+        marks::PLAN_REQUESTED,
+        marks::RETRY_REQUESTED,
+        marks::APPROVED,
+        marks::ALLOW_DESTRUCTIVE,
+        fail,
+        message,
+        kind,
+        times,
+        seconds,
+        drift,
+    ]
+};
 
 /// The marks that the Workspace gets. provider-terraform does not know them; that one of them changes wakes it, which
 /// is all that a retry can be there.

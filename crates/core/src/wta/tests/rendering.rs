@@ -272,7 +272,8 @@ fn a_plan_of_our_runner_that_destroys_waits_for_an_approval_that_names_it() {
 #[test]
 fn requests_are_passed_down_and_taken_back() {
     let mut world = living();
-    for mark in [marks::PLAN_REQUESTED, marks::RETRY_REQUESTED] {
+    let requests = [marks::PLAN_REQUESTED, marks::RETRY_REQUESTED];
+    for mark in requests.into_iter().chain(marks::SIMULATE) {
         annotate(&mut world.snapshot, mark, "token");
         world.calm();
         assert_eq!(world.workspace().annotations[mark], "token");
