@@ -10,6 +10,7 @@
 //! | module | for |
 //! |---|---|
 //! | [`engine`] | the seam: what an engine is given and what it gives back; Terraform as processes, and a simulation |
+//! | [`simulated`] | an engine with no process behind it |
 //! | [`view`] | one view of the Workspaces of both groups |
 //! | [`inputs`] | from a Workspace and the objects that it names to what an engine is given |
 //! | [`store`] | state in Secrets and its lock |
@@ -21,6 +22,7 @@ pub mod engine;
 pub mod inputs;
 mod metrics;
 mod options;
+pub mod simulated;
 pub mod store;
 pub mod view;
 
