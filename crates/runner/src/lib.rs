@@ -9,12 +9,13 @@
 //!
 //! | module | for |
 //! |---|---|
-//! | [`engine`] | the seam: what an engine is given and what it gives back; Terraform as processes, and a simulation |
+//! | [`engine`] | the seam: what an engine is given and what it gives back |
 //! | [`simulated`] | an engine with no process behind it |
 //! | [`view`] | one view of the Workspaces of both groups |
 //! | [`inputs`] | from a Workspace and the objects that it names to what an engine is given |
 //! | [`store`] | state in Secrets and its lock |
 //! | [`connection`] | outputs for whoever uses what was made |
+//! | [`process`] | Terraform as processes on this machine |
 
 mod api;
 pub mod connection;
@@ -22,6 +23,7 @@ pub mod engine;
 pub mod inputs;
 mod metrics;
 mod options;
+pub mod process;
 pub mod simulated;
 pub mod store;
 pub mod view;

@@ -188,6 +188,9 @@ pub enum Told {
     Text(String),
     /// Terraform wrote its state: the whole file, complete.
     State(Vec<u8>),
+    /// More that must not be seen outside became known: what the configuration or the plan marks as sensitive. Told
+    /// before anything that could show it.
+    Secrets(Secrets),
 }
 
 /// A part of an operation.

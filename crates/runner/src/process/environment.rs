@@ -1,0 +1,79 @@
+//! The environment of Terraform and of everything that it starts.
+//!
+//! It begins empty, so that nothing of this machine gets into a run, and no run gets what another one has.
+
+use crate::engine::Inputs;
+
+use super::workdir::WorkDir;
+
+/// What a run takes over from the environment of the runner, unless it is told otherwise: how programs are found, how
+/// the network is reached, and who is trusted. No credentials.
+pub const INHERITED: &[&str] = &[
+    "PATH",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+];
+
+/// Names that the runner needs for itself.
+const OURS: &[&str] = &[
+    "TF_DATA_DIR",
+    "TF_WORKSPACE",
+    "TF_IN_AUTOMATION",
+    "TF_CLI_CONFIG_FILE",
+];
+
+/// The first of these names that the runner needs for itself.
+pub(super) fn taken(env: &[(String, String)]) -> Option<&str> {
+    env.iter()
+        .map(|(name, _)| name.as_str())
+        .find(|name| OURS.contains(name))
+}
+
+/// The environment of a run.
+pub(super) fn environment(
+    inherited: &[(String, String)],
+    folder: &WorkDir,
+    plugin_cache: Option<&str>,
+    inputs: &Inputs,
+) -> Vec<(String, String)> {
+    let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    let home = folder.home();
+    let ours = [
+        ("HOME", path(home.clone())),
+        ("TMPDIR", path(folder.tmp())),
+        ("TF_DATA_DIR", path(folder.data())),
+        ("TF_CLI_CONFIG_FILE", path(home.join(".terraformrc"))),
+        ("TF_IN_AUTOMATION", "1".to_owned()),
+        ("TF_INPUT", "0".to_owned()),
+        ("CHECKPOINT_DISABLE", "1".to_owned()),
+        // A run waits more than it computes, and collecting garbage on every core costs more than it gains.
+        ("GOMAXPROCS", "2".to_owned()),
+        ("GIT_CONFIG_GLOBAL", path(home.join(".gitconfig"))),
+        ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+        ("GIT_TERMINAL_PROMPT", "0".to_owned()),
+    ];
+    let mut environment = inherited.to_vec();
+    environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
+    if let Some(cache) = plugin_cache {
+        environment.push(("TF_PLUGIN_CACHE_DIR".to_owned(), cache.to_owned()));
+        // Without it the cache is not used for providers that the lock file does not name yet, which is all of them.
+        let name = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE";
+        environment.push((name.to_owned(), "true".to_owned()));
+    }
+    environment.extend(inputs.env.iter().cloned());
+    environment
+}

@@ -1,0 +1,154 @@
+//! What went wrong, for whoever asked.
+
+use std::io;
+
+use capt_terraform::{
+    diagnostics::{self, Class, classify_text},
+    stream::{Diagnostic, Severity},
+};
+
+use crate::engine::{Failure, FailureKind};
+
+use super::command::{Ended, Exit};
+
+/// As much as a message is allowed to be long here; who shows it may cut it further.
+const MAX_MESSAGE: usize = 16 << 10;
+
+/// A failure of this kind.
+pub(super) fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
+    Failure {
+        kind,
+        message: message.into(),
+        diagnostics: Vec::new(),
+        state: None,
+        missing: Vec::new(),
+    }
+}
+
+/// The inputs are wrong.
+pub(super) fn invalid(message: impl Into<String>) -> Failure {
+    new(FailureKind::InvalidInput, message)
+}
+
+/// The run was cancelled.
+pub(super) fn cancelled() -> Failure {
+    new(FailureKind::Cancelled, "the operation was cancelled")
+}
+
+/// Something on this machine did not work.
+pub(super) fn machine(doing: &str, error: &io::Error) -> Failure {
+    let (class, advice) = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            (Class::DiskFull, "; make room on the runner's disk")
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            (Class::Denied, "; let the runner write to its folder")
+        }
+        _ => (Class::Other, ""),
+    };
+    new(
+        FailureKind::Machine(class),
+        format!("cannot {doing}: {error}{advice}"),
+    )
+}
+
+/// A command of Terraform that did not succeed.
+pub(super) fn command(engine: &str, command: &str, ended: &Ended, said: Vec<Diagnostic>) -> Failure {
+    if ended.cancelled {
+        return Failure {
+            diagnostics: said,
+            ..cancelled()
+        };
+    }
+    let crashed = |what: String| {
+        let words = last_lines(&ended.stderr);
+        new(
+            FailureKind::Terraform(Class::Crash),
+            format!("{engine} {command} {what}{words}"),
+        )
+    };
+    let failure = match &ended.exit {
+        Exit::Signal(signal) => crashed(format!(
+            "was killed by signal {signal}; if that was for want of memory, give the runner more of it"
+        )),
+        Exit::Lost => crashed("was lost: the process that looked after it was killed".to_owned()),
+        Exit::NotStarted { errno, problem } => not_started(engine, *errno, problem),
+        Exit::Code(11) | Exit::Code(2) if ended.stderr.contains("panic:") => crashed("crashed".to_owned()),
+        Exit::Code(_) => errors(engine, command, ended, &said),
+    };
+    Failure {
+        diagnostics: said,
+        ..failure
+    }
+}
+
+/// The diagnostics that are worth telling although nothing failed.
+pub(super) fn warnings(said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_warning = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Warning;
+    said.into_iter().filter(is_warning).collect()
+}
+
+fn not_started(engine: &str, errno: Option<i32>, problem: &str) -> Failure {
+    let error = errno.map_or_else(
+        || io::Error::other(problem.to_owned()),
+        io::Error::from_raw_os_error,
+    );
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => new(
+            FailureKind::EngineMissing,
+            format!(
+                "{engine} cannot be started any more: {problem}; install it again, or start the runner anew"
+            ),
+        ),
+        _ => machine(&format!("start {engine}"), &error),
+    }
+}
+
+fn errors(engine: &str, command: &str, ended: &Ended, said: &[Diagnostic]) -> Failure {
+    if let Some(message) = diagnostics::message(said, MAX_MESSAGE) {
+        let class = diagnostics::verdict(said).unwrap_or(Class::Other);
+        return new(FailureKind::Terraform(class), message);
+    }
+    let text = ended.stderr.trim();
+    if text.contains("panic:") {
+        return new(
+            FailureKind::Terraform(Class::Crash),
+            format!("{engine} {command} crashed{}", last_lines(text)),
+        );
+    }
+    let message = if text.is_empty() {
+        format!("{engine} {command} failed and did not say why")
+    } else {
+        diagnostics::bounded(&plain(text), MAX_MESSAGE)
+    };
+    new(FailureKind::Terraform(classify_text(text)), message)
+}
+
+/// The text of errors that Terraform printed for people, without the lines that it draws around them.
+pub(super) fn plain(text: &str) -> String {
+    let lines = text
+        .lines()
+        .map(|line| line.trim_start_matches(['╷', '│', '╵', ' ']).trim_end());
+    let mut out = String::new();
+    for line in lines {
+        if line.is_empty() && (out.is_empty() || out.ends_with("\n\n")) {
+            continue;
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out.trim().to_owned()
+}
+
+fn last_lines(text: &str) -> String {
+    const KEPT: usize = 2048;
+    let text = text.trim();
+    if text.is_empty() {
+        return String::new();
+    }
+    let mut start = text.len().saturating_sub(KEPT);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    format!(": {}", &text[start..])
+}

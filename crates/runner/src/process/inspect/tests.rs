@@ -1,0 +1,133 @@
+use super::*;
+
+fn hcl(text: &str) -> About {
+    let mut about = About::default();
+    about.hcl(text);
+    about
+}
+
+fn json(text: &str) -> About {
+    let mut about = About::default();
+    about.json(text);
+    about
+}
+
+#[test]
+fn variables_are_read_as_terraform_does() {
+    let cases = [
+        ("", Reading::Literal),
+        ("type = string", Reading::Literal),
+        ("type = number", Reading::Literal),
+        ("type = bool", Reading::Literal),
+        ("type = \"string\"", Reading::Literal),
+        ("type = \"map\"", Reading::Expression),
+        ("type = any", Reading::Expression),
+        ("type = list(string)", Reading::Expression),
+        ("type = object({ a = string })", Reading::Expression),
+    ];
+    for (constraint, expected) in cases {
+        let about = hcl(&format!("variable \"x\" {{\n{constraint}\n}}\n"));
+        assert_eq!(
+            about.variables,
+            [("x".to_owned(), expected)].into(),
+            "{constraint}"
+        );
+        assert!(about.needs_no_init(), "{constraint}");
+        let constraint = constraint
+            .strip_prefix("type = ")
+            .map(|text| text.trim_matches('"'));
+        let body = constraint.map_or(serde_json::json!({}), |text| serde_json::json!({"type": text}));
+        for body in [body.clone(), serde_json::json!([body])] {
+            let about = json(&serde_json::json!({"variable": {"x": body}}).to_string());
+            assert_eq!(
+                about.variables,
+                [("x".to_owned(), expected)].into(),
+                "{constraint:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn init_is_needed_for_what_has_to_be_installed() {
+    let cases = [
+        ("resource \"terraform_data\" \"x\" {}", false),
+        (
+            "data \"terraform_remote_state\" \"x\" { backend = \"local\" }",
+            false,
+        ),
+        ("provider \"terraform\" {}", false),
+        ("terraform {\n required_version = \">= 1.5\"\n}", false),
+        (
+            "terraform {\n required_providers {\n terraform = { source = \"terraform.io/builtin/terraform\" }\n }\n}",
+            false,
+        ),
+        ("module \"x\" { source = \"./x\" }", true),
+        ("resource \"null_resource\" \"x\" {}", true),
+        ("data \"aws_region\" \"x\" {}", true),
+        ("provider \"aws\" {}", true),
+        (
+            "terraform {\n required_providers {\n aws = { source = \"hashicorp/aws\" }\n }\n}",
+            true,
+        ),
+        ("terraform {\n required_providers {\n aws = \">= 5\"\n }\n}", true),
+        ("terraform {\n backend \"s3\" {}\n}", true),
+        ("terraform {\n cloud {}\n}", true),
+        ("resource \"terraform_data\" {{", true),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(!hcl(text).needs_no_init(), expected, "{text}");
+    }
+    let cases = [
+        (r#"{"resource": {"terraform_data": {"x": {}}}}"#, false),
+        (r#"{"resource": [{"aws_vpc": {"x": {}}}]}"#, true),
+        (r#"{"module": {"x": {"source": "./x"}}}"#, true),
+        (r#"{"module": {}}"#, false),
+        (r#"{"terraform": {"backend": {"s3": {}}}}"#, true),
+        (r#"{"terraform": [{"required_providers": {}}]}"#, true),
+        ("{", true),
+        ("[]", true),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(!json(text).needs_no_init(), expected, "{text}");
+    }
+}
+
+#[test]
+fn names_the_backend() {
+    let cases = [
+        (
+            "terraform {\n backend \"kubernetes\" {\n secret_suffix = \"x\"\n }\n}",
+            Some("kubernetes"),
+        ),
+        ("terraform {\n cloud {}\n}", Some("cloud")),
+        ("terraform {}", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(hcl(text).backend.as_deref(), expected, "{text}");
+    }
+    assert_eq!(
+        json(r#"{"terraform": [{"backend": [{"http": {}}]}]}"#)
+            .backend
+            .as_deref(),
+        Some("http")
+    );
+}
+
+#[test]
+fn other_files_are_none_of_its_business() {
+    let cases = [
+        ("main.tf", false, Some(false)),
+        ("main.tf.json", false, Some(true)),
+        ("main.tofu", false, None),
+        ("main.tofu", true, Some(false)),
+        ("main.tofu.json", true, Some(true)),
+        (".main.tf", false, None),
+        ("main.tf~", false, None),
+        ("terraform.tfvars", false, None),
+        ("README.md", false, None),
+    ];
+    for (name, is_tofu, expected) in cases {
+        assert_eq!(configuration(name, is_tofu), expected, "{name}");
+    }
+}

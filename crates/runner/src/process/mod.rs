@@ -1,0 +1,166 @@
+//! Terraform as processes on this machine.
+//!
+//! Everything that a run needs is in one folder per Workspace, its environment begins empty, and it belongs to a
+//! [`supervise`]d process group that ends with the runner. What a crash leaves in that folder is found when the next
+//! session is opened. A poll of a Workspace in which nothing changed is one process of Terraform.
+//!
+//! This module must never know Kubernetes: it is given bytes and gives bytes back.
+
+mod args;
+mod command;
+mod detect;
+mod digest;
+mod environment;
+mod failure;
+mod init;
+mod inspect;
+mod listen;
+mod open;
+mod recover;
+mod session;
+mod source;
+pub mod supervise;
+mod tail;
+mod variables;
+mod workdir;
+
+use std::{
+    collections::HashSet,
+    env, fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+
+use crate::engine::{About, Engine, Failure, Inputs, Link, Opened};
+
+pub use command::Supervisor;
+pub use detect::{DetectError, OLDEST, find_program};
+pub use environment::INHERITED;
+
+use init::PluginCache;
+use workdir::WorkDir;
+
+/// How Terraform is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder for everything that is kept on disk.
+    pub root: PathBuf,
+    /// How long Terraform may take to stop when it is asked to.
+    pub grace: Duration,
+    /// How supervisors are started.
+    pub supervisor: Supervisor,
+    /// Names of environment variables that runs take over from the runner.
+    pub inherit: Vec<String>,
+}
+
+impl Options {
+    /// What suits most, for a program that has [`supervise::main`] as a hidden command `supervise`.
+    ///
+    /// # Errors
+    /// If this program does not know where it is.
+    pub fn new(root: impl Into<PathBuf>) -> io::Result<Self> {
+        Ok(Self {
+            root: root.into(),
+            grace: Duration::from_secs(60),
+            supervisor: Supervisor {
+                program: env::current_exe()?,
+                args: vec!["supervise".into()],
+            },
+            inherit: INHERITED.iter().map(|name| (*name).to_owned()).collect(),
+        })
+    }
+}
+
+/// Runs Terraform, or OpenTofu, as processes on this machine.
+#[derive(Debug)]
+pub struct TerraformEngine {
+    about: About,
+    program: PathBuf,
+    root: PathBuf,
+    grace: Duration,
+    supervisor: Supervisor,
+    inherited: Vec<(String, String)>,
+    cache: PluginCache,
+}
+
+impl TerraformEngine {
+    /// The engine that this program is: a path, or a name to be looked up.
+    ///
+    /// # Errors
+    /// If it is none, or too old.
+    pub async fn detect(program: impl AsRef<Path>, options: Options) -> Result<Self, DetectError> {
+        let (program, about) = detect::detect(program.as_ref()).await?;
+        // Terraform runs elsewhere, so a path from here would mean something else there.
+        let root = std::path::absolute(&options.root).unwrap_or(options.root);
+        let inherited = options
+            .inherit
+            .into_iter()
+            .filter_map(|name| env::var(&name).ok().map(|value| (name, value)))
+            .collect();
+        Ok(Self {
+            about,
+            program,
+            cache: PluginCache::new(root.join("plugin-cache")),
+            root,
+            grace: options.grace,
+            supervisor: options.supervisor,
+            inherited,
+        })
+    }
+
+    /// Removes the folders of Workspaces that are not among these, unless something still runs in them. Returns how
+    /// many were removed.
+    ///
+    /// # Errors
+    /// If the folders cannot be listed.
+    pub fn collect(&self, living: &HashSet<String>) -> io::Result<usize> {
+        let mut removed = 0;
+        let folders = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            folders => folders?,
+        };
+        for folder in folders {
+            let name = folder?.file_name().to_string_lossy().into_owned();
+            // Everything else in here was not made for a Workspace.
+            if living.contains(&name) || uuid::Uuid::try_parse(&name).is_err() {
+                continue;
+            }
+            if WorkDir::of(&self.root, &name).is_some_and(|folder| remove_idle(&folder)) {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+impl Engine for TerraformEngine {
+    fn about(&self) -> About {
+        self.about.clone()
+    }
+
+    fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>> {
+        Box::pin(open::open(self, inputs, link))
+    }
+
+    fn forget(&self, uid: &str) -> BoxFuture<'_, ()> {
+        let folder = WorkDir::of(&self.root, uid);
+        Box::pin(async move {
+            let Some(folder) = folder else {
+                return;
+            };
+            let removing = tokio::task::spawn_blocking(move || folder.remove());
+            if let Ok(Err(error)) = removing.await {
+                tracing::warn!(%error, "cannot remove the folder of a Workspace that is gone");
+            }
+        })
+    }
+}
+
+fn remove_idle(folder: &WorkDir) -> bool {
+    let session = folder.try_session_lock();
+    let run = workdir::try_lock(&folder.run_lock());
+    let is_idle = matches!((&session, &run), (Ok(Some(_)), Ok(Some(_))));
+    is_idle && folder.remove().is_ok()
+}

@@ -1,0 +1,224 @@
+//! A session: Terraform, ready to run for one Workspace.
+
+use std::{ffi::OsString, fs::File, io};
+
+use capt_terraform::{
+    diagnostics::Class,
+    plan::{Plan, parse_show},
+    redact::{Secrets, sensitive_in_plan},
+    state::LastGood,
+};
+use futures::future::BoxFuture;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::engine::{Applied, Failure, FailureKind, Goal, Phase, Planned, Session, Told};
+
+use super::{
+    args::Arguments,
+    command::{Exit, Runs},
+    failure::{self, machine},
+    listen::{Ears, StateWatch},
+    recover::{APPLY_OUTPUT, StateFiles},
+    workdir,
+};
+
+/// Terraform, ready to run for one Workspace.
+pub(super) struct ProcessSession {
+    pub(super) engine: String,
+    pub(super) runs: Runs,
+    pub(super) told: UnboundedSender<Told>,
+    pub(super) arguments: Arguments,
+    /// Where the state is, if it is ours.
+    pub(super) state: Option<StateFiles>,
+    /// The state that counts, if it is ours.
+    pub(super) last: LastGood,
+    /// What the plan that was made last is for; none, if there is no plan that may be applied.
+    pub(super) planned: Option<Goal>,
+    /// Held until the session is dropped.
+    pub(super) _lock: File,
+}
+
+impl Session for ProcessSession {
+    fn plan(&mut self, goal: Goal) -> BoxFuture<'_, Result<Planned, Failure>> {
+        Box::pin(async move {
+            let planned = self.make_plan(goal).await;
+            planned.map_err(|failure| self.with_state(failure))
+        })
+    }
+
+    fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>> {
+        Box::pin(self.apply_plan())
+    }
+}
+
+impl ProcessSession {
+    async fn make_plan(&mut self, goal: Goal) -> Result<Planned, Failure> {
+        self.tell(Told::Phase(Phase::Plan));
+        self.planned = None;
+        let file = self.plan_file();
+        workdir::remove(&file).map_err(|error| machine("remove the last plan", &error))?;
+        let mut ears = Ears::new(self.told.clone());
+        let args = self.arguments.plan(goal, &file);
+        let ended = self.runs.run(args, "plan.ndjson", &mut ears).await?;
+        let plan = match ended.exit {
+            Exit::Code(0) if !ended.cancelled => Plan::from_events(&ears.planned),
+            // An interrupted plan may look like a short one.
+            Exit::Code(2) if !ended.cancelled => self.shown().await?,
+            _ => {
+                workdir::remove(&file).map_err(|error| machine("remove a failed plan", &error))?;
+                return Err(failure::command(&self.engine, "plan", &ended, ears.said));
+            }
+        };
+        if plan.errored {
+            workdir::remove(&file).map_err(|error| machine("remove a failed plan", &error))?;
+            let failure = failure::new(FailureKind::Terraform(Class::Other), "planning failed half-way");
+            return Err(Failure {
+                diagnostics: ears.said,
+                ..failure
+            });
+        }
+        let text = if plan.is_empty() {
+            String::new()
+        } else {
+            self.told_to_people().await?
+        };
+        self.planned = Some(goal);
+        Ok(Planned {
+            id: plan.id(),
+            plan,
+            text,
+            warnings: failure::warnings(ears.said),
+            state: self.last.file().map(<[u8]>::to_vec),
+        })
+    }
+
+    /// What is in the plan file.
+    async fn shown(&mut self) -> Result<Plan, Failure> {
+        let args = [OsString::from("show"), "-json".into(), self.plan_file().into()];
+        let (ended, json) = self.runs.printed(args.into(), "show.json").await?;
+        if ended.exit != Exit::Code(0) {
+            return Err(failure::command(&self.engine, "show", &ended, Vec::new()));
+        }
+        if let Ok(value) = serde_json::from_slice(&json) {
+            let mut secrets = Secrets::default();
+            sensitive_in_plan(&value, &mut secrets);
+            self.tell(Told::Secrets(secrets));
+        }
+        parse_show(&json).map_err(|error| {
+            let text = format!(
+                "{error}; this version of {} may be too new for this runner",
+                self.engine
+            );
+            failure::new(FailureKind::Terraform(Class::Other), text)
+        })
+    }
+
+    async fn told_to_people(&self) -> Result<String, Failure> {
+        let args = [
+            OsString::from("show"),
+            "-no-color".into(),
+            self.plan_file().into(),
+        ];
+        let (ended, text) = self.runs.printed(args.into(), "show.txt").await?;
+        match ended.exit {
+            Exit::Code(0) => Ok(String::from_utf8_lossy(&text).trim().to_owned()),
+            _ => Err(failure::command(&self.engine, "show", &ended, Vec::new())),
+        }
+    }
+
+    async fn apply_plan(&mut self) -> Result<Applied, Failure> {
+        let Some(goal) = self.planned.take() else {
+            return Err(failure::invalid("there is no plan to apply"));
+        };
+        self.tell(Told::Phase(Phase::Apply));
+        let mut ears = Ears::new(self.told.clone());
+        if let Some(files) = self.state.clone() {
+            ears.watch = Some(StateWatch::new(files, std::mem::take(&mut self.last)));
+        }
+        let args = self.arguments.apply(goal, &self.plan_file());
+        let ended = self.runs.run(args, APPLY_OUTPUT, &mut ears).await;
+        if let Some(mut watch) = ears.watch.take() {
+            if let Some(state) = watch.flush() {
+                self.tell(Told::State(state));
+            }
+            self.last = watch.into_last();
+        }
+        let ended = ended.map_err(|failure| self.with_state(failure))?;
+        if ended.exit != Exit::Code(0) || ended.cancelled {
+            let failure = failure::command(&self.engine, "apply", &ended, ears.said);
+            return Err(self.after_failure(failure).await);
+        }
+        if let Some(files) = &self.state {
+            files
+                .complete()
+                .map_err(|error| self.with_state(machine("put away the output", &error)))?;
+        }
+        let state = match self.state {
+            Some(_) => self.last.file().map(<[u8]>::to_vec).unwrap_or_default(),
+            None => self.pulled().await?,
+        };
+        Ok(Applied {
+            state,
+            warnings: failure::warnings(ears.said),
+        })
+    }
+
+    /// The state in a backend of the user's.
+    async fn pulled(&self) -> Result<Vec<u8>, Failure> {
+        let args = [OsString::from("state"), "pull".into()];
+        let (ended, state) = self.runs.printed(args.into(), "pulled.tfstate").await?;
+        match ended.exit {
+            Exit::Code(0) => Ok(state),
+            _ => Err(failure::command(&self.engine, "state pull", &ended, Vec::new())),
+        }
+    }
+
+    /// A failed apply may have left its state anywhere.
+    async fn after_failure(&mut self, failure: Failure) -> Failure {
+        let Some(files) = self.state.clone() else {
+            return failure;
+        };
+        match self.gather(&files) {
+            Ok(missing) => Failure {
+                missing,
+                ..self.with_state(failure)
+            },
+            Err(error) => {
+                tracing::warn!(%error, "cannot look for the state that a failed run left");
+                self.with_state(failure)
+            }
+        }
+    }
+
+    fn gather(&mut self, files: &StateFiles) -> io::Result<Vec<capt_terraform::state::Created>> {
+        let found = files.find(self.last.file(), None)?;
+        if let Some((_, state)) = &found.state
+            && self.last.file() != Some(state)
+        {
+            self.tell(Told::State(state.clone()));
+        }
+        files.settle(&found)?;
+        if found.missing.is_empty() {
+            files.complete()?;
+        }
+        self.last = found.last;
+        Ok(found.missing)
+    }
+
+    fn with_state(&self, failure: Failure) -> Failure {
+        let state = self.last.file().map(<[u8]>::to_vec);
+        Failure {
+            state: failure.state.or(state),
+            ..failure
+        }
+    }
+
+    fn plan_file(&self) -> std::path::PathBuf {
+        self.runs.folder.run().join("plan")
+    }
+
+    /// Nobody may be listening any more, which changes nothing for Terraform.
+    fn tell(&self, told: Told) {
+        let _ = self.told.send(told);
+    }
+}

@@ -1,0 +1,355 @@
+//! Getting the module to where Terraform runs.
+//!
+//! Text is written. Anything else is fetched by Terraform's own installer, as a module that a small configuration
+//! calls: that way everything works that works in a `module` block, and no provider is needed for it. It goes to a
+//! fresh folder and takes the place of the last one only when it is complete and differs.
+//!
+//! | pull policy | address | when it is fetched |
+//! |---|---|---|
+//! | any | another one than last time | always |
+//! | `IfNotPresent` | the same | never |
+//! | `Always` | a commit of git | never: it cannot change |
+//! | `Always` | a folder of this machine | when something in it differs |
+//! | `Always` | anything else | whenever a session is opened |
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::engine::{Failure, FailureKind, Module};
+
+use super::{
+    command::{Exit, Runs},
+    digest,
+    failure::{self, invalid, machine, plain},
+    workdir::{self, Fetched, Kept, WorkDir, make_folder},
+};
+
+/// The name under which a module is called by the configuration that fetches it.
+const CALL: &str = "module";
+
+/// The folder in `src` that the module's address and the entrypoint lead to.
+///
+/// # Errors
+/// If it leads outside.
+pub(super) fn run_in(subfolder: &Path, entrypoint: &str) -> Result<PathBuf, Failure> {
+    let mut path = PathBuf::new();
+    for part in subfolder.components().chain(Path::new(entrypoint).components()) {
+        match part {
+            Component::Normal(part) => path.push(part),
+            // An entrypoint that begins with a slash means the module's own root.
+            Component::CurDir | Component::RootDir => {}
+            Component::ParentDir | Component::Prefix(_) => {
+                return Err(invalid(format!(
+                    "The entrypoint {entrypoint:?} leads out of the module. Name a folder inside it."
+                )));
+            }
+        }
+    }
+    Ok(path)
+}
+
+/// Writes a module that is given as text.
+pub(super) fn write_text(folder: &WorkDir, kept: &mut Kept, module: &Module) -> io::Result<()> {
+    let (name, other, text) = match module {
+        Module::Hcl(text) => ("main.tf", "main.tf.json", text),
+        Module::Json(text) => ("main.tf.json", "main.tf", text),
+        Module::Remote { .. } => return Ok(()),
+    };
+    if kept.fetched.take().is_some() {
+        workdir::remove(&folder.src())?;
+        make_folder(&folder.src())?;
+    }
+    workdir::remove(&folder.src().join(other))?;
+    workdir::write_if_changed(&folder.src().join(name), text.as_bytes())
+}
+
+/// Whether a module has to be fetched, by what is known of it.
+pub(super) fn must_fetch(kept: Option<&Fetched>, address: &str, if_not_present: bool) -> io::Result<bool> {
+    let Some(kept) = kept.filter(|kept| kept.address == address) else {
+        return Ok(true);
+    };
+    if if_not_present || is_commit(address) {
+        return Ok(false);
+    }
+    match local(address) {
+        Some(path) => Ok(digest::tree(&path)? != kept.content),
+        None => Ok(true),
+    }
+}
+
+/// Fetches a module, and puts it where the last one was if it is another one.
+pub(super) async fn fetch(runs: &Runs, kept: &mut Kept, address: &str) -> Result<(), Failure> {
+    if address.starts_with("./") || address.starts_with("../") {
+        return Err(invalid(format!(
+            "The module {address:?} is a path that begins nowhere. Name a whole path, or another address that \
+             Terraform can fetch."
+        )));
+    }
+    let fetching = runs.folder.fetching();
+    let fresh = || {
+        workdir::remove(&fetching)?;
+        let call = format!("module \"{CALL}\" {{\n  source = {}\n}}\n", quoted(address));
+        workdir::write(&fetching.join("main.tf"), call.as_bytes())
+    };
+    fresh().map_err(|error| machine("make a folder for the module", &error))?;
+    let mut runs = runs.clone();
+    runs.run_in.clone_from(&fetching);
+    let data = fetching.join("data");
+    runs.env
+        .push(("TF_DATA_DIR".to_owned(), data.to_string_lossy().into_owned()));
+    let args = ["get", "-no-color"].map(OsString::from);
+    let (ended, _) = runs.printed(args.into(), "get.txt").await?;
+    let package = data.join("modules").join(CALL);
+    // A module that was fetched and makes no sense is told about later, when it is clear where.
+    let was_fetched = package.is_dir() && !ended.stderr.contains(&format!("module \"{CALL}\""));
+    if ended.cancelled || !(ended.exit == Exit::Code(0) || was_fetched) {
+        return Err(unavailable(
+            address,
+            failure::command("terraform", "get", &ended, Vec::new()),
+        ));
+    }
+    let subfolder = subfolder(&data, &package, address);
+    swap(&runs.folder, kept, address, &package, subfolder)
+        .map_err(|error| machine("put the module in its place", &error))
+}
+
+fn swap(
+    folder: &WorkDir,
+    kept: &mut Kept,
+    address: &str,
+    package: &Path,
+    subfolder: PathBuf,
+) -> io::Result<()> {
+    let is_link = fs::symlink_metadata(package)?.is_symlink();
+    let content = digest::tree(package)?;
+    let fetched = Fetched {
+        address: address.to_owned(),
+        subfolder,
+        content,
+    };
+    // What Terraform and its providers wrote beside a module is not thrown away for the same module.
+    if kept
+        .fetched
+        .as_ref()
+        .is_none_or(|kept| kept.content != fetched.content)
+    {
+        let package = if is_link {
+            let copy = folder.fetching().join("copy");
+            copy_tree(package, &copy)?;
+            copy
+        } else {
+            package.to_owned()
+        };
+        workdir::remove(&folder.src())?;
+        fs::rename(package, folder.src())?;
+        kept.files.clear();
+    }
+    kept.fetched = Some(fetched);
+    workdir::remove(&folder.fetching())?;
+    folder.keep(kept)
+}
+
+/// Whether an address names a commit, which never changes.
+fn is_commit(address: &str) -> bool {
+    let Some((_, query)) = address.split_once('?') else {
+        return false;
+    };
+    let reference = query.split('&').find_map(|part| part.strip_prefix("ref="));
+    reference.is_some_and(|name| name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The folder of this machine that an address names.
+fn local(address: &str) -> Option<PathBuf> {
+    let path = address.strip_prefix("file://").unwrap_or(address);
+    if !path.starts_with('/') {
+        return None;
+    }
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let package = path.split_once("//").map_or(path, |(package, _)| package);
+    Some(package.into()).filter(|path: &PathBuf| path.is_dir())
+}
+
+/// The folder in a package that an address names: as Terraform says, or else as the address says.
+fn subfolder(data: &Path, package: &Path, address: &str) -> PathBuf {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Manifest {
+        modules: Vec<Entry>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Entry {
+        key: String,
+        dir: PathBuf,
+    }
+    let manifest = fs::read(data.join("modules/modules.json")).unwrap_or_default();
+    let told = serde_json::from_slice::<Manifest>(&manifest)
+        .ok()
+        .and_then(|manifest| {
+            let entry = manifest.modules.into_iter().find(|entry| entry.key == CALL)?;
+            // It is a path from where Terraform ran, or a whole one.
+            let dir = data.parent()?.join(entry.dir);
+            dir.strip_prefix(package).ok().map(Path::to_owned)
+        });
+    told.unwrap_or_else(|| {
+        let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+        let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
+        rest.split_once("//")
+            .map_or_else(PathBuf::new, |(_, folder)| folder.into())
+    })
+}
+
+fn unavailable(address: &str, failure: Failure) -> Failure {
+    let words = plain(&failure.message);
+    let kind = match failure.kind {
+        FailureKind::Terraform(class) if class.is_transient() => failure.kind,
+        FailureKind::Terraform(_) => FailureKind::ModuleUnavailable,
+        kind => kind,
+    };
+    let message = format!("The module {address:?} cannot be fetched: {words}");
+    Failure {
+        kind,
+        message,
+        ..failure
+    }
+}
+
+/// An address between quotes, so that it means itself.
+fn quoted(address: &str) -> String {
+    let escaped = address
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{}\"", escaped.replace("${", "$${").replace("%{", "%%{"))
+}
+
+/// A copy of a folder with everything in it.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    make_folder(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
+        } else if kind.is_dir() {
+            copy_tree(&source, &target)?;
+        } else if kind.is_file() {
+            fs::copy(&source, &target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entrypoint_stays_inside() {
+        let cases = [
+            ("", "", Some("")),
+            ("", "sub/dir", Some("sub/dir")),
+            ("sub", "/dir/", Some("sub/dir")),
+            ("", "./a/./b", Some("a/b")),
+            ("", "..", None),
+            ("sub", "../x", None),
+            ("", "a/../../b", None),
+        ];
+        for (subfolder, entrypoint, expected) in cases {
+            let found = run_in(Path::new(subfolder), entrypoint);
+            assert_eq!(
+                found.ok().as_deref(),
+                expected.map(Path::new),
+                "{subfolder:?} {entrypoint:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn fetches_only_what_may_have_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap().to_owned();
+        let commit = format!("git::https://x.example/y.git?depth=1&ref={}", "0a".repeat(20));
+        let branch = "git::https://x.example/y.git?ref=main".to_owned();
+        let content = digest::tree(folder.path()).unwrap();
+        let kept = |address: &str, content: &str| Fetched {
+            address: address.to_owned(),
+            subfolder: PathBuf::new(),
+            content: content.to_owned(),
+        };
+        let cases = [
+            (None, &branch, true, true),
+            (Some(kept("other", "x")), &branch, true, true),
+            (Some(kept(&branch, "x")), &branch, true, false),
+            (Some(kept(&branch, "x")), &branch, false, true),
+            (Some(kept(&commit, "x")), &commit, false, false),
+            (Some(kept(&path, &content)), &path, false, false),
+            (Some(kept(&path, "x")), &path, false, true),
+            (Some(kept(&path, "x")), &path, true, false),
+        ];
+        for (kept, address, if_not_present, expected) in cases {
+            let found = must_fetch(kept.as_ref(), address, if_not_present).unwrap();
+            assert_eq!(found, expected, "{address} {if_not_present} {kept:?}");
+        }
+    }
+
+    #[test]
+    fn knows_addresses_of_this_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        for address in [
+            path.to_owned(),
+            format!("{path}//sub"),
+            format!("file://{path}?archive=false"),
+        ] {
+            assert_eq!(local(&address).as_deref(), Some(folder.path()), "{address}");
+        }
+        for address in [
+            "git::file:///x",
+            "https://x.example/y.zip",
+            "hashicorp/vpc/aws",
+            "/there/is/no/such",
+        ] {
+            assert_eq!(local(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_only_an_address() {
+        assert_eq!(quoted("a\"b\\c${d}%{e}\n"), r#""a\"b\\c$${d}%%{e}\n""#);
+    }
+
+    #[test]
+    fn finds_the_folder_in_the_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let package = data.join("modules/module");
+        let cases = [
+            ("git::https://x.example/y.git//sub/dir?ref=v1", "sub/dir"),
+            ("git::https://x.example/y.git?ref=v1", ""),
+            ("/local//sub", "sub"),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(
+                subfolder(&data, &package, address),
+                Path::new(expected),
+                "{address}"
+            );
+        }
+        let manifest = serde_json::json!({"Modules": [
+            {"Key": "", "Source": "", "Dir": "."},
+            {"Key": "module", "Source": "x", "Dir": "data/modules/module/inner"}]});
+        workdir::write(
+            &data.join("modules/modules.json"),
+            manifest.to_string().as_bytes(),
+        )
+        .unwrap();
+        assert_eq!(subfolder(&data, &package, "registry/x/y"), Path::new("inner"));
+    }
+}
