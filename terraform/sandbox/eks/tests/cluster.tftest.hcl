@@ -38,12 +38,13 @@ run "exists_in_name_only" {
 
 run "upgraded_in_place" {
   variables {
-    kubernetes_version = "1.32"
-    addons             = [{ name = "coredns" }, { name = "vpc-cni", version = "v1.19.0-eksbuild.1", configurationValues = "{}" }]
+    kubernetes_version       = "1.32"
+    addons                   = [{ name = "coredns" }, { name = "vpc-cni", version = "v1.19.0-eksbuild.1", configurationValues = "{}" }]
+    earlier_cluster_endpoint = run.exists_in_name_only.cluster_endpoint
   }
 
   assert {
-    condition     = output.cluster_version == "1.32" && output.cluster_endpoint == run.exists_in_name_only.cluster_endpoint
+    condition     = output.cluster_version == "1.32" && output.cluster_endpoint == var.earlier_cluster_endpoint
     error_message = "An upgrade must change the version and nothing else."
   }
 
@@ -55,11 +56,12 @@ run "upgraded_in_place" {
 
 run "replaced_in_another_network" {
   variables {
-    vpc_id = "vpc-00000000000000000"
+    vpc_id                   = "vpc-00000000000000000"
+    earlier_cluster_endpoint = run.upgraded_in_place.cluster_endpoint
   }
 
   assert {
-    condition     = output.cluster_endpoint != run.exists_in_name_only.cluster_endpoint
+    condition     = output.cluster_endpoint != var.earlier_cluster_endpoint
     error_message = "Another VPC must make another cluster."
   }
 

@@ -36,7 +36,8 @@ run "goes_on_where_it_failed" {
 
 run "drifts_as_the_world_says" {
   variables {
-    world_file = "tests/worlds/drifted.json"
+    world_file                  = "tests/worlds/drifted.json"
+    earlier_fargate_profile_arn = run.goes_on_where_it_failed.fargate_profile_arn
   }
 
   assert {
@@ -45,7 +46,7 @@ run "drifts_as_the_world_says" {
   }
 
   assert {
-    condition     = output.fargate_profile_arn == run.goes_on_where_it_failed.fargate_profile_arn
+    condition     = output.fargate_profile_arn == var.earlier_fargate_profile_arn
     error_message = "Drift must be repaired in place."
   }
 }

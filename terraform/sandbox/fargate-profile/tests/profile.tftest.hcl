@@ -27,22 +27,24 @@ run "active_with_a_role_of_its_own" {
 
 run "tagged_in_place" {
   variables {
-    tags = { team = "platform" }
+    tags                        = { team = "platform" }
+    earlier_fargate_profile_arn = run.active_with_a_role_of_its_own.fargate_profile_arn
   }
 
   assert {
-    condition     = output.fargate_profile_arn == run.active_with_a_role_of_its_own.fargate_profile_arn
+    condition     = output.fargate_profile_arn == var.earlier_fargate_profile_arn
     error_message = "Tags must not make another profile."
   }
 }
 
 run "replaced_by_other_selectors" {
   variables {
-    selectors = [{ namespace = "monitoring", labels = { app = "prometheus" } }, { namespace = "logging" }]
+    selectors                   = [{ namespace = "monitoring", labels = { app = "prometheus" } }, { namespace = "logging" }]
+    earlier_fargate_profile_arn = run.tagged_in_place.fargate_profile_arn
   }
 
   assert {
-    condition     = output.fargate_profile_arn != run.active_with_a_role_of_its_own.fargate_profile_arn
+    condition     = output.fargate_profile_arn != var.earlier_fargate_profile_arn
     error_message = "EKS cannot change selectors, so there must be another profile."
   }
 

@@ -40,12 +40,14 @@ run "made_from_names_alone" {
 
 run "renamed_and_tagged_in_place" {
   variables {
-    vpc_name = "another-name"
-    tags     = { team = "platform" }
+    vpc_name                = "another-name"
+    tags                    = { team = "platform" }
+    earlier_private_subnets = run.made_from_names_alone.private_subnets
+    earlier_vpc_id          = run.made_from_names_alone.vpc_id
   }
 
   assert {
-    condition     = output.vpc_id == run.made_from_names_alone.vpc_id && output.private_subnets == run.made_from_names_alone.private_subnets
+    condition     = output.vpc_id == var.earlier_vpc_id && output.private_subnets == var.earlier_private_subnets
     error_message = "A name and tags must not make another VPC."
   }
 
@@ -59,10 +61,11 @@ run "replaced_by_other_addresses" {
   variables {
     vpc_cidr           = "10.8.0.0/20"
     availability_zones = ["eu-central-1b", "eu-central-1a"]
+    earlier_vpc_id     = run.renamed_and_tagged_in_place.vpc_id
   }
 
   assert {
-    condition     = output.vpc_id != run.made_from_names_alone.vpc_id
+    condition     = output.vpc_id != var.earlier_vpc_id
     error_message = "Other addresses must make another VPC."
   }
 
