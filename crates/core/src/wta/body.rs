@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     deciding::Deciding,
-    identity,
-    policy::Allowed,
+    foreign, identity,
+    policy::{self, Allowed},
     requests,
     snapshot::{WorkspaceSeen, workspace_target},
 };
@@ -37,7 +37,8 @@ impl Body {
         allowed: &Allowed,
     ) -> Self {
         if let Value::Object(fields) = &mut spec {
-            fields.insert("managementPolicies".to_owned(), allowed.policies());
+            let policies = policies(deciding, present, allowed);
+            fields.insert("managementPolicies".to_owned(), policies);
         }
         let labels = identity::labels(deciding.snapshot, deciding.is_foreign);
         let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign);
@@ -78,7 +79,7 @@ impl Body {
     /// A Workspace that is nobody's any more, and is kept.
     pub(super) fn retained(present: &WorkspaceSeen) -> Self {
         let mut spec = present.spec.clone();
-        if super::policy::grants_destruction(&spec)
+        if policy::grants_destruction(&spec)
             && let Value::Object(fields) = &mut spec
         {
             fields.insert("managementPolicies".to_owned(), Allowed::Nothing.policies());
@@ -181,6 +182,23 @@ impl Body {
             metadata.insert("finalizers".to_owned(), json!(self.finalizers));
         }
         json!({"metadata": metadata, "spec": self.spec})
+    }
+}
+
+/// What to write to allow this. A creation of provider-terraform goes on with what it had: it would turn nothing into
+/// everything when it ends.
+fn policies(deciding: &Deciding<'_>, present: Option<&WorkspaceSeen>, allowed: &Allowed) -> Value {
+    let creating = present.filter(|present| {
+        deciding.is_foreign && *allowed == Allowed::Nothing && foreign::is_creating(present)
+    });
+    match creating {
+        None => allowed.policies(),
+        Some(present) if policy::grants_destruction(&present.spec) => Allowed::Life(None).policies(),
+        Some(present) => present
+            .spec
+            .get("managementPolicies")
+            .cloned()
+            .unwrap_or_default(),
     }
 }
 

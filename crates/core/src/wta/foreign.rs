@@ -4,6 +4,7 @@ use capt_api::foreign::marks;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
+    policy,
     rendered::Rendered,
     snapshot::{Runner, Snapshot, WorkspaceSeen},
 };
@@ -28,28 +29,45 @@ pub(super) fn has_durable_state(snapshot: &Snapshot, rendered: &Rendered, is_for
 ///
 /// Its mark alone proves nothing, because a creation that runs has it too; and its words may be older than the mark.
 pub(super) fn is_wedged(workspace: &WorkspaceSeen) -> bool {
+    unfinished_since(workspace).is_some_and(|pending| says_that_it_does_not_know(workspace, pending))
+}
+
+/// Whether it may be in the middle of a creation.
+///
+/// When that ends, it writes its own copy of the object back over whatever was changed meanwhile, and that copy leaves
+/// empty lists out: policies that allow nothing come out of it as the default, which allows everything.
+pub(super) fn is_creating(workspace: &WorkspaceSeen) -> bool {
+    unfinished_since(workspace).is_some_and(|pending| !says_that_it_does_not_know(workspace, pending))
+}
+
+/// When the last creation began, if its end was not written down.
+fn unfinished_since(workspace: &WorkspaceSeen) -> Option<Timestamp> {
     let time = |name: &str| workspace.annotations.get(name)?.parse::<Timestamp>().ok();
-    let Some(pending) = time(marks::EXTERNAL_CREATE_PENDING) else {
-        return false;
-    };
+    let pending = time(marks::EXTERNAL_CREATE_PENDING)?;
     let ended = [marks::EXTERNAL_CREATE_SUCCEEDED, marks::EXTERNAL_CREATE_FAILED]
         .into_iter()
         .filter_map(time)
         .max();
-    let says_so = workspace.condition("Synced").is_some_and(|synced| {
-        synced
-            .message
-            .as_deref()
-            .is_some_and(|message| message.contains(CREATION_UNKNOWN))
-            && synced.last_transition_time.0 >= pending
-    });
-    ended.is_none_or(|ended| ended < pending) && says_so
+    ended.is_none_or(|ended| ended < pending).then_some(pending)
+}
+
+fn says_that_it_does_not_know(workspace: &WorkspaceSeen, pending: Timestamp) -> bool {
+    workspace.condition("Synced").is_some_and(|synced| {
+        let message = synced.message.as_deref().unwrap_or_default();
+        message.contains(CREATION_UNKNOWN) && synced.last_transition_time.0 >= pending
+    })
 }
 
 /// Whether it was started without management policies, so that nothing here can protect anything.
+///
+/// It refuses policies that are not the default then, but takes those that allow nothing for the default.
 pub(super) fn has_policies_off(workspace: &WorkspaceSeen) -> bool {
-    workspace
-        .condition("Synced")
-        .and_then(|synced| synced.message.as_deref())
-        .is_some_and(|message| message.contains("managementPolicies") && message.contains(POLICIES_OFF))
+    workspace.condition("Synced").is_some_and(|synced| {
+        let message = synced.message.as_deref().unwrap_or_default();
+        let refuses = message.contains("managementPolicies") && message.contains(POLICIES_OFF);
+        let goes_on = policy::is_nothing(&workspace.spec)
+            && workspace.is_current(synced)
+            && synced.reason == "ReconcileSuccess";
+        refuses || goes_on
+    })
 }

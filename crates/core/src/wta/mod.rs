@@ -94,7 +94,12 @@ impl Gates for Deciding<'_> {
         if is_at_rest {
             self.say(Type::Paused, true, Reason::Paused, format!("Paused: {sources}"));
         } else {
-            let message = format!("A running operation finishes first; to be paused: {sources}");
+            let is_ignored = |workspace| self.is_foreign && foreign::has_policies_off(workspace);
+            let message = if self.found.ours().is_some_and(is_ignored) {
+                format!("{}; to be paused: {sources}", work::POLICIES_OFF)
+            } else {
+                format!("A running operation finishes first; to be paused: {sources}")
+            };
             self.say(Type::Paused, true, Reason::Pausing, message);
         }
         Some(())

@@ -23,6 +23,11 @@ use super::{
 };
 use crate::{decision::Removal, render::WorkspaceGroup};
 
+/// What to say about a provider-terraform that was started without management policies.
+pub(super) const POLICIES_OFF: &str = "Management policies are switched off in provider-terraform, without which \
+                                       nothing protects or pauses the infrastructure. Start it with \
+                                       --enable-management-policies";
+
 /// Why nothing can be done.
 pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
     let snapshot = deciding.snapshot;
@@ -88,12 +93,7 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
     }
     let workspace = deciding.found.ours();
     if workspace.is_some_and(|workspace| deciding.is_foreign && foreign::has_policies_off(workspace)) {
-        return problem(
-            Reason::ManagementPoliciesDisabled,
-            "Management policies are switched off in provider-terraform, without which nothing protects the \
-             infrastructure. Start it with --enable-management-policies"
-                .to_owned(),
-        );
+        return problem(Reason::ManagementPoliciesDisabled, POLICIES_OFF.to_owned());
     }
     if workspace.is_none() && snapshot.namespace_terminating {
         return problem(
@@ -215,7 +215,7 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
         deciding.keep(&kept);
         let allowed = Allowed::Life(resolved.rendering.policies.clone());
         let external_name = resolved.location.external_name.clone();
-        let body = Body::new(
+        let mut body = Body::new(
             deciding,
             None,
             external_name,
@@ -223,6 +223,11 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
             &allowed,
         )
         .rendered_from(&resolved.rendering.hash);
+        if deciding.is_foreign && deciding.kept.is_some() {
+            // Where it finds state and has to add its finalizer first, provider-terraform forgets what it found and
+            // says that all is ready only at the next poll, minutes later.
+            body = body.held_by_runner();
+        }
         deciding
             .children
             .push(body.create(group, deciding.namespace(), name));

@@ -237,3 +237,41 @@ proptest! {
         let _ = readable(&text);
     }
 }
+
+#[test]
+fn errors_of_a_real_provider_terraform_are_readable() {
+    let captured = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/provider-terraform");
+    for (name, beginning, inside, is_transient) in [
+        (
+            "namespaced-plan-failed",
+            "observe failed: cannot diff (i.e. plan) Terraform configuration",
+            "An input variable with the name \"nope\" has not been declared.",
+            false,
+        ),
+        (
+            "namespaced-apply-failed",
+            "create failed: cannot apply Terraform configuration",
+            "Error running command 'exit 3': exit status 3.",
+            false,
+        ),
+        (
+            "namespaced-locked",
+            "create failed: cannot apply Terraform configuration",
+            "Operation: OperationTypeApply",
+            true,
+        ),
+    ] {
+        let text = std::fs::read_to_string(format!("{captured}/{name}.json")).expect("a captured Workspace");
+        let object: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let conditions = object["status"]["conditions"].as_array().expect("conditions");
+        let synced = conditions.iter().find(|condition| condition["type"] == "Synced");
+        let message = synced
+            .and_then(|synced| synced["message"].as_str())
+            .expect("a message");
+        let clear = readable(message);
+        assert!(clear.starts_with(beginning), "{clear}");
+        assert!(clear.contains(inside), "{clear}");
+        assert!(!clear.contains("base64"), "{clear}");
+        assert_eq!(classify_text(&clear).is_transient(), is_transient, "{clear}");
+    }
+}

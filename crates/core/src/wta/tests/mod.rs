@@ -5,6 +5,7 @@ mod destruction;
 mod foreign_runner;
 mod pausing_and_moving;
 mod properties;
+mod real_provider;
 mod rendering;
 mod reporting;
 mod world;
