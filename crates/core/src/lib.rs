@@ -7,6 +7,7 @@
 pub mod cluster;
 pub mod decision;
 pub mod gates;
+pub mod graph;
 mod metadata;
 pub mod names;
 pub mod owned;
