@@ -11,6 +11,7 @@ use super::{
     policy::{self, Allowed},
     requests,
     snapshot::{WorkspaceSeen, workspace_target},
+    source,
 };
 use crate::{
     decision::{Desired, Guard, Strip},
@@ -40,7 +41,10 @@ impl Body {
             let policies = policies(deciding, present, allowed);
             fields.insert("managementPolicies".to_owned(), policies);
         }
-        let labels = identity::labels(deciding.snapshot, deciding.is_foreign);
+        let mut labels = identity::labels(deciding.snapshot, deciding.is_foreign);
+        if let Some(value) = source::sandbox(deciding.snapshot) {
+            labels.insert(marks::SANDBOX.to_owned(), value);
+        }
         let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign);
         annotations.insert(foreign_marks::EXTERNAL_NAME.to_owned(), external_name);
         let mut strip = Strip::default();
@@ -54,7 +58,7 @@ impl Body {
             {
                 finalizers.push(foreign_marks::CROSSPLANE_FINALIZER.to_owned());
             }
-            strip.labels = gone(&present.labels, &labels, &[marks::RUNNER]);
+            strip.labels = gone(&present.labels, &labels, &[marks::RUNNER, marks::SANDBOX]);
             strip.annotations = gone(&present.annotations, &annotations, &requests::ALL);
             strip
                 .annotations
@@ -87,7 +91,10 @@ impl Body {
         let kept = |from: &BTreeMap<String, String>, name: &str| {
             from.get(name).map(|value| (name.to_owned(), value.clone()))
         };
-        let labels = kept(&present.labels, marks::RUNNER).into_iter().collect();
+        let labels = [marks::RUNNER, marks::SANDBOX]
+            .into_iter()
+            .filter_map(|name| kept(&present.labels, name))
+            .collect();
         let mut annotations: BTreeMap<String, String> =
             kept(&present.annotations, foreign_marks::EXTERNAL_NAME)
                 .into_iter()

@@ -31,6 +31,9 @@ pub struct Kept {
     pub template: Option<WorkspaceTemplateSpec>,
     /// Where state lives.
     pub location: StateLocation,
+    /// The template's label that says that its module makes nothing real.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// The Workspace was made by the Go implementation, and was not changed since.
     #[serde(default)]
     pub taken_over: bool,

@@ -59,6 +59,26 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<WorkspaceTemplate
     deciding.finish()
 }
 
+/// The Workspace of an object, if there is one.
+#[must_use]
+pub fn workspace_of(snapshot: &Snapshot) -> Option<&snapshot::WorkspaceSeen> {
+    identity::find(snapshot).ours()
+}
+
+/// The group and the name that an object's Workspace has, or would have, if any API serves Workspaces.
+#[must_use]
+pub fn place_of(snapshot: &Snapshot) -> Option<(crate::render::WorkspaceGroup, String)> {
+    resolve::place_of(snapshot, identity::find(snapshot))
+}
+
+/// The name that the state of an object's Workspace is, or would be, kept under.
+#[must_use]
+pub fn external_name_of(snapshot: &Snapshot) -> Option<String> {
+    let found = identity::find(snapshot);
+    let (_, name) = resolve::place_of(snapshot, found)?;
+    Some(location::external_name(snapshot, found.ours(), &name))
+}
+
 impl Gates for Deciding<'_> {
     /// What was decided is in the object itself.
     type Answer = ();

@@ -1,7 +1,7 @@
 //! Which rendering a Workspace should have now, out of the one that was just made and the one that is kept.
 
 use capt_api::{
-    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks,
     workspacetemplate::WorkspaceTemplateSpec,
 };
 
@@ -27,6 +27,8 @@ pub(super) struct Resolved {
     pub(super) template: Option<WorkspaceTemplateSpec>,
     /// Where its state lives.
     pub(super) location: StateLocation,
+    /// The label that says that its module makes nothing real.
+    pub(super) sandbox: Option<String>,
     /// Hash of a rendering that it should have, but must not have yet.
     pub(super) pending: Option<String>,
     /// Why that is, or why there is no newer rendering.
@@ -43,6 +45,7 @@ impl Resolved {
             rendering: self.rendering.clone(),
             template: self.template.clone(),
             location: self.location.clone(),
+            sandbox: self.sandbox.clone(),
             taken_over: is_unchanged && before.is_some_and(|before| before.taken_over),
             is_legacy: before.is_some_and(|before| before.is_legacy),
             was_ready: is_ready || before.is_some_and(|before| before.was_ready),
@@ -99,6 +102,7 @@ pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_le
         },
         template: None,
         location: location::of_workspace(deciding.snapshot, workspace),
+        sandbox: workspace.labels.get(marks::SANDBOX).cloned(),
         taken_over: is_legacy,
         is_legacy,
         was_ready: workspace.is("Ready"),
@@ -119,6 +123,7 @@ pub(super) fn resolve(
         return Ok(Resolved {
             location: location::of(snapshot, &rendering, group, external_name),
             template: chosen_template(deciding),
+            sandbox: source::sandbox(snapshot),
             rendering,
             pending: None,
             problem: None,
@@ -129,6 +134,7 @@ pub(super) fn resolve(
         rendering: kept.rendering.clone(),
         template: kept.template.clone(),
         location: kept.location.clone(),
+        sandbox: source::sandbox(snapshot),
         pending: None,
         problem: None,
         stops: false,

@@ -86,6 +86,8 @@ pub struct TemplateSeen {
     pub revision: String,
     /// What it holds, to be kept with the rendering.
     pub spec: Option<WorkspaceTemplateSpec>,
+    /// Its label that says that its module makes nothing real.
+    pub sandbox: Option<String>,
 }
 
 /// Why there is no rendering.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use capt_api::conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason;
+use capt_api::{
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, references::SecretReference,
+};
 
 use super::{
     identity::{self, Found},
@@ -10,7 +12,7 @@ use super::{
     resolve,
     snapshot::{Problem, Snapshot, TemplateSeen},
 };
-use crate::render::{self, ForeignNamespaces, RenderInput};
+use crate::render::{self, ForeignNamespaces, RenderInput, WorkspaceGroup};
 
 /// The template to render.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +75,15 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
     }
 }
 
+/// The label that says that the module makes nothing real: the template's, or what is remembered of it.
+pub(super) fn sandbox(snapshot: &Snapshot) -> Option<String> {
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    match (choose(snapshot), &snapshot.template) {
+        (Choice::Current | Choice::Kept, Some(template)) => template.sandbox.clone(),
+        _ => kept.and_then(|kept| kept.sandbox.clone()),
+    }
+}
+
 /// Whether a template may be used from the object's namespace.
 pub(super) fn is_shared(snapshot: &Snapshot, template: &TemplateSeen) -> bool {
     let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
@@ -81,6 +92,47 @@ pub(super) fn is_shared(snapshot: &Snapshot, template: &TemplateSeen) -> bool {
             .shared_with
             .iter()
             .any(|name| name == "*" || name == namespace)
+}
+
+/// Everything that a rendering depends on. What has the same inputs has the same rendering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inputs {
+    /// Revision of the template, if there is one to render.
+    revision: Option<String>,
+    variables: Option<BTreeMap<String, String>>,
+    place: Option<(WorkspaceGroup, String)>,
+    namespace: Option<String>,
+    connection_secret: Option<SecretReference>,
+    is_legacy: bool,
+}
+
+/// What the rendering of a snapshot depends on.
+#[must_use]
+pub fn inputs(snapshot: &Snapshot) -> Inputs {
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    let revision = match choose(snapshot) {
+        Choice::Current => snapshot
+            .template
+            .as_ref()
+            .map(|template| template.revision.clone()),
+        Choice::Kept => kept.map(|kept| kept.rendering.revision.clone()),
+        Choice::Nothing(_) => None,
+    };
+    let found = identity::find(snapshot);
+    let spec = &snapshot.wta.spec;
+    Inputs {
+        revision,
+        variables: spec.variables.clone(),
+        place: resolve::place_of(snapshot, found),
+        namespace: snapshot.wta.metadata.namespace.clone(),
+        connection_secret: spec.write_connection_secret_to_ref.clone(),
+        is_legacy: is_legacy(snapshot, found),
+    }
+}
+
+fn is_legacy(snapshot: &Snapshot, found: Found<'_>) -> bool {
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    kept.is_some_and(|kept| kept.is_legacy) || matches!(found, Found::Legacy(_))
 }
 
 /// Renders the template that [`choose`] names, for the place that the Workspace has or will have. This is the one field
@@ -104,7 +156,6 @@ pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
     let (Some(template), Some((group, name))) = (template, place) else {
         return Err(Vec::new());
     };
-    let is_legacy = kept.is_some_and(|kept| kept.is_legacy) || matches!(found, Found::Legacy(_));
     let spec = &snapshot.wta.spec;
     let no_variables = BTreeMap::new();
     let input = RenderInput {
@@ -114,7 +165,7 @@ pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
         namespace: snapshot.wta.metadata.namespace.as_deref().unwrap_or_default(),
         group,
         connection_secret: spec.write_connection_secret_to_ref.as_ref(),
-        foreign_namespaces: if is_legacy {
+        foreign_namespaces: if is_legacy(snapshot, found) {
             ForeignNamespaces::Report
         } else {
             ForeignNamespaces::Refuse

@@ -478,3 +478,31 @@ fn nothing_is_made_in_a_namespace_that_goes() {
     );
     assert!(world.snapshot.workspaces.is_empty());
 }
+
+#[test]
+fn that_a_module_makes_nothing_real_is_passed_down_and_outlives_the_template() {
+    let sandbox = |world: &World| world.workspace().labels.get(marks::SANDBOX).cloned();
+    for (on_template, expected) in [(None, None), (Some("true"), Some("true".to_owned()))] {
+        let mut snapshot = fresh();
+        let template = snapshot.template.as_mut().expect("a template");
+        template.sandbox = on_template.map(str::to_owned);
+        let mut world = World::new(snapshot);
+        world.settle();
+        assert_eq!(sandbox(&world), expected);
+        // The template goes, and somebody deletes the Workspace: what is made again is what it was.
+        world.snapshot.template = None;
+        world.snapshot.rendering = Err(Vec::new());
+        world.settle();
+        assert_eq!(sandbox(&world), expected, "without the template");
+        world.delete_workspace();
+        world.settle();
+        assert_eq!(sandbox(&world), expected, "made again");
+    }
+    let mut world = living();
+    world.snapshot.template.as_mut().expect("a template").sandbox = Some("true".to_owned());
+    world.settle();
+    assert_eq!(sandbox(&world), Some("true".to_owned()), "labelled later");
+    world.snapshot.template.as_mut().expect("a template").sandbox = None;
+    world.settle();
+    assert_eq!(sandbox(&world), None, "taken back");
+}
