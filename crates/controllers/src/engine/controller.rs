@@ -1,0 +1,235 @@
+//! Takes objects from a queue and looks at them, several at a time, each at most once at a time.
+//!
+//! Whoever wrote something looks again only when its tables show what it wrote, so that nothing is decided twice. What
+//! failed is tried again, more and more slowly.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tokio::{
+    sync::Semaphore,
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    execute::{Failure, Written},
+    key::ObjectKey,
+    queue::Queue,
+};
+use crate::metrics::Metrics;
+
+/// How long it is waited for a table to show what was written.
+const CATCHING_UP: Duration = Duration::from_secs(2);
+const CATCHING_UP_STEP: Duration = Duration::from_millis(20);
+/// What somebody changed meanwhile is usually known a moment later, and then wakes the object anyway.
+const FIRST_LOOK: Duration = Duration::from_millis(200);
+const FIRST_TRY: Duration = Duration::from_secs(1);
+const LAST_TRY: Duration = Duration::from_secs(300);
+/// How long what is being written may take when the controllers stop.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// One kind of object to look at.
+pub(crate) trait Reconcile: Send + Sync + 'static {
+    /// What the controller is called.
+    const NAME: &'static str;
+
+    /// Looks at an object and does what is decided. What is written is noted even if it fails later on.
+    fn reconcile(
+        &self,
+        key: &ObjectKey,
+        written: &mut Vec<Written>,
+    ) -> impl Future<Output = Result<Outcome, Failure>> + Send;
+
+    /// Whether the tables show what was written.
+    fn has_seen(&self, written: &Written) -> bool;
+
+    /// Says to people that something cannot be done.
+    fn failed(&self, key: &ObjectKey, failure: &Failure) -> impl Future<Output = ()> + Send;
+}
+
+/// What came of looking at an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// When to look again although nothing happened.
+    pub(crate) look_again: Option<Duration>,
+}
+
+/// What is remembered between two looks at an object.
+#[derive(Default)]
+struct Memory {
+    attempts: HashMap<ObjectKey, u32>,
+    written: HashMap<ObjectKey, Vec<Written>>,
+}
+
+/// A controller at work.
+pub(crate) struct Worker<R> {
+    reconciler: R,
+    queue: Arc<Queue>,
+    metrics: Metrics,
+    memory: Mutex<Memory>,
+}
+
+impl<R: Reconcile> Worker<R> {
+    /// Looks at what is in the queue.
+    pub(crate) fn new(reconciler: R, queue: Arc<Queue>, metrics: Metrics) -> Arc<Self> {
+        Arc::new(Self {
+            reconciler,
+            queue,
+            metrics,
+            memory: Mutex::default(),
+        })
+    }
+
+    /// Works until it is told to stop.
+    pub(crate) async fn work(self: Arc<Self>, concurrency: usize, stop: CancellationToken) {
+        let slots = Arc::new(Semaphore::new(concurrency.max(1)));
+        let mut tasks = JoinSet::new();
+        loop {
+            let next = async {
+                let slot = slots.clone().acquire_owned().await;
+                (self.queue.next().await, slot)
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(ended) = tasks.join_next(), if !tasks.is_empty() => self.check(ended),
+                (key, slot) = next => {
+                    let worker = self.clone();
+                    let looked_at = key.clone();
+                    tasks.spawn(async move {
+                        // Given back also if looking at the object panics.
+                        let _slot = slot;
+                        let guard = GivenBack { queue: &worker.queue, key: &looked_at };
+                        worker.look_at(&looked_at).await;
+                        drop(guard);
+                    });
+                }
+            }
+        }
+        let _ = timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await;
+    }
+
+    fn check(&self, ended: Result<(), tokio::task::JoinError>) {
+        if let Err(error) = ended {
+            self.metrics.reconciled(R::NAME, "panicked", Duration::ZERO);
+            tracing::error!(controller = R::NAME, %error, "looking at an object ended in the middle");
+        }
+    }
+
+    async fn look_at(&self, key: &ObjectKey) {
+        let before = self.memory.lock().written.remove(key).unwrap_or_default();
+        self.catch_up(&before).await;
+        let started = Instant::now();
+        let mut written = Vec::new();
+        let outcome = self.reconciler.reconcile(key, &mut written).await;
+        self.metrics.queued(R::NAME, self.queue.depth());
+        if !written.is_empty() {
+            self.memory.lock().written.insert(key.clone(), written);
+        }
+        match outcome {
+            Ok(outcome) => {
+                self.memory.lock().attempts.remove(key);
+                if let Some(delay) = outcome.look_again {
+                    self.queue.wake_after(key, delay);
+                }
+                self.metrics.reconciled(R::NAME, "done", started.elapsed());
+            }
+            Err(failure) => {
+                let attempt = self.next_attempt(key);
+                let is_moved = matches!(failure, Failure::Moved { .. });
+                let first = if is_moved { FIRST_LOOK } else { FIRST_TRY };
+                let delay = delay(first, attempt, key);
+                let outcome = if is_moved { "moved" } else { "failed" };
+                self.metrics.reconciled(R::NAME, outcome, started.elapsed());
+                if is_moved {
+                    tracing::debug!(controller = R::NAME, object = %key, %failure, "looks again");
+                } else {
+                    let error = chain(&failure);
+                    tracing::warn!(controller = R::NAME, object = %key, error, ?delay, "tries again");
+                    self.reconciler.failed(key, &failure).await;
+                }
+                self.queue.wake_after(key, delay);
+            }
+        }
+    }
+
+    fn next_attempt(&self, key: &ObjectKey) -> u32 {
+        let mut memory = self.memory.lock();
+        let attempts = memory.attempts.entry(key.clone()).or_default();
+        *attempts = attempts.saturating_add(1);
+        *attempts
+    }
+
+    async fn catch_up(&self, written: &[Written]) {
+        let started = Instant::now();
+        let is_behind = || written.iter().any(|written| !self.reconciler.has_seen(written));
+        while is_behind() && started.elapsed() < CATCHING_UP {
+            sleep(CATCHING_UP_STEP).await;
+        }
+    }
+}
+
+/// Gives an object back to its queue, whatever happens to whoever looks at it.
+struct GivenBack<'a> {
+    queue: &'a Queue,
+    key: &'a ObjectKey,
+}
+
+impl Drop for GivenBack<'_> {
+    fn drop(&mut self) {
+        self.queue.done(self.key);
+    }
+}
+
+/// An error with everything that led to it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}
+
+/// How long to wait before the next try: twice as long each time, and a little off, so that not everybody comes at once.
+fn delay(first: Duration, attempt: u32, key: &ObjectKey) -> Duration {
+    let doublings = attempt.saturating_sub(1).min(16);
+    let delay = first.saturating_mul(2u32.saturating_pow(doublings)).min(LAST_TRY);
+    let mut hasher = DefaultHasher::new();
+    (key, attempt).hash(&mut hasher);
+    let share = u32::try_from(hasher.finish() % 256).unwrap_or_default();
+    delay - delay / 4 * share / 256
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_are_further_and_further_apart_up_to_a_limit_and_differ_between_objects() {
+        let key = ObjectKey::within("n", "a");
+        let delays: Vec<Duration> = (1..20).map(|attempt| delay(FIRST_TRY, attempt, &key)).collect();
+        assert!(delays[0] <= FIRST_TRY && delays[0] >= FIRST_TRY * 3 / 4);
+        assert!(
+            delays.windows(2).take(7).all(|pair| pair[0] < pair[1]),
+            "{delays:?}"
+        );
+        assert!(
+            delays
+                .iter()
+                .all(|delay| *delay <= LAST_TRY && *delay > Duration::ZERO)
+        );
+        assert!(delays[18] >= LAST_TRY * 3 / 4, "{delays:?}");
+        let others = (0..20).map(|other| delay(FIRST_TRY, 1, &ObjectKey::within("n", &other.to_string())));
+        assert!(others.collect::<std::collections::BTreeSet<_>>().len() > 10);
+    }
+}

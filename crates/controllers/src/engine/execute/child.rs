@@ -1,0 +1,161 @@
+//! Writes of objects that must exist.
+
+use capt_core::decision::{Desired, Guard, Strip, Target};
+use kube::{
+    api::{Patch, PatchParams, PostParams},
+    core::DynamicObject,
+};
+use serde_json::{Value, json};
+
+use super::{Executor, FIELD_MANAGER, Failure, ownership};
+use crate::engine::call::{CallError, within_deadline};
+
+impl Executor {
+    /// Makes or changes an object, if its guard holds.
+    pub(super) async fn write_child(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
+        let object = match &desired.guard {
+            Guard::Absent => self.create(desired).await?,
+            Guard::Uid(uid) => self.change(desired, uid).await?,
+        };
+        self.strip(&desired.target, object, &desired.strip).await
+    }
+
+    /// Server-side apply would also write over what is there, so that creating is a request of its own.
+    async fn create(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
+        let target = &desired.target;
+        let failed = |source| Failure::of("make", target, source);
+        let object: DynamicObject = serde_json::from_value(document(desired, None))
+            .map_err(|error| failed(CallError::from(error)))?;
+        let parameters = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let api = self.api(target);
+        let made = within_deadline(api.create(&parameters, &object))
+            .await
+            .map_err(failed)?;
+        self.claim(desired, made).await
+    }
+
+    async fn change(&self, desired: &Desired, uid: &str) -> Result<DynamicObject, Failure> {
+        let changed = self.apply(desired, uid).await?;
+        if !ownership::is_claimed(&changed) {
+            // A creation was cut short before its fields were claimed, so that nothing we leave out has gone.
+            self.claim(desired, changed).await?;
+            return self.apply(desired, uid).await;
+        }
+        Ok(changed)
+    }
+
+    async fn apply(&self, desired: &Desired, uid: &str) -> Result<DynamicObject, Failure> {
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let document = Patch::Apply(document(desired, Some(uid)));
+        let api = self.api(&desired.target);
+        within_deadline(api.patch(&desired.target.name, &parameters, &document))
+            .await
+            .map_err(|source| Failure::of("change", &desired.target, source))
+    }
+
+    /// Makes what was created ours in the way that applying does, so that what we leave out later goes.
+    async fn claim(&self, desired: &Desired, object: DynamicObject) -> Result<DynamicObject, Failure> {
+        let Some(patch) = ownership::claim(&object) else {
+            return Ok(object);
+        };
+        let failed = |source| Failure::of("claim", &desired.target, source);
+        let patch = serde_json::from_value(patch).map_err(|error| failed(CallError::from(error)))?;
+        match self.patch(&desired.target, Patch::Json(patch)).await {
+            Ok(object) => Ok(object),
+            // Somebody was faster; the next change makes up for it.
+            Err(error) if error.is_conflict() || error.is_not_found() => Ok(object),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Removes marks, whoever wrote them.
+    async fn strip(
+        &self,
+        target: &Target,
+        object: DynamicObject,
+        strip: &Strip,
+    ) -> Result<DynamicObject, Failure> {
+        let Some(metadata) = stripped(&object, strip) else {
+            return Ok(object);
+        };
+        self.patch(target, Patch::Merge(json!({"metadata": metadata})))
+            .await
+            .map_err(|source| Failure::of("strip", target, source))
+    }
+}
+
+/// The fields of an object together with what says which object it is.
+fn document(desired: &Desired, uid: Option<&str>) -> Value {
+    let target = &desired.target;
+    let mut document = desired.fields.clone();
+    document["apiVersion"] = json!(target.api_version);
+    document["kind"] = json!(target.kind);
+    document["metadata"]["name"] = json!(target.name);
+    if let Some(namespace) = &target.namespace {
+        document["metadata"]["namespace"] = json!(namespace);
+    }
+    if let Some(uid) = uid {
+        document["metadata"]["uid"] = json!(uid);
+    }
+    document
+}
+
+/// The metadata that takes marks away from an object as it is now, if it has any of them.
+fn stripped(object: &DynamicObject, strip: &Strip) -> Option<Value> {
+    let metadata = &object.metadata;
+    let mut patch = json!({"uid": metadata.uid, "resourceVersion": metadata.resource_version});
+    let mut is_needed = false;
+    for (field, present, marks) in [
+        ("labels", &metadata.labels, &strip.labels),
+        ("annotations", &metadata.annotations, &strip.annotations),
+    ] {
+        for mark in marks {
+            if present.as_ref().is_some_and(|present| present.contains_key(mark)) {
+                patch[field][mark] = Value::Null;
+                is_needed = true;
+            }
+        }
+    }
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    let rest: Vec<&String> = finalizers
+        .iter()
+        .filter(|finalizer| !strip.finalizers.contains(finalizer))
+        .collect();
+    if rest.len() < finalizers.len() {
+        patch["finalizers"] = json!(rest);
+        is_needed = true;
+    }
+    is_needed.then_some(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_marks_that_are_there_are_stripped_and_other_finalizers_stay() {
+        let object: DynamicObject = serde_json::from_value(json!({
+            "metadata": {"name": "x", "uid": "u", "resourceVersion": "7", "labels": {"a": "1", "b": "2"},
+                         "finalizers": ["mine", "other"]},
+        }))
+        .unwrap();
+        let none = Strip {
+            labels: vec!["c".to_owned()],
+            annotations: vec!["a".to_owned()],
+            finalizers: vec!["third".to_owned()],
+        };
+        assert_eq!(stripped(&object, &none), None);
+        let some = Strip {
+            labels: vec!["a".to_owned(), "c".to_owned()],
+            annotations: Vec::new(),
+            finalizers: vec!["mine".to_owned()],
+        };
+        assert_eq!(
+            stripped(&object, &some),
+            Some(json!({"uid": "u", "resourceVersion": "7", "labels": {"a": null}, "finalizers": ["other"]}))
+        );
+    }
+}

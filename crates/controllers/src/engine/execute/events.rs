@@ -1,0 +1,121 @@
+//! Events: what people should hear about. A failure to tell them is logged and holds up nothing.
+//!
+//! An event is named after what it says, so that a repetition is counted on the one that is there, also after a restart.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use capt_core::decision::{Event, EventKind};
+use k8s_openapi::{
+    api::{
+        core::v1::ObjectReference,
+        events::v1::{Event as Told, EventSeries},
+    },
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+    jiff::{SignedDuration, Timestamp},
+};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+
+use super::{FIELD_MANAGER, Subject};
+use crate::engine::call::{CallError, within_deadline};
+
+const REPORTER: &str = "infrastructure.cluster.x-k8s.io/capt";
+/// The API takes no longer ones.
+const MAX_NOTE: usize = 1024;
+/// A repetition within this time is not worth a request.
+const QUIET: SignedDuration = SignedDuration::from_secs(60);
+
+/// Tells people what happens.
+#[derive(Clone)]
+pub(crate) struct Teller {
+    client: Client,
+}
+
+impl Teller {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// Tells people something about an object.
+    pub(crate) async fn tell(&self, subject: &Subject, event: &Event, now: Timestamp) {
+        if let Err(error) = self.try_tell(subject, event, now).await {
+            let error: &dyn std::error::Error = &error;
+            tracing::debug!(error, object = subject.target.name, "an event was not told");
+        }
+    }
+
+    async fn try_tell(&self, subject: &Subject, event: &Event, now: Timestamp) -> Result<(), CallError> {
+        let namespace = subject.target.namespace.as_deref().unwrap_or("default");
+        let api: Api<Told> = Api::namespaced(self.client.clone(), namespace);
+        let told = written(subject, event, namespace, now);
+        let name = told.metadata.name.clone().unwrap_or_default();
+        let parameters = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match within_deadline(api.create(&parameters, &told)).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_conflict() => {}
+            Err(error) => return Err(error),
+        }
+        let present = within_deadline(api.get(&name)).await?;
+        let (count, last) = match &present.series {
+            Some(series) => (series.count, Some(series.last_observed_time.0)),
+            None => (1, present.event_time.map(|time| time.0)),
+        };
+        if last.is_some_and(|last| now.duration_since(last) < QUIET) {
+            return Ok(());
+        }
+        let series = EventSeries {
+            count: count.saturating_add(1),
+            last_observed_time: MicroTime(now),
+        };
+        let patch = Patch::Merge(json!({"series": series}));
+        within_deadline(api.patch(&name, &PatchParams::default(), &patch)).await?;
+        Ok(())
+    }
+}
+
+fn written(subject: &Subject, event: &Event, namespace: &str, now: Timestamp) -> Told {
+    let target = &subject.target;
+    Told {
+        metadata: ObjectMeta {
+            name: Some(name(subject, event)),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::default()
+        },
+        event_time: Some(MicroTime(now)),
+        reporting_controller: Some(REPORTER.to_owned()),
+        reporting_instance: Some(FIELD_MANAGER.to_owned()),
+        action: Some("Reconcile".to_owned()),
+        reason: Some(event.reason.clone()),
+        note: Some(event.message.chars().take(MAX_NOTE / 4).collect()),
+        type_: Some(
+            match event.kind {
+                EventKind::Normal => "Normal",
+                EventKind::Warning => "Warning",
+            }
+            .to_owned(),
+        ),
+        regarding: Some(ObjectReference {
+            api_version: Some(target.api_version.clone()),
+            kind: Some(target.kind.clone()),
+            name: Some(target.name.clone()),
+            namespace: target.namespace.clone(),
+            uid: Some(subject.uid.clone()),
+            ..ObjectReference::default()
+        }),
+        ..Told::default()
+    }
+}
+
+fn name(subject: &Subject, event: &Event) -> String {
+    let mut hasher = DefaultHasher::new();
+    (&subject.uid, &event.reason, &event.message).hash(&mut hasher);
+    let mut stem = subject.target.name.clone();
+    stem.truncate(200);
+    format!("{}.{:016x}", stem.trim_end_matches(['-', '.']), hasher.finish())
+}

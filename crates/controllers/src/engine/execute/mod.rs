@@ -1,0 +1,166 @@
+//! Carries out a decision, in the order that `capt_core::decision` asks for, and stops at the first thing that fails.
+//!
+//! What a decision was made about may have changed since. Then nothing is written and the object is looked at again:
+//! that is no failure.
+
+mod child;
+mod events;
+mod own;
+mod ownership;
+mod removal;
+
+use capt_core::decision::{Decision, Target};
+use k8s_openapi::jiff::Timestamp;
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams},
+    core::{ApiResource, DynamicObject, GroupVersionKind},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::call::{CallError, within_deadline};
+pub(crate) use events::Teller;
+
+/// Who writes, as field ownership has it.
+pub(crate) const FIELD_MANAGER: &str = "capt-controllers";
+
+/// The object that it was decided about.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    /// Which object.
+    pub(crate) target: Target,
+    /// Its uid.
+    pub(crate) uid: String,
+    /// Its version when it was decided.
+    pub(crate) resource_version: String,
+    /// Its finalizers then.
+    pub(crate) finalizers: Vec<String>,
+}
+
+/// Something that was written, and the version it got.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// Which object.
+    pub(crate) target: Target,
+    /// Its version, or 0 if that cannot be compared.
+    pub(crate) version: u64,
+}
+
+/// Why a decision was not carried out to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// What it was decided about is not what it was.
+    #[error("the {} {} changed meanwhile", target.kind, target.name)]
+    Moved {
+        /// What changed.
+        target: Target,
+    },
+    /// A call failed.
+    #[error("cannot {action} the {} {}", target.kind, target.name)]
+    Call {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        target: Target,
+        /// Why it failed.
+        source: CallError,
+    },
+}
+
+impl Failure {
+    /// What became of a call that was guarded.
+    fn of(action: &'static str, target: &Target, source: CallError) -> Self {
+        let target = target.clone();
+        if source.is_conflict() {
+            Self::Moved { target }
+        } else {
+            Self::Call {
+                action,
+                target,
+                source,
+            }
+        }
+    }
+}
+
+/// Hands that carry out decisions.
+#[derive(Clone)]
+pub(crate) struct Executor {
+    client: Client,
+    teller: Teller,
+}
+
+impl Executor {
+    /// Hands that write by this client.
+    pub(crate) fn new(client: Client) -> Self {
+        let teller = Teller::new(client.clone());
+        Self { client, teller }
+    }
+
+    /// Carries out a decision, and says what was written, also if not all of it could be.
+    pub(crate) async fn carry_out<S: Serialize + Sync>(
+        &self,
+        subject: &Subject,
+        decision: &Decision<S>,
+        now: Timestamp,
+        written: &mut Vec<Written>,
+    ) -> Result<(), Failure> {
+        for desired in &decision.children {
+            let object = self.write_child(desired).await?;
+            written.push(Written::of(&desired.target, &object));
+        }
+        for removal in &decision.removals {
+            if let Some(object) = self.remove(removal).await? {
+                written.push(Written::of(&removal.target, &object));
+            }
+        }
+        if let Some(object) = self.change_own(subject, &decision.own).await? {
+            written.push(Written::of(&subject.target, &object));
+        }
+        for event in &decision.events {
+            self.teller.tell(subject, event, now).await;
+        }
+        Ok(())
+    }
+
+    /// Tells people something about an object.
+    pub(crate) fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// Patches an object by a patch that is not applied.
+    async fn patch(&self, target: &Target, patch: Patch<Value>) -> Result<DynamicObject, CallError> {
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        within_deadline(self.api(target).patch(&target.name, &parameters, &patch)).await
+    }
+
+    fn api(&self, target: &Target) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&kind_of(target));
+        match &target.namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
+    }
+}
+
+impl Written {
+    fn of(target: &Target, object: &DynamicObject) -> Self {
+        let version = object.metadata.resource_version.as_deref();
+        Self {
+            target: target.clone(),
+            version: version.and_then(|version| version.parse().ok()).unwrap_or(0),
+        }
+    }
+}
+
+fn kind_of(target: &Target) -> GroupVersionKind {
+    let (group, version) = target
+        .api_version
+        .split_once('/')
+        .unwrap_or(("", &target.api_version));
+    GroupVersionKind::gvk(group, version, &target.kind)
+}

@@ -1,0 +1,134 @@
+//! Changes of the object itself: its metadata first, then its status.
+
+use capt_core::decision::OwnChange;
+use kube::{
+    api::{Patch, PatchParams},
+    core::DynamicObject,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Executor, FIELD_MANAGER, Failure, Subject};
+use crate::engine::call::{CallError, within_deadline};
+
+impl Executor {
+    /// Changes the object itself, if it still is what it was decided about.
+    pub(super) async fn change_own<S: Serialize>(
+        &self,
+        subject: &Subject,
+        change: &OwnChange<S>,
+    ) -> Result<Option<DynamicObject>, Failure> {
+        let target = &subject.target;
+        let mut changed = None;
+        if let Some(patch) = metadata(subject, change) {
+            changed = match self.patch(target, Patch::Merge(patch)).await {
+                Ok(object) => Some(object),
+                Err(error) if error.is_not_found() => return Ok(None),
+                Err(error) => return Err(Failure::of("mark", target, error)),
+            };
+        }
+        let Some(status) = &change.status else {
+            return Ok(changed);
+        };
+        let version = changed
+            .as_ref()
+            .and_then(|object: &DynamicObject| object.metadata.resource_version.clone())
+            .unwrap_or_else(|| subject.resource_version.clone());
+        let failed = |source| Failure::of("report on", target, source);
+        let status = serde_json::to_value(status).map_err(|error| failed(CallError::from(error)))?;
+        let document = json!({
+            "apiVersion": target.api_version,
+            "kind": target.kind,
+            "metadata": {"name": target.name, "uid": subject.uid, "resourceVersion": version},
+            "status": status,
+        });
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let api = self.api(target);
+        let document = Patch::Apply(document);
+        match within_deadline(api.patch_status(&target.name, &parameters, &document)).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(changed),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// What changes besides the status. One request, guarded by version, so that all of it happens or nothing.
+fn metadata<S>(subject: &Subject, change: &OwnChange<S>) -> Option<Value> {
+    let mut metadata = json!({"uid": subject.uid, "resourceVersion": subject.resource_version});
+    let mut finalizers: Vec<&String> = subject
+        .finalizers
+        .iter()
+        .filter(|finalizer| !change.remove_finalizers.contains(finalizer))
+        .collect();
+    for finalizer in &change.add_finalizers {
+        if !finalizers.contains(&finalizer) {
+            finalizers.push(finalizer);
+        }
+    }
+    let has_news = !change.add_finalizers.is_empty() || !change.remove_finalizers.is_empty();
+    if has_news {
+        metadata["finalizers"] = json!(finalizers);
+    }
+    for (field, marks) in [("annotations", &change.annotations), ("labels", &change.labels)] {
+        if !marks.is_empty() {
+            metadata[field] = json!(marks);
+        }
+    }
+    let mut patch = json!({});
+    if !change.spec.is_empty() {
+        patch["spec"] = json!(change.spec);
+    }
+    let is_needed =
+        has_news || !change.annotations.is_empty() || !change.labels.is_empty() || !change.spec.is_empty();
+    patch["metadata"] = metadata;
+    is_needed.then_some(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use capt_core::decision::Target;
+
+    use super::*;
+
+    fn subject() -> Subject {
+        Subject {
+            target: Target {
+                api_version: "v1".to_owned(),
+                kind: "Thing".to_owned(),
+                namespace: None,
+                name: "x".to_owned(),
+            },
+            uid: "u".to_owned(),
+            resource_version: "7".to_owned(),
+            finalizers: vec!["a".to_owned(), "b".to_owned()],
+        }
+    }
+
+    #[test]
+    fn own_metadata_is_one_guarded_patch_and_nothing_if_nothing_changes() {
+        let nothing = OwnChange::<()>::default();
+        assert_eq!(metadata(&subject(), &nothing), None);
+        let all = OwnChange::<()> {
+            add_finalizers: vec!["c".to_owned(), "b".to_owned()],
+            remove_finalizers: vec!["a".to_owned()],
+            annotations: BTreeMap::from([
+                ("gone".to_owned(), None),
+                ("set".to_owned(), Some("1".to_owned())),
+            ]),
+            labels: BTreeMap::from([("l".to_owned(), Some("2".to_owned()))]),
+            spec: BTreeMap::from([("f".to_owned(), json!(3))]),
+            status: None,
+        };
+        let expected = json!({
+            "metadata": {
+                "uid": "u", "resourceVersion": "7", "finalizers": ["b", "c"],
+                "annotations": {"gone": null, "set": "1"}, "labels": {"l": "2"},
+            },
+            "spec": {"f": 3},
+        });
+        assert_eq!(metadata(&subject(), &all), Some(expected));
+    }
+}

@@ -1,0 +1,40 @@
+//! Field ownership of what was created.
+//!
+//! Creating an object leaves its fields owned by an update, and an update's fields never go when a later apply leaves
+//! them out. So what our creation owns is handed to our apply, which is the same manager by another operation.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+use super::FIELD_MANAGER;
+
+/// Whether nothing of an object is owned by our updates.
+pub(super) fn is_claimed(object: &DynamicObject) -> bool {
+    entries(object).iter().all(|entry| !is_ours(entry, "Update"))
+}
+
+/// The JSON patch that hands the fields of our update to our apply. Guarded by the object's version.
+pub(super) fn claim(object: &DynamicObject) -> Option<Value> {
+    let entries = entries(object);
+    let updated = entries.iter().position(|entry| is_ours(entry, "Update"))?;
+    let version = object.metadata.resource_version.as_deref()?;
+    let place = format!("/metadata/managedFields/{updated}");
+    let change = if entries.iter().any(|entry| is_ours(entry, "Apply")) {
+        json!({"op": "remove", "path": place})
+    } else {
+        json!({"op": "replace", "path": format!("{place}/operation"), "value": "Apply"})
+    };
+    // Replacing a version by itself is what a guard is in this sort of patch.
+    Some(json!([{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, change]))
+}
+
+fn entries(object: &DynamicObject) -> &[ManagedFieldsEntry] {
+    object.metadata.managed_fields.as_deref().unwrap_or_default()
+}
+
+fn is_ours(entry: &ManagedFieldsEntry, operation: &str) -> bool {
+    entry.manager.as_deref() == Some(FIELD_MANAGER)
+        && entry.operation.as_deref() == Some(operation)
+        && entry.subresource.as_deref().unwrap_or_default().is_empty()
+}

@@ -1,0 +1,281 @@
+//! Facts of one kind, as far as we use them, by name and by whatever else they are found by.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use super::{
+    key::ObjectKey,
+    wakes::{Controller, Fact, Place, Reader, Wakes},
+};
+
+/// Something that objects are found by.
+pub(crate) struct Index<T> {
+    /// What it is called.
+    pub(crate) name: &'static str,
+    /// The values of an object.
+    pub(crate) values: fn(&ObjectKey, &T) -> Vec<String>,
+}
+
+/// Whether there are objects of a kind at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serving {
+    /// Nobody knows yet.
+    Unknown,
+    /// The API does not serve the kind.
+    No,
+    /// The API serves it, and all of it is here.
+    Yes,
+}
+
+/// Facts of one kind.
+pub(crate) struct Table<T: 'static> {
+    name: &'static str,
+    indexes: &'static [Index<T>],
+    rows: RwLock<Rows<T>>,
+    wakes: Arc<Wakes>,
+    /// The controller whose own objects these are.
+    controller: Option<Controller>,
+    changes: watch::Sender<u64>,
+}
+
+struct Rows<T> {
+    objects: BTreeMap<ObjectKey, Arc<T>>,
+    by_index: HashMap<(&'static str, String), BTreeSet<ObjectKey>>,
+    /// The newest version that was seen.
+    latest: u64,
+    serving: Serving,
+}
+
+/// An object with its version, on its way into a table.
+pub(crate) struct Row<T> {
+    /// What it is called.
+    pub(crate) key: ObjectKey,
+    /// Its version.
+    pub(crate) version: u64,
+    /// What is kept of it; nothing if it cannot be read.
+    pub(crate) value: Option<T>,
+}
+
+impl<T: PartialEq> Table<T> {
+    /// A table of which nothing is known yet.
+    pub(crate) fn new(name: &'static str, wakes: &Arc<Wakes>, indexes: &'static [Index<T>]) -> Self {
+        Self {
+            name,
+            indexes,
+            rows: RwLock::new(Rows {
+                objects: BTreeMap::new(),
+                by_index: HashMap::new(),
+                latest: 0,
+                serving: Serving::Unknown,
+            }),
+            wakes: wakes.clone(),
+            controller: None,
+            changes: watch::Sender::new(0),
+        }
+    }
+
+    /// With every change of an object waking that object itself.
+    pub(crate) fn of_controller(mut self, controller: Controller) -> Self {
+        self.controller = Some(controller);
+        self
+    }
+
+    /// An object, if it is there.
+    pub(crate) fn get(&self, reader: &Reader, key: &ObjectKey) -> Option<Arc<T>> {
+        reader.note(self.fact(Place::Object(key.clone())));
+        self.peek(key)
+    }
+
+    /// An object, if it is there, for somebody who does not want to be woken.
+    pub(crate) fn peek(&self, key: &ObjectKey) -> Option<Arc<T>> {
+        self.rows.read().objects.get(key).cloned()
+    }
+
+    /// The objects that have a value in an index, by their names.
+    pub(crate) fn find(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<(ObjectKey, Arc<T>)> {
+        reader.note(self.fact(Place::Index(index, value.to_owned())));
+        let rows = self.rows.read();
+        rows.by_index
+            .get(&(index, value.to_owned()))
+            .into_iter()
+            .flatten()
+            .filter_map(|key| Some((key.clone(), rows.objects.get(key)?.clone())))
+            .collect()
+    }
+
+    /// The names of the objects that have a value in an index.
+    pub(crate) fn members(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<ObjectKey> {
+        reader.note(self.fact(Place::Members(index, value.to_owned())));
+        let rows = self.rows.read();
+        let members = rows.by_index.get(&(index, value.to_owned()));
+        members.into_iter().flatten().cloned().collect()
+    }
+
+    /// The values of an object in an index.
+    pub(crate) fn values(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Vec<String> {
+        reader.note(self.fact(Place::Values(index, key.clone())));
+        let (Some(object), Some(index)) = (
+            self.peek(key),
+            self.indexes.iter().find(|known| known.name == index),
+        ) else {
+            return Vec::new();
+        };
+        (index.values)(key, &object)
+    }
+
+    /// Whether the kind is served.
+    pub(crate) fn is_served(&self, reader: &Reader) -> bool {
+        reader.note(self.fact(Place::Served));
+        self.rows.read().serving == Serving::Yes
+    }
+
+    /// Whether everything up to this version of an object was seen.
+    pub(crate) fn has_seen(&self, version: u64) -> bool {
+        self.rows.read().latest >= version
+    }
+
+    /// Counts changes, for those who wait for any of them.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Waits until it is known whether the kind is served, and if so, until all of it is here.
+    pub(crate) async fn is_known(&self) {
+        let mut changes = self.changes();
+        while self.rows.read().serving == Serving::Unknown {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Puts an object in, or takes it out if it cannot be read.
+    pub(crate) fn apply(&self, row: Row<T>) {
+        self.change(|rows, facts, keys| {
+            rows.latest = rows.latest.max(row.version);
+            self.put(rows, row.key, row.value, facts, keys);
+        });
+    }
+
+    /// Takes an object out.
+    pub(crate) fn delete(&self, key: ObjectKey, version: u64) {
+        self.change(|rows, facts, keys| {
+            rows.latest = rows.latest.max(version);
+            self.put(rows, key, None, facts, keys);
+        });
+    }
+
+    /// Puts all objects in that there are.
+    pub(crate) fn replace(&self, all: Vec<Row<T>>) {
+        self.change(|rows, facts, keys| {
+            let present: HashSet<ObjectKey> = all.iter().map(|row| row.key.clone()).collect();
+            let gone: Vec<ObjectKey> = rows
+                .objects
+                .keys()
+                .filter(|key| !present.contains(key))
+                .cloned()
+                .collect();
+            for key in gone {
+                self.put(rows, key, None, facts, keys);
+            }
+            for row in all {
+                rows.latest = rows.latest.max(row.version);
+                self.put(rows, row.key, row.value, facts, keys);
+            }
+            if rows.serving != Serving::Yes {
+                rows.serving = Serving::Yes;
+                facts.insert(self.fact(Place::Served));
+            }
+        });
+    }
+
+    /// Says that the kind is not served.
+    pub(crate) fn close(&self) {
+        self.change(|rows, facts, keys| {
+            let gone: Vec<ObjectKey> = rows.objects.keys().cloned().collect();
+            for key in gone {
+                self.put(rows, key, None, facts, keys);
+            }
+            if rows.serving != Serving::No {
+                rows.serving = Serving::No;
+                facts.insert(self.fact(Place::Served));
+            }
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Rows<T>, &mut HashSet<Fact>, &mut BTreeSet<ObjectKey>)) {
+        let (mut facts, mut keys) = (HashSet::new(), BTreeSet::new());
+        change(&mut self.rows.write(), &mut facts, &mut keys);
+        self.changes.send_modify(|count| *count += 1);
+        self.wakes.changed(&facts);
+        if let Some(controller) = self.controller {
+            for key in &keys {
+                self.wakes.wake(controller, key);
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        rows: &mut Rows<T>,
+        key: ObjectKey,
+        value: Option<T>,
+        facts: &mut HashSet<Fact>,
+        keys: &mut BTreeSet<ObjectKey>,
+    ) {
+        let before = rows.objects.get(&key).cloned();
+        if before.as_deref() == value.as_ref() {
+            return;
+        }
+        for index in self.indexes {
+            let values = |value: Option<&T>| -> BTreeSet<String> {
+                value
+                    .map(|value| (index.values)(&key, value))
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            };
+            let (old, new) = (values(before.as_deref()), values(value.as_ref()));
+            for gone in old.difference(&new) {
+                let place = (index.name, gone.clone());
+                if let Some(found) = rows.by_index.get_mut(&place) {
+                    found.remove(&key);
+                    if found.is_empty() {
+                        rows.by_index.remove(&place);
+                    }
+                }
+            }
+            for value in old.symmetric_difference(&new) {
+                facts.insert(self.fact(Place::Members(index.name, value.clone())));
+                facts.insert(self.fact(Place::Values(index.name, key.clone())));
+            }
+            for value in old.union(&new) {
+                facts.insert(self.fact(Place::Index(index.name, value.clone())));
+            }
+            for value in new {
+                rows.by_index
+                    .entry((index.name, value))
+                    .or_default()
+                    .insert(key.clone());
+            }
+        }
+        facts.insert(self.fact(Place::Object(key.clone())));
+        keys.insert(key.clone());
+        match value {
+            Some(value) => rows.objects.insert(key, Arc::new(value)),
+            None => rows.objects.remove(&key),
+        };
+    }
+
+    fn fact(&self, place: Place) -> Fact {
+        Fact {
+            table: self.name,
+            place,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The kinds that may not be there.
+
+use crate::engine::served::CustomKind;
+
+const fn kind(
+    group: &'static str,
+    versions: &'static [&'static str],
+    kind: &'static str,
+    plural: &'static str,
+    is_namespaced: bool,
+) -> CustomKind {
+    CustomKind {
+        group,
+        versions,
+        kind,
+        plural,
+        is_namespaced,
+    }
+}
+
+const OURS: &str = "infrastructure.cluster.x-k8s.io";
+const V1BETA1: &[&str] = &["v1beta1"];
+
+pub(super) const APPLY: CustomKind = kind(
+    OURS,
+    V1BETA1,
+    "WorkspaceTemplateApply",
+    "workspacetemplateapplies",
+    true,
+);
+pub(super) const TEMPLATE: CustomKind = kind(OURS, V1BETA1, "WorkspaceTemplate", "workspacetemplates", true);
+pub(super) const CAPTCLUSTER: CustomKind = kind(OURS, V1BETA1, "CAPTCluster", "captclusters", true);
+pub(super) const CAPTCONTROLPLANE: CustomKind = kind(
+    "controlplane.cluster.x-k8s.io",
+    V1BETA1,
+    "CAPTControlPlane",
+    "captcontrolplanes",
+    true,
+);
+pub(super) const CLUSTER: CustomKind = kind(
+    "cluster.x-k8s.io",
+    &["v1beta2", "v1beta1"],
+    "Cluster",
+    "clusters",
+    true,
+);
+pub(super) const WORKSPACE: CustomKind = kind("tf.m.upbound.io", V1BETA1, "Workspace", "workspaces", true);
+pub(super) const CLUSTER_WORKSPACE: CustomKind =
+    kind("tf.upbound.io", V1BETA1, "Workspace", "workspaces", false);
+pub(super) const PROVIDER_CONFIG: CustomKind = kind(
+    "tf.m.upbound.io",
+    V1BETA1,
+    "ProviderConfig",
+    "providerconfigs",
+    true,
+);
+pub(super) const CLUSTER_PROVIDER_CONFIG: CustomKind = kind(
+    "tf.m.upbound.io",
+    V1BETA1,
+    "ClusterProviderConfig",
+    "clusterproviderconfigs",
+    false,
+);
+pub(super) const LEGACY_PROVIDER_CONFIG: CustomKind = kind(
+    "tf.upbound.io",
+    V1BETA1,
+    "ProviderConfig",
+    "providerconfigs",
+    false,
+);
+pub(super) const USAGE: CustomKind = kind(
+    "tf.m.upbound.io",
+    V1BETA1,
+    "ProviderConfigUsage",
+    "providerconfigusages",
+    true,
+);
+pub(super) const LEGACY_USAGE: CustomKind = kind(
+    "tf.upbound.io",
+    V1BETA1,
+    "ProviderConfigUsage",
+    "providerconfigusages",
+    false,
+);

@@ -1,0 +1,133 @@
+//! Which watch fills which table.
+
+use std::{fmt::Debug, future::Future, sync::Arc};
+
+use capt_api::marks;
+use capt_core::wta::kept::SECRET_TYPE;
+use k8s_openapi::{
+    NamespaceResourceScope,
+    api::core::v1::{ConfigMap, Secret},
+};
+use kube::{
+    Api, Client, Resource,
+    core::{ApiResource, DynamicResourceScope},
+    runtime::watcher,
+};
+use serde::de::DeserializeOwned;
+use tokio::task::JoinSet;
+
+use super::{Facts, kinds, views};
+use crate::engine::{
+    served::{CustomKind, follow},
+    table::Table,
+    watch::{Read, keep_up},
+};
+
+impl Facts {
+    /// Starts all watches. They end when their tasks do.
+    pub(crate) fn watch(&self, client: &Client, namespace: Option<&str>) -> JoinSet<()> {
+        let mut watches = Watches {
+            facts: self,
+            client,
+            namespace,
+            tasks: JoinSet::new(),
+        };
+        let definitions = self.definitions.clone();
+        let all = Api::all(client.clone());
+        watches.start(async move {
+            keep_up(all, watcher::Config::default(), &definitions, views::definition).await;
+        });
+        watches.custom(kinds::APPLY, &self.applies, views::apply);
+        watches.custom(kinds::TEMPLATE, &self.templates, views::template);
+        watches.custom(kinds::WORKSPACE, &self.workspaces, views::namespaced_workspace);
+        watches.custom(
+            kinds::CLUSTER_WORKSPACE,
+            &self.cluster_workspaces,
+            views::cluster_workspace,
+        );
+        watches.custom(kinds::CLUSTER, &self.clusters, views::cluster);
+        watches.custom(kinds::CAPTCLUSTER, &self.captclusters, views::captcluster);
+        watches.custom(
+            kinds::CAPTCONTROLPLANE,
+            &self.captcontrolplanes,
+            views::captcontrolplane,
+        );
+        for (kind, table) in [
+            (kinds::PROVIDER_CONFIG, &self.provider_configs),
+            (kinds::CLUSTER_PROVIDER_CONFIG, &self.cluster_provider_configs),
+            (kinds::LEGACY_PROVIDER_CONFIG, &self.legacy_provider_configs),
+        ] {
+            watches.custom(kind, table, views::provider_config);
+        }
+        watches.custom(kinds::USAGE, &self.usages, views::usage);
+        watches.custom(kinds::LEGACY_USAGE, &self.legacy_usages, views::usage);
+        let everything = watcher::Config::default();
+        watches.built_in(everything.clone(), &self.secrets, views::secret);
+        let not_ours = everything.clone().labels(&format!("!{}", marks::RUN_OF));
+        watches.built_in(not_ours, &self.config_maps, views::config_map);
+        let renderings = everything.clone().fields(&format!("type={SECRET_TYPE}"));
+        watches.built_in::<Secret, _>(renderings, &self.renderings, views::rendering);
+        let reports = everything.clone().labels(marks::RUN_OF);
+        watches.built_in::<ConfigMap, _>(reports, &self.reports, views::report);
+        let table = self.namespaces.clone();
+        let config = match namespace {
+            Some(name) => everything.fields(&format!("metadata.name={name}")),
+            None => everything,
+        };
+        let api = Api::all(client.clone());
+        watches.start(async move { keep_up(api, config, &table, views::namespace).await });
+        watches.tasks
+    }
+}
+
+struct Watches<'a> {
+    facts: &'a Facts,
+    client: &'a Client,
+    namespace: Option<&'a str>,
+    tasks: JoinSet<()>,
+}
+
+impl Watches<'_> {
+    fn start(&mut self, watch: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(watch);
+    }
+
+    fn custom<K, T>(&mut self, kind: CustomKind, table: &Arc<Table<T>>, read: Read<K, T>)
+    where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + 'static,
+        T: PartialEq + Send + Sync + 'static,
+    {
+        let watch = follow(
+            self.client.clone(),
+            self.namespace.map(str::to_owned),
+            kind,
+            self.facts.definitions.clone(),
+            table.clone(),
+            read,
+        );
+        self.start(watch);
+    }
+
+    fn built_in<K, T>(&mut self, config: watcher::Config, table: &Arc<Table<T>>, read: Read<K, T>)
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + 'static,
+        T: PartialEq + Send + Sync + 'static,
+    {
+        let api: Api<K> = match self.namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        };
+        let table = table.clone();
+        self.start(async move { keep_up(api, config, &table, read).await });
+    }
+}

@@ -1,0 +1,84 @@
+//! The controller of WorkspaceTemplates: who uses one, and what was decided, done.
+//!
+//! This module must never decide anything: that is `capt_core::template`.
+
+use std::sync::Arc;
+
+use capt_core::{
+    decision::Target,
+    template::{self, Snapshot},
+};
+
+use crate::{
+    Options,
+    engine::{
+        controller::{Outcome, Reconcile},
+        execute::{Executor, Failure, Subject, Written},
+        key::ObjectKey,
+    },
+    facts::{
+        Facts, TEMPLATES,
+        indexes::{self, within},
+    },
+};
+
+/// The controller of WorkspaceTemplates.
+pub(crate) struct Templates {
+    facts: Arc<Facts>,
+    executor: Executor,
+    options: Options,
+}
+
+impl Templates {
+    /// A controller that decides from these facts.
+    pub(crate) fn new(facts: Arc<Facts>, executor: Executor, options: Options) -> Self {
+        Self {
+            facts,
+            executor,
+            options,
+        }
+    }
+}
+
+impl Reconcile for Templates {
+    const NAME: &'static str = "workspacetemplate";
+
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+        let reader = self.facts.wakes.reader(TEMPLATES, key);
+        let Some(view) = self.facts.templates.get(&reader, key) else {
+            reader.forget();
+            return Ok(Outcome::default());
+        };
+        let place = within(key.namespace(), &key.name);
+        let users = self.facts.applies.members(&reader, indexes::TEMPLATE, &place);
+        reader.finish();
+        let snapshot = Snapshot {
+            template: view.template.clone(),
+            users: users.iter().map(ToString::to_string).collect(),
+        };
+        let now = (self.options.clock)();
+        let decision = template::decide(&snapshot, now);
+        let metadata = &snapshot.template.metadata;
+        let subject = Subject {
+            target: Target {
+                api_version: "infrastructure.cluster.x-k8s.io/v1beta1".to_owned(),
+                kind: "WorkspaceTemplate".to_owned(),
+                namespace: metadata.namespace.clone(),
+                name: key.name.clone(),
+            },
+            uid: metadata.uid.clone().unwrap_or_default(),
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            finalizers: metadata.finalizers.clone().unwrap_or_default(),
+        };
+        self.executor.carry_out(&subject, &decision, now, written).await?;
+        Ok(Outcome {
+            look_again: decision.look_again,
+        })
+    }
+
+    fn has_seen(&self, written: &Written) -> bool {
+        self.facts.templates.has_seen(written.version)
+    }
+
+    async fn failed(&self, _: &ObjectKey, _: &Failure) {}
+}

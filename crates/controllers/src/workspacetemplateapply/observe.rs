@@ -1,0 +1,362 @@
+//! Puts everything that is known about a WorkspaceTemplateApply into a snapshot.
+
+use std::collections::BTreeSet;
+
+use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks, marks, workspacetemplateapply};
+use capt_core::{
+    decision::Target,
+    names,
+    render::WorkspaceGroup,
+    wta::{
+        self, Snapshot, owner,
+        snapshot::{
+            Awaited, OwnerSeen, PendingPlan, ProviderConfigSeen, Served, StateSecretSeen, TemplateSeen,
+            WorkspaceSeen,
+        },
+    },
+};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, core::PartialObjectMeta};
+use serde_json::Value;
+
+use super::{Applies, kept_in, waits};
+use crate::{
+    engine::{call::within_deadline, execute::Failure, key::ObjectKey, wakes::Reader},
+    facts::indexes::{self, within},
+};
+
+const GROUPS: [WorkspaceGroup; 2] = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped];
+
+impl Applies {
+    /// Everything that is known about an object, if there is such an object.
+    pub(super) async fn observe(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+    ) -> Result<Option<Snapshot>, Failure> {
+        let Some(wta) = self.facts.applies.get(reader, key) else {
+            return Ok(None);
+        };
+        let mut snapshot = self.first_facts(reader, key, &wta);
+        snapshot.rendering = self.renderings.render(key, &snapshot);
+        let (progress, pending_plan) = self.told_by_runner(reader, &snapshot);
+        snapshot.progress = progress;
+        snapshot.pending_plan = pending_plan;
+        snapshot.provider_config = self.provider_config(reader, key, &snapshot);
+        snapshot.state_secrets = self.state_secrets(reader, key, &snapshot);
+        snapshot.missing_inputs = self.missing_inputs(reader, key, &snapshot).await?;
+        snapshot.namespace_terminating = self.is_namespace_terminating(reader, key, &snapshot).await?;
+        Ok(Some(snapshot))
+    }
+
+    /// What does not depend on the rendering.
+    fn first_facts(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> Snapshot {
+        let facts = &self.facts;
+        let labels = wta.metadata.labels.as_ref();
+        let cluster = labels.and_then(|labels| labels.get(foreign_marks::CLUSTER_NAME));
+        Snapshot {
+            wta: wta.clone(),
+            namespace_terminating: false,
+            cluster: cluster
+                .and_then(|name| {
+                    facts
+                        .clusters
+                        .get(reader, &ObjectKey::within(key.namespace(), name))
+                })
+                .map(|cluster| *cluster),
+            owner: self.owner(reader, key, wta),
+            template: self.template(reader, key, wta),
+            rendering: Err(Vec::new()),
+            kept: facts
+                .renderings
+                .get(reader, &kept_in(key))
+                .map(|kept| (*kept).clone()),
+            workspaces: self.workspaces(reader, key, wta),
+            served: Served {
+                namespaced: facts.workspaces.is_served(reader),
+                cluster_scoped: facts.cluster_workspaces.is_served(reader),
+                preferred: self.options.workspace_api,
+            },
+            awaited_secrets: self.awaited_secrets(reader, key, wta),
+            awaited_workspaces: self.awaited_workspaces(reader, key, wta),
+            waits: waits::graph(&facts.applies, reader, key),
+            missing_inputs: Vec::new(),
+            runner: self.options.runner.clone(),
+            provider_config: None,
+            state_secrets: Vec::new(),
+            pending_plan: None,
+            progress: None,
+        }
+    }
+
+    fn owner(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> Option<OwnerSeen> {
+        let label = within(key.namespace(), &owner::recorded(wta)?);
+        let facts = &self.facts;
+        [(&facts.captclusters, false), (&facts.captcontrolplanes, true)]
+            .into_iter()
+            .find_map(|(table, takes_turns)| {
+                let (_, owner) = table.find(reader, indexes::LABEL, &label).into_iter().next()?;
+                Some(OwnerSeen {
+                    deleting: owner.deleting,
+                    takes_turns,
+                    turn: owner.turn.clone(),
+                })
+            })
+    }
+
+    fn template(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        wta: &WorkspaceTemplateApply,
+    ) -> Option<TemplateSeen> {
+        let reference = &wta.spec.template_ref;
+        let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
+        let place = ObjectKey::within(namespace, &reference.name);
+        let view = self.facts.templates.get(reader, &place)?;
+        let labels = view.template.metadata.labels.as_ref();
+        Some(TemplateSeen {
+            namespace: namespace.to_owned(),
+            shared_with: view.template.spec.shared_with.clone().unwrap_or_default(),
+            revision: view.revision.clone(),
+            spec: Some(view.template.spec.clone()),
+            sandbox: labels.and_then(|labels| labels.get(marks::SANDBOX).cloned()),
+        })
+    }
+
+    /// Workspaces that carry the object's identity, that it names, and whose names its own would have.
+    fn workspaces(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        wta: &WorkspaceTemplateApply,
+    ) -> Vec<WorkspaceSeen> {
+        let identity = within(key.namespace(), &names::label_value(&key.name));
+        let plain = names::workspace(key.namespace(), &key.name);
+        let annotations = wta.metadata.annotations.as_ref();
+        let named = |mark| {
+            let value = annotations.and_then(|annotations| annotations.get(mark))?;
+            Some(value.rsplit_once('/').map_or(value.as_str(), |(_, name)| name))
+        };
+        let status = wta.status.as_ref();
+        let names: BTreeSet<&str> = [plain.preferred(), plain.parted()]
+            .into_iter()
+            .chain(named(marks::WORKSPACE))
+            .chain(named(marks::ADOPT_RETAINED))
+            .chain(status.and_then(|status| status.workspace_name.as_deref()))
+            .collect();
+        let mut found = Vec::new();
+        for group in GROUPS {
+            let table = self.facts.workspaces_of(group);
+            let mut keys = BTreeSet::new();
+            for (place, workspace) in table.find(reader, indexes::IDENTITY, &identity) {
+                // Labels can be written by anybody, in any namespace.
+                if place
+                    .namespace
+                    .as_deref()
+                    .is_none_or(|namespace| namespace == key.namespace())
+                {
+                    found.push(self.workspace(reader, key, &workspace));
+                    keys.insert(place);
+                }
+            }
+            for name in &names {
+                let place = workspace_key(group, key.namespace(), name);
+                if let Some(workspace) = table.get(reader, &place)
+                    && keys.insert(place)
+                {
+                    found.push(self.workspace(reader, key, &workspace));
+                }
+            }
+        }
+        found
+    }
+
+    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceSeen) -> WorkspaceSeen {
+        let usage = match workspace.group {
+            Some(WorkspaceGroup::ClusterScoped) => self
+                .facts
+                .legacy_usages
+                .get(reader, &ObjectKey::cluster_scoped(&workspace.uid)),
+            _ => self
+                .facts
+                .usages
+                .get(reader, &ObjectKey::within(key.namespace(), &workspace.uid)),
+        };
+        WorkspaceSeen {
+            used_by_provider: usage.is_some(),
+            ..workspace.clone()
+        }
+    }
+
+    fn awaited_secrets(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        wta: &WorkspaceTemplateApply,
+    ) -> Vec<Awaited> {
+        let references = wta.spec.wait_for_secrets.iter().flatten();
+        references
+            .map(|reference| {
+                let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
+                let secret = self
+                    .facts
+                    .secrets
+                    .get(reader, &ObjectKey::within(namespace, &reference.name));
+                Awaited {
+                    other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
+                    name: reference.name.clone(),
+                    exists: secret.is_some(),
+                    ready: secret.is_some(),
+                }
+            })
+            .collect()
+    }
+
+    fn awaited_workspaces(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        wta: &WorkspaceTemplateApply,
+    ) -> Vec<Awaited> {
+        let references = wta.spec.wait_for_workspaces.iter().flatten();
+        references
+            .map(|reference| {
+                let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
+                let workspace = GROUPS.into_iter().find_map(|group| {
+                    let place = workspace_key(group, namespace, &reference.name);
+                    self.facts.workspaces_of(group).get(reader, &place)
+                });
+                Awaited {
+                    other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
+                    name: reference.name.clone(),
+                    exists: workspace.is_some(),
+                    ready: workspace.is_some_and(|workspace| workspace.is("Ready") && !workspace.deleting),
+                }
+            })
+            .collect()
+    }
+
+    /// How far our runner is, and whether it waits for an approval.
+    fn told_by_runner(
+        &self,
+        reader: &Reader,
+        snapshot: &Snapshot,
+    ) -> (
+        Option<workspacetemplateapply::WorkspaceProgress>,
+        Option<PendingPlan>,
+    ) {
+        let workspace = wta::workspace_of(snapshot).filter(|workspace| !workspace.used_by_provider);
+        let Some(workspace) = workspace else {
+            return (None, None);
+        };
+        let told = self.facts.reports.find(reader, indexes::RUN_OF, &workspace.uid);
+        let Some((_, view)) = told.into_iter().next() else {
+            return (None, None);
+        };
+        let plan = view.report.plan.as_ref().filter(|plan| plan.awaits_approval);
+        let pending = plan.map(|plan| PendingPlan {
+            id: plan.id.clone(),
+            summary: plan.summary.clone(),
+        });
+        (view.report.progress.clone(), pending)
+    }
+
+    /// The provider configuration that the Workspace uses, or would use.
+    fn provider_config(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        snapshot: &Snapshot,
+    ) -> Option<ProviderConfigSeen> {
+        let workspace = wta::workspace_of(snapshot);
+        let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+        let fresh = snapshot.rendering.as_ref().ok();
+        let spec = workspace
+            .map(|workspace| &workspace.spec)
+            .or_else(|| kept.map(|kept| &kept.rendering.spec))
+            .or_else(|| fresh.map(|rendered| &rendered.spec))?;
+        let group = workspace
+            .and_then(|workspace| workspace.group)
+            .or_else(|| kept.and_then(|kept| WorkspaceGroup::from_name(&kept.location.group)))
+            .or_else(|| wta::place_of(snapshot).map(|(group, _)| group))?;
+        let field = |name| {
+            spec.pointer("/providerConfigRef")
+                .and_then(|reference| reference.get(name))
+                .and_then(Value::as_str)
+        };
+        let name = field("name").unwrap_or("default");
+        let facts = &self.facts;
+        let found = match (group, field("kind")) {
+            (WorkspaceGroup::ClusterScoped, _) => facts
+                .legacy_provider_configs
+                .get(reader, &ObjectKey::cluster_scoped(name)),
+            (WorkspaceGroup::Namespaced, Some("ProviderConfig")) => facts
+                .provider_configs
+                .get(reader, &ObjectKey::within(key.namespace(), name)),
+            (WorkspaceGroup::Namespaced, _) => facts
+                .cluster_provider_configs
+                .get(reader, &ObjectKey::cluster_scoped(name)),
+        };
+        found.map(|config| (*config).clone())
+    }
+
+    fn state_secrets(&self, reader: &Reader, key: &ObjectKey, snapshot: &Snapshot) -> Vec<StateSecretSeen> {
+        let Some(external_name) = wta::external_name_of(snapshot) else {
+            return Vec::new();
+        };
+        let place = within(key.namespace(), &external_name);
+        self.facts
+            .secrets
+            .find(reader, indexes::STATE_OF, &place)
+            .into_iter()
+            .map(|(place, secret)| StateSecretSeen {
+                name: place.name,
+                uid: secret.uid.clone(),
+                deleting: secret.deleting,
+                moves: secret.moves,
+                is_held: secret.is_held,
+            })
+            .collect()
+    }
+
+    /// Whether the namespace goes away. The deletion of an object in it may be known sooner than its own, so that it is
+    /// asked for where infrastructure could be destroyed, or something made.
+    async fn is_namespace_terminating(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        snapshot: &Snapshot,
+    ) -> Result<bool, Failure> {
+        let place = ObjectKey::cluster_scoped(key.namespace());
+        let known = self.facts.namespaces.get(reader, &place);
+        let is_known_to_go = known.is_some_and(|namespace| namespace.terminating);
+        let is_asked =
+            snapshot.wta.metadata.deletion_timestamp.is_some() || wta::workspace_of(snapshot).is_none();
+        if is_known_to_go || !is_asked {
+            return Ok(is_known_to_go);
+        }
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        let found: Option<PartialObjectMeta<Namespace>> =
+            within_deadline(api.get_metadata_opt(key.namespace()))
+                .await
+                .map_err(|source| Failure::Call {
+                    action: "look at",
+                    target: Target {
+                        api_version: "v1".to_owned(),
+                        kind: "Namespace".to_owned(),
+                        namespace: None,
+                        name: key.namespace().to_owned(),
+                    },
+                    source,
+                })?;
+        Ok(found.is_none_or(|namespace| namespace.metadata.deletion_timestamp.is_some()))
+    }
+}
+
+fn workspace_key(group: WorkspaceGroup, namespace: &str, name: &str) -> ObjectKey {
+    match group {
+        WorkspaceGroup::Namespaced => ObjectKey::within(namespace, name),
+        WorkspaceGroup::ClusterScoped => ObjectKey::cluster_scoped(name),
+    }
+}

@@ -1,0 +1,11 @@
+//! The controllers as a user meets them: in a world with an API and somebody who plays the Workspaces' runner.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests, where a panic is a failed test"
+)]
+
+mod life;
+mod runner;
+mod stage;

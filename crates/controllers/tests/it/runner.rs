@@ -1,0 +1,209 @@
+//! Plays the part of whoever runs Terraform, as provider-terraform does: it holds a Workspace by a finalizer, does what
+//! management policies allow and nothing else, and keeps a book of what exists and what was destroyed.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use capt_api::foreign::marks;
+use capt_testkit::Process;
+use futures::StreamExt as _;
+use kube::{
+    Api, ResourceExt as _,
+    api::{Patch, PatchParams},
+    core::{ApiResource, DynamicObject, GroupVersionKind},
+    runtime::{WatchStreamExt as _, watcher},
+};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// What exists, and what was destroyed.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger(Arc<Mutex<Book>>);
+
+#[derive(Default)]
+struct Book {
+    /// Infrastructure by the name that its state is kept under, and the module that it was made from.
+    exists: BTreeMap<String, String>,
+    destroyed: Vec<String>,
+}
+
+impl Ledger {
+    /// The names of what exists.
+    pub(crate) fn exists(&self) -> Vec<String> {
+        self.0.lock().exists.keys().cloned().collect()
+    }
+
+    /// The names of what was destroyed.
+    pub(crate) fn destroyed(&self) -> Vec<String> {
+        self.0.lock().destroyed.clone()
+    }
+
+    /// The module that something was made from.
+    pub(crate) fn module(&self, name: &str) -> String {
+        self.0.lock().exists.get(name).cloned().unwrap_or_default()
+    }
+}
+
+/// The resource of Workspaces of a group.
+pub(crate) fn resource(group: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1beta1", "Workspace"))
+}
+
+/// Runs Workspaces of both groups that belong to the world's namespace.
+pub(crate) async fn run(process: Process, ledger: Ledger) {
+    let (namespaced, cluster_scoped) = (resource("tf.m.upbound.io"), resource("tf.upbound.io"));
+    let in_namespace: Api<DynamicObject> = Api::default_namespaced_with(process.client.clone(), &namespaced);
+    let everywhere: Api<DynamicObject> = Api::all_with(process.client.clone(), &cluster_scoped);
+    tokio::join!(
+        follow(&process, &ledger, in_namespace),
+        follow(&process, &ledger, everywhere)
+    );
+}
+
+async fn follow(process: &Process, ledger: &Ledger, api: Api<DynamicObject>) {
+    let events = watcher(api.clone(), watcher::Config::default())
+        .default_backoff()
+        .applied_objects();
+    let mut events = std::pin::pin!(events);
+    while let Some(event) = events.next().await {
+        let Ok(workspace) = event else { continue };
+        let of = workspace.labels().get(capt_api::marks::WTA_NAMESPACE);
+        if of.is_none_or(|namespace| *namespace == process.namespace) {
+            // What changed meanwhile comes again by the watch.
+            let _ = act(process, ledger, &api, workspace).await;
+        }
+    }
+}
+
+async fn act(
+    process: &Process,
+    ledger: &Ledger,
+    api: &Api<DynamicObject>,
+    workspace: DynamicObject,
+) -> kube::Result<()> {
+    let name = workspace.name_any();
+    let everything = json!(["*"]);
+    let policies = workspace
+        .data
+        .pointer("/spec/managementPolicies")
+        .unwrap_or(&everything);
+    let allows = |policy: &str| {
+        policies
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one == policy || one == "*")
+    };
+    let annotation = |name: &str| workspace.annotations().get(name).map(String::as_str);
+    let external_name = annotation(marks::EXTERNAL_NAME).unwrap_or(&name).to_owned();
+    let is_paused = *policies == json!([]) || annotation(marks::CROSSPLANE_PAUSED) == Some("true");
+    if is_paused {
+        return report(
+            process,
+            api,
+            &workspace,
+            &[("Synced", "False", "ReconcilePaused")],
+            None,
+        )
+        .await;
+    }
+    let is_held = workspace
+        .finalizers()
+        .iter()
+        .any(|held| held == marks::CROSSPLANE_FINALIZER);
+    if workspace.metadata.deletion_timestamp.is_some() {
+        if is_held {
+            let is_orphan = workspace.data.pointer("/spec/deletionPolicy") == Some(&json!("Orphan"));
+            if allows("Delete") && !is_orphan {
+                let mut book = ledger.0.lock();
+                book.exists.remove(&external_name);
+                if !book.destroyed.contains(&external_name) {
+                    book.destroyed.push(external_name);
+                }
+            }
+            let rest: Vec<&String> = workspace
+                .finalizers()
+                .iter()
+                .filter(|held| *held != marks::CROSSPLANE_FINALIZER)
+                .collect();
+            set_finalizers(api, &workspace, &json!(rest)).await?;
+        }
+        return Ok(());
+    }
+    if !is_held {
+        let mut all = workspace.finalizers().to_vec();
+        all.push(marks::CROSSPLANE_FINALIZER.to_owned());
+        return set_finalizers(api, &workspace, &json!(all)).await;
+    }
+    let module = workspace.data.pointer("/spec/forProvider/module");
+    let module = module.and_then(Value::as_str).unwrap_or_default().to_owned();
+    if allows("Create") {
+        ledger.0.lock().exists.insert(external_name.clone(), module);
+    }
+    let outputs = json!({"name": external_name});
+    let done = [
+        ("Synced", "True", "ReconcileSuccess"),
+        ("Ready", "True", "Available"),
+    ];
+    report(process, api, &workspace, &done, Some(outputs)).await
+}
+
+async fn set_finalizers(
+    api: &Api<DynamicObject>,
+    workspace: &DynamicObject,
+    finalizers: &Value,
+) -> kube::Result<()> {
+    let patch = json!({"metadata": {
+        "resourceVersion": workspace.resource_version(),
+        "finalizers": finalizers,
+    }});
+    api.patch(
+        &workspace.name_any(),
+        &PatchParams::default(),
+        &Patch::Merge(&patch),
+    )
+    .await?;
+    Ok(())
+}
+
+async fn report(
+    process: &Process,
+    api: &Api<DynamicObject>,
+    workspace: &DynamicObject,
+    conditions: &[(&str, &str, &str)],
+    outputs: Option<Value>,
+) -> kube::Result<()> {
+    let generation = workspace.metadata.generation;
+    let before = workspace.data.pointer("/status/conditions");
+    let mut all = before.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut is_news = false;
+    for (type_, status, reason) in conditions {
+        let same = all.iter().any(|old| {
+            old["type"] == *type_
+                && old["status"] == *status
+                && old["reason"] == *reason
+                && old["observedGeneration"] == json!(generation)
+        });
+        if !same {
+            is_news = true;
+            all.retain(|old| old["type"] != *type_);
+            all.push(json!({
+                "type": type_, "status": status, "reason": reason, "observedGeneration": generation,
+                "lastTransitionTime": process.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            }));
+        }
+    }
+    if is_news {
+        let mut status = json!({"conditions": all});
+        if let Some(outputs) = outputs {
+            status["atProvider"] = json!({"outputs": outputs});
+        }
+        let patch = json!({"metadata": {"resourceVersion": workspace.resource_version()}, "status": status});
+        api.patch_status(
+            &workspace.name_any(),
+            &PatchParams::default(),
+            &Patch::Merge(&patch),
+        )
+        .await?;
+    }
+    Ok(())
+}

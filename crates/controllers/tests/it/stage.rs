@@ -1,0 +1,252 @@
+//! A world with the controllers and a runner in it, and hands for what a user does.
+
+use std::{ops::Deref, sync::Arc};
+
+use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition, marks};
+use capt_controllers::Options;
+use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
+use capt_testkit::{Process, World};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+    core::{DynamicObject, NamespaceResourceScope},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::runner::{self, Ledger, resource};
+
+/// What the controllers are called in a world.
+pub(crate) const CAPT: &str = "capt";
+/// What the runner is called in a world.
+pub(crate) const RUNNER: &str = "runner";
+
+/// How the controllers are started.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    pub(crate) runner: Runner,
+    pub(crate) workspace_api: Option<WorkspaceGroup>,
+    /// Look at all namespaces, not at the world's alone.
+    pub(crate) everywhere: bool,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            runner: Runner::Ours { label: None },
+            workspace_api: None,
+            everywhere: false,
+        }
+    }
+}
+
+/// A world with the controllers and a runner.
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) ledger: Ledger,
+}
+
+impl Deref for Stage {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+/// Starts the controllers in a world.
+pub(crate) fn start_controllers(world: &World, setting: &Setting) {
+    let setting = setting.clone();
+    world.start(CAPT, move |process: Process| {
+        let setting = setting.clone();
+        async move {
+            let clock = process.clock.clone();
+            let mut options = Options::new(Arc::new(move || clock.now()), setting.runner);
+            options.workspace_api = setting.workspace_api;
+            options.namespace = (!setting.everywhere).then(|| process.namespace.clone());
+            capt_controllers::run(process.client, options, CancellationToken::new())
+                .await
+                .unwrap();
+        }
+    });
+}
+
+/// Starts the runner in a world.
+pub(crate) fn start_runner(world: &World) -> Ledger {
+    let ledger = Ledger::default();
+    let book = ledger.clone();
+    world.start(RUNNER, move |process| runner::run(process, book.clone()));
+    ledger
+}
+
+impl Stage {
+    /// A world as `CAPT_TEST_KUBECONFIG` says.
+    pub(crate) async fn new() -> Self {
+        Self::set(World::new().await, &Setting::default())
+    }
+
+    /// A world with a garbage collector and a namespace controller.
+    pub(crate) async fn embedded() -> Self {
+        Self::set(World::embedded_only().await, &Setting::default())
+    }
+
+    pub(crate) fn set(world: World, setting: &Setting) -> Self {
+        start_controllers(&world, setting);
+        let ledger = start_runner(&world);
+        Self { world, ledger }
+    }
+
+    pub(crate) fn api<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.world.client(), self.world.namespace())
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.world.client()
+    }
+
+    pub(crate) fn workspaces(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(
+            self.world.client(),
+            self.world.namespace(),
+            &resource("tf.m.upbound.io"),
+        )
+    }
+
+    pub(crate) async fn create<K>(&self, object: Value) -> K
+    where
+        K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+            + DeserializeOwned
+            + Serialize
+            + Clone
+            + std::fmt::Debug,
+    {
+        let object: K = serde_json::from_value(object).unwrap();
+        self.api().create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    /// A template whose module is `resource "a" {}` with a hole for `size`.
+    pub(crate) async fn make_template(&self, name: &str) -> WorkspaceTemplate {
+        self.create(template(name, "small")).await
+    }
+
+    pub(crate) async fn make_apply(&self, name: &str, template: &str) -> WorkspaceTemplateApply {
+        self.create(apply(name, template)).await
+    }
+
+    pub(crate) async fn patch<K>(&self, name: &str, patch: Value) -> K
+    where
+        K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+            + DeserializeOwned
+            + Clone
+            + std::fmt::Debug,
+    {
+        let api: Api<K> = self.api();
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn annotate(&self, apply: &str, name: &str, value: Option<&str>) {
+        let _: WorkspaceTemplateApply = self
+            .patch(apply, json!({"metadata": {"annotations": {name: value}}}))
+            .await;
+    }
+
+    pub(crate) async fn delete_apply(&self, name: &str) {
+        let api: Api<WorkspaceTemplateApply> = self.api();
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    pub(crate) async fn delete_workspace(&self, name: &str) {
+        self.workspaces()
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn apply(&self, name: &str) -> Option<WorkspaceTemplateApply> {
+        self.api().get_opt(name).await.unwrap()
+    }
+
+    pub(crate) async fn workspace(&self, name: &str) -> Option<DynamicObject> {
+        self.workspaces().get_opt(name).await.unwrap()
+    }
+
+    /// Waits until a condition of an apply has this status and reason, written as `True/Applied`.
+    pub(crate) async fn until_says(&self, name: &str, type_: &str, what: &str) {
+        self.world
+            .until(&format!("{name}: {type_}={what}"), async || {
+                self.says(name, type_).await == what
+            })
+            .await;
+    }
+
+    /// The status and the reason of a condition of an apply.
+    pub(crate) async fn says(&self, name: &str, type_: &str) -> String {
+        let apply = self.apply(name).await;
+        let status = apply.and_then(|apply| apply.status).unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        find_condition(&conditions, type_).map_or_else(String::new, |condition| {
+            format!("{}/{}", condition.status, condition.reason)
+        })
+    }
+
+    /// Waits until an apply is applied and its Workspace is ready.
+    pub(crate) async fn until_ready(&self, name: &str) {
+        self.until_says(name, "Ready", "True/Available").await;
+        self.until_says(name, "Applied", "True/Applied").await;
+    }
+
+    pub(crate) async fn until_gone(&self, name: &str) {
+        self.world
+            .until(&format!("{name} to be gone"), async || {
+                self.apply(name).await.is_none()
+            })
+            .await;
+    }
+}
+
+/// A template with a value in its module and a hole for `size`.
+pub(crate) fn template(name: &str, text: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": {"forProvider": {
+            "source": "Inline",
+            "module": format!("locals {{\n  text = \"{text}\"\n  size = \"${{size}}\"\n}}\n"),
+        }}}},
+    })
+}
+
+/// An apply of a template.
+pub(crate) fn apply(name: &str, template: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "spec": {"templateRef": {"name": template}, "variables": {"size": "1"}},
+    })
+}
+
+/// The external name of a Workspace.
+pub(crate) fn external_name(workspace: &DynamicObject) -> String {
+    workspace.annotations()[capt_api::foreign::marks::EXTERNAL_NAME].clone()
+}
+
+/// What a Workspace lets a runner do.
+pub(crate) fn policies(workspace: &DynamicObject) -> Value {
+    workspace
+        .data
+        .pointer("/spec/managementPolicies")
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Whether a Workspace is the apply's.
+pub(crate) fn is_of(workspace: &DynamicObject, apply: &str) -> bool {
+    workspace
+        .labels()
+        .get(marks::WTA_NAME)
+        .is_some_and(|name| name == apply)
+}
