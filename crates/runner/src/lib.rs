@@ -10,6 +10,7 @@
 //! | module | for |
 //! |---|---|
 //! | [`engine`] | the seam: what an engine is given and what it gives back |
+//! | [`choose`] | which engine, and why |
 //! | [`simulated`] | an engine with no process behind it |
 //! | [`view`] | one view of the Workspaces of both groups |
 //! | [`inputs`] | from a Workspace and the objects that it names to what an engine is given |
@@ -18,6 +19,7 @@
 //! | [`process`] | Terraform as processes on this machine |
 
 mod api;
+pub mod choose;
 pub mod connection;
 pub mod engine;
 pub mod inputs;
