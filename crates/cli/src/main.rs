@@ -1,10 +1,12 @@
 //! The `capt` binary: argument parsing and wiring, no logic.
 
+mod access;
+mod args;
 mod cmd;
 mod data_dir;
 mod report;
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
@@ -33,7 +35,14 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(cmd::up::Args),
+    Runner(cmd::runner::Args),
     Manifests(cmd::manifests::Args),
+    /// Watch over one process of Terraform; started by the runner, not by people
+    #[command(hide = true, disable_help_flag = true)]
+    Supervise {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
     /// Print the version
     Version,
 }
@@ -42,6 +51,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = start_log(cli.log.as_deref()).and_then(|()| match cli.command {
         Command::Up(args) => cmd::up::run(args),
+        Command::Runner(args) => cmd::runner::run(args),
+        Command::Supervise { args } => Ok(capt_runner::process::supervise::main(args)),
         Command::Manifests(args) => cmd::manifests::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Version => {
             cmd::print(concat!("capt ", env!("CARGO_PKG_VERSION"), "\n")).map(|()| ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use apiary::serve::{kubeconfig::KubeconfigError, listener::ListenError, lock::LockError};
 
-use crate::cmd::up::WritesNotKept;
+use crate::{access::NoCluster, cmd::up::WritesNotKept};
 
 /// The text for stderr: the error, its causes, and advice where there is any.
 pub(crate) fn render(error: &anyhow::Error) -> String {
@@ -28,6 +28,9 @@ fn advice(error: &anyhow::Error) -> Option<&'static str> {
     }
     if let Some(WritesNotKept { .. }) = error.downcast_ref() {
         return Some("see to the disk, most likely by freeing space on it, and start again");
+    }
+    if let Some(NoCluster { .. }) = error.downcast_ref() {
+        return Some("start one with `capt up`, or name a kubeconfig with `--kubeconfig`");
     }
     match error.downcast_ref()? {
         KubeconfigError::Foreign { .. } | KubeconfigError::NotAKubeconfig { .. } => {

@@ -4,10 +4,9 @@ mod door;
 mod install;
 mod listen;
 mod place;
-mod process;
 mod ready;
 mod running;
-mod signals;
+mod workers;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -15,16 +14,18 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::running::WritesNotKept;
-use self::{listen::ListenAddress, place::Place, ready::Ready, running::Running, signals::Signals};
+use self::{listen::ListenAddress, place::Place, ready::Ready, running::Running};
+use super::{engine::EngineArgs, process, signals::Signals};
 
 /// How long a start that was interrupted may take to notice.
 const GIVING_UP: Duration = Duration::from_secs(1);
 
-/// Run a Kubernetes API on this machine that knows capt's kinds
+/// Run everything on this machine: a Kubernetes API that knows capt's kinds, its controllers, and Terraform
 ///
-/// Needs nothing installed. It listens on loopback over TLS, writes a kubeconfig for kubectl and any other
-/// Kubernetes client, and keeps every write on disk. When it is ready it prints two lines to stdout: the
-/// address, and the `export` that points kubectl at it. It runs until it is interrupted.
+/// Needs nothing installed, and Terraform or OpenTofu to make anything real. It listens on loopback over TLS,
+/// writes a kubeconfig for kubectl and any other Kubernetes client, and keeps every write on disk. When it is
+/// ready it prints three lines to stdout: the address, the `export` that points kubectl at it, and what runs
+/// Terraform and why. It runs until it is interrupted.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,14 +38,21 @@ Examples:
   # A second one, beside the first
   capt up --data-dir ./lab --listen 127.0.0.1:17443
 
+  # Make nothing real, whatever is applied
+  capt up --engine simulated
+
+  # With OpenTofu, sixteen operations at once, and drift looked for every hour
+  capt up --engine tofu --parallelism 16 --poll-interval 1h
+
 Then, in another terminal:
   export KUBECONFIG=...   # as printed
-  kubectl api-resources
-  kubectl apply -f examples/
+  kubectl apply -f examples/workspace.yaml
+  kubectl get wtapply -w
 
-Interrupt it (Ctrl-C, or SIGTERM) to stop: it finishes what it has begun and exits with 0.
-Interrupt it twice to stop at once; no write that it has acknowledged is lost even then.
-If the disk takes no more writes, it says so, finishes, and exits with 1.")]
+Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to stop, what they made is kept,
+and it exits with 0; the next start goes on. Interrupt it twice to stop at once; no write that it has
+acknowledged is lost even then, and what Terraform made is found by the next start.
+If it cannot go on, such as when the disk takes no more writes, it says so, finishes, and exits with 1.")]
 pub(crate) struct Args {
     /// Directory for objects, certificates and the kubeconfig [default: the platform's data directory, such
     /// as ~/.local/share/capt; with --in-memory, one that is removed at the end]
@@ -62,15 +70,27 @@ pub(crate) struct Args {
     /// Keep objects in memory only: they are gone when it stops
     #[arg(long)]
     in_memory: bool,
+
+    /// Who runs Terraform: embedded is this process; none leaves Workspaces to somebody else, such as
+    /// provider-terraform
+    #[arg(long, value_name = "WHO", value_enum, default_value = "embedded")]
+    workspace_runner: WorkspaceRunner,
+
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+/// Who runs Terraform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum WorkspaceRunner {
+    Embedded,
+    None,
 }
 
 /// Runs until interrupted.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     process::prepare();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = super::runtime()?;
     let ended = runtime.block_on(up(args));
     // What must be finished is finished; a name that is still being looked up may not keep us.
     runtime.shutdown_background();
@@ -89,7 +109,7 @@ async fn up(args: Args) -> anyhow::Result<ExitCode> {
 
     // A task of its own, since loading is busy for long stretches and signals must be heard meanwhile.
     let mut starting = tokio::spawn(Running::start(args.clone(), place.clone()));
-    let running = tokio::select! {
+    let mut running = tokio::select! {
         running = &mut starting => running.context("starting has failed unexpectedly")??,
         signal = signals.next() => {
             give_up(starting).await;
@@ -98,21 +118,22 @@ async fn up(args: Args) -> anyhow::Result<ExitCode> {
     };
     Ready {
         url: running.url(&args.listen),
+        engine: running.engine(),
         in_memory: args.in_memory,
         place: &place,
     }
     .announce()?;
 
-    let ended = tokio::select! {
-        _ = signals.next() => Ok(ExitCode::SUCCESS),
-        () = running.writes_not_kept() => Err(WritesNotKept { place: place.dir().to_owned() }),
+    let broken = tokio::select! {
+        _ = signals.next() => None,
+        error = running.broken(&place) => Some(error),
     };
-    match &ended {
-        Ok(_) => tracing::info!("stopping; interrupt again to stop at once"),
-        Err(_) => tracing::error!("stopping, since writes can no longer be kept"),
+    match &broken {
+        None => tracing::info!("stopping; interrupt again to stop at once"),
+        Some(error) => tracing::error!("stopping: {error}"),
     }
     tokio::select! {
-        () = running.stop() => Ok(ended?),
+        () = running.stop() => broken.map_or(Ok(ExitCode::SUCCESS), Err),
         signal = signals.next() => Ok(signal.exit_code()),
     }
 }

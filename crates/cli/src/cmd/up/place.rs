@@ -48,6 +48,11 @@ impl Place {
         &self.kubeconfig
     }
 
+    /// Where Terraform works.
+    pub(super) fn terraform(&self) -> PathBuf {
+        self.dir.join("terraform")
+    }
+
     pub(super) fn storage(&self, in_memory: bool) -> Storage {
         match in_memory {
             true => Storage::Memory,

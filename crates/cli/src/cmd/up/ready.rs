@@ -8,21 +8,23 @@ use crate::cmd;
 /// Where the API is, and how to reach it.
 pub(super) struct Ready<'a> {
     pub(super) url: String,
+    pub(super) engine: &'a str,
     pub(super) in_memory: bool,
     pub(super) place: &'a Place,
 }
 
 impl Ready<'_> {
-    /// Two lines for people and scripts; the second can be pasted into a shell.
+    /// Three lines for people and scripts; the second can be pasted into a shell, and the third does no harm there.
     pub(super) fn announce(&self) -> anyhow::Result<()> {
         let data = match self.in_memory {
             true => "in memory".to_owned(),
             false => format!("data in {}", self.place.dir().display()),
         };
         cmd::print(&format!(
-            "capt is ready: {} ({data})\nexport KUBECONFIG={}\n",
+            "capt is ready: {} ({data})\nexport KUBECONFIG={}\n# engine: {}\n",
             self.url,
-            quoted(self.place.kubeconfig())
+            quoted(self.place.kubeconfig()),
+            self.engine
         ))
     }
 }

@@ -7,12 +7,20 @@ use apiary::{
     serve::{DataDirLock, Limits, Listener, Serving},
 };
 
-use super::{Args, door::Door, install, listen::ListenAddress, place::Place};
+use capt_runner::choose::Choice;
+use kube::Client;
+
+use super::{
+    Args, WorkspaceRunner, door::Door, install, listen::ListenAddress, place::Place, workers::Workers,
+};
 
 /// A server that clients can use.
 pub(super) struct Running {
     api: ApiServer,
     serving: Serving,
+    workers: Workers,
+    /// Which engine runs Terraform, and why.
+    engine: String,
     /// Held until the store is closed.
     _lock: DataDirLock,
 }
@@ -33,6 +41,7 @@ impl Running {
         let listener = Listener::bind(args.listen.resolve().await?).await?;
         let door = Door::prepare(&args.listen, &place, listener.local_addr())?;
         door.kubeconfig.check(place.kubeconfig())?;
+        let choice = choose(&args, &place).await?;
 
         let api = ApiServer::open(Options {
             storage: place.storage(args.in_memory),
@@ -43,11 +52,24 @@ impl Running {
         // Only now, so that a start that fails leaves clients with the server that they had.
         door.kubeconfig.write(place.kubeconfig())?;
         let serving = listener.serve(door.tls, door.authenticator, api.router(), &Limits::default());
+        let engine = match &choice {
+            Some(choice) => choice.why().to_owned(),
+            None => "none here; Workspaces are left to somebody else's runner".to_owned(),
+        };
+        // They are on this side of the door, and need neither a socket nor a certificate.
+        let workers = Workers::start(&Client::new(api.router(), "default"), &args.engine, choice);
         Ok(Self {
             api,
             serving,
+            workers,
+            engine,
             _lock: lock,
         })
+    }
+
+    /// Which engine runs Terraform, and why, in one line.
+    pub(super) fn engine(&self) -> &str {
+        &self.engine
     }
 
     /// Where clients reach it.
@@ -55,16 +77,29 @@ impl Running {
         listen.url(self.serving.local_addr())
     }
 
-    /// Resolves when the disk takes no more writes; what is there can still be read.
-    pub(super) async fn writes_not_kept(&self) {
-        self.api.failed().await;
+    /// Resolves when it cannot go on: the disk takes no more writes (what is there can still be read), or a part of it
+    /// ended by itself.
+    pub(super) async fn broken(&mut self, place: &Place) -> anyhow::Error {
+        tokio::select! {
+            () = self.api.failed() => WritesNotKept { place: place.dir().to_owned() }.into(),
+            error = self.workers.ended() => error,
+        }
     }
 
-    /// Stops in the order that lets clients see an ordinary end: watches first, with their last bookmarks,
-    /// then the other requests, and last the store.
-    pub(super) async fn stop(&self) {
+    /// Stops in the order that lets everybody see an ordinary end: whoever works on objects first, then watches, with
+    /// their last bookmarks, then the other requests, and last the store.
+    pub(super) async fn stop(&mut self) {
+        self.workers.stop().await;
         self.api.stop_watches();
         self.serving.shutdown().await;
         self.api.shutdown().await;
+    }
+}
+
+/// The engine, unless Workspaces are left to somebody else.
+async fn choose(args: &Args, place: &Place) -> anyhow::Result<Option<Choice>> {
+    match args.workspace_runner {
+        WorkspaceRunner::None => Ok(None),
+        WorkspaceRunner::Embedded => args.engine.choose(place.terraform()).await.map(Some),
     }
 }

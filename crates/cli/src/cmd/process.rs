@@ -9,7 +9,7 @@ use rustix::{
 ///
 /// The store holds Secrets, so no file of ours may depend on how generous the user's shell is.
 /// Connections are files too, and the usual soft limit of 1024 is meant for programs that still use `select`.
-pub(super) fn prepare() {
+pub(crate) fn prepare() {
     umask(Mode::RWXG | Mode::RWXO);
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {

@@ -6,18 +6,18 @@ use anyhow::Context;
 use tokio::signal::unix::{self, SignalKind};
 
 /// The signals that ask us to stop.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     interrupt: unix::Signal,
     terminate: unix::Signal,
 }
 
 /// One request to stop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StopSignal(SignalKind);
+pub(crate) struct StopSignal(SignalKind);
 
 impl Signals {
     /// From here on these signals no longer end the process by themselves.
-    pub(super) fn install() -> anyhow::Result<Self> {
+    pub(crate) fn install() -> anyhow::Result<Self> {
         let install = |kind| unix::signal(kind).context("cannot listen for signals");
         Ok(Self {
             interrupt: install(SignalKind::interrupt())?,
@@ -26,7 +26,7 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(super) async fn next(&mut self) -> StopSignal {
+    pub(crate) async fn next(&mut self) -> StopSignal {
         tokio::select! {
             _ = self.interrupt.recv() => StopSignal(SignalKind::interrupt()),
             _ = self.terminate.recv() => StopSignal(SignalKind::terminate()),
@@ -36,7 +36,7 @@ impl Signals {
 
 impl StopSignal {
     /// What shells report for a process that this signal has ended.
-    pub(super) fn exit_code(self) -> ExitCode {
+    pub(crate) fn exit_code(self) -> ExitCode {
         u8::try_from(128 + self.0.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
 }

@@ -1,0 +1,46 @@
+//! Values of arguments.
+
+use std::time::Duration;
+
+/// A length of time that may be never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Length(pub(crate) Option<Duration>);
+
+/// Reads a length of time, such as `90s` or `1h30m`.
+pub(crate) fn length(text: &str) -> Result<Duration, String> {
+    let length = capt_api::duration::Duration::from(text).to_std();
+    length
+        .filter(|length| !length.is_zero())
+        .ok_or_else(|| "write a duration with a unit, such as 90s, 10m or 1h30m".to_owned())
+}
+
+/// Reads a length of time, or `0` for never.
+pub(crate) fn length_or_never(text: &str) -> Result<Length, String> {
+    if matches!(text, "0" | "0s" | "never") {
+        return Ok(Length(None));
+    }
+    length(text).map(|length| Length(Some(length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_need_a_unit() {
+        for (text, expected) in [
+            ("90s", Some(90)),
+            ("10m", Some(600)),
+            ("1h30m", Some(5400)),
+            ("10", None),
+            ("", None),
+            ("0s", None),
+            ("soon", None),
+        ] {
+            assert_eq!(length(text).ok(), expected.map(Duration::from_secs), "{text}");
+        }
+        assert_eq!(length_or_never("0"), Ok(Length(None)));
+        assert_eq!(length_or_never("1m"), Ok(Length(Some(Duration::from_secs(60)))));
+        assert!(length_or_never("1").is_err());
+    }
+}

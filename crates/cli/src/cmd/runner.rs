@@ -1,0 +1,96 @@
+//! `capt runner`: the Terraform runner alone, against any cluster.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use capt_runner::Which;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    engine::EngineArgs,
+    process,
+    signals::{Signals, StopSignal},
+};
+use crate::{access::Access, data_dir};
+
+/// Run Terraform for the Workspaces of a cluster
+///
+/// Acts only on Workspaces that carry the label infrastructure.cluster.x-k8s.io/runner with this runner's name,
+/// and never on one that provider-terraform uses. State is kept in Secrets of the cluster, so the working
+/// directory may be lost at any time.
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  # For the cluster that kubectl talks to
+  capt runner
+
+  # In a pod, with the service account's own rights
+  capt runner --work-dir /work --name blue
+
+Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to stop, and what they made is
+kept. Interrupt it twice to stop at once.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    access: Access,
+
+    /// Name of this runner, as Workspaces are labelled with it
+    #[arg(long, value_name = "NAME", default_value = "capt")]
+    name: String,
+
+    /// Directory that Terraform works in [default: runner in the platform's data directory]
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+/// Runs until interrupted.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    process::prepare();
+    let runtime = super::runtime()?;
+    let ended = runtime.block_on(until_interrupted(args));
+    runtime.shutdown_background();
+    ended
+}
+
+async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
+    let mut signals = Signals::install()?;
+    let work_dir = match args.work_dir {
+        Some(dir) => std::path::absolute(dir).context("cannot tell where the working directory is")?,
+        None => data_dir::default()?.join("runner"),
+    };
+    let choice = args.engine.choose(work_dir).await?;
+    tracing::info!("engine: {}", choice.why());
+    let cluster = args.access.connect().await?;
+    tracing::info!(cluster = %cluster.url, name = args.name, "running Terraform for labelled Workspaces");
+
+    let mut options = args
+        .engine
+        .options(choice, Which::Labelled(args.name.clone()), identity(&args.name));
+    options.namespace = cluster.namespace;
+    let stop = CancellationToken::new();
+    let mut running = tokio::spawn(capt_runner::run(cluster.client, options, stop.clone()));
+    tokio::select! {
+        _ = signals.next() => {}
+        ended = &mut running => {
+            ended.context("the runner failed unexpectedly")??;
+            anyhow::bail!("the runner stopped, which it never should");
+        }
+    }
+    tracing::info!("stopping; interrupt again to stop at once");
+    stop.cancel();
+    tokio::select! {
+        ended = running => {
+            ended.context("the runner failed unexpectedly")??;
+            Ok(ExitCode::SUCCESS)
+        }
+        signal = signals.next() => Ok(StopSignal::exit_code(signal)),
+    }
+}
+
+/// The same each time on the same machine, and another one on another.
+fn identity(name: &str) -> String {
+    let machine = rustix::system::uname();
+    format!("{name}@{}", machine.nodename().to_string_lossy())
+}

@@ -1,0 +1,109 @@
+//! The controllers and the Terraform runner, beside the API in the same process.
+
+use std::time::Duration;
+
+use capt_core::wta::snapshot::Runner;
+use capt_runner::{Which, choose::Choice};
+use kube::Client;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::cmd::engine::{EngineArgs, clock};
+
+/// How long anything may take to stop after it should have.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The runner of an API of our own is the only one, and always the same.
+const IDENTITY: &str = "capt-up";
+
+/// A part of us that was to run until it is stopped ended by itself.
+#[derive(Debug, thiserror::Error)]
+#[error("the {0} stopped, which they never should")]
+pub(crate) struct WorkerEnded(&'static str);
+
+/// What works on the objects.
+pub(super) struct Workers {
+    controllers: Worker,
+    runner: Option<Worker>,
+}
+
+struct Worker {
+    name: &'static str,
+    task: JoinHandle<anyhow::Result<()>>,
+    stop: CancellationToken,
+    /// How long it may take to stop.
+    grace: Duration,
+}
+
+impl Workers {
+    /// Starts the controllers, and the runner if there is an engine for one.
+    pub(super) fn start(client: &Client, engine: &EngineArgs, choice: Option<Choice>) -> Self {
+        let ours = Runner::Ours { label: None };
+        let who_runs = if choice.is_some() { ours } else { Runner::Foreign };
+        let options = capt_controllers::Options::new(clock(), who_runs);
+        let stop = CancellationToken::new();
+        let controllers = capt_controllers::run(client.clone(), options, stop.clone());
+        let controllers = Worker {
+            name: "controllers",
+            task: tokio::spawn(async move { Ok(controllers.await?) }),
+            stop,
+            grace: PATIENCE,
+        };
+        let runner = choice.map(|choice| {
+            let options = engine.options(choice, Which::All, IDENTITY.to_owned());
+            let grace = options.grace + PATIENCE;
+            let stop = CancellationToken::new();
+            let runner = capt_runner::run(client.clone(), options, stop.clone());
+            Worker {
+                name: "operations of Terraform",
+                task: tokio::spawn(async move { Ok(runner.await?) }),
+                stop,
+                grace,
+            }
+        });
+        Self { controllers, runner }
+    }
+
+    /// Resolves when one of them ends although nobody stopped it.
+    pub(super) async fn ended(&mut self) -> anyhow::Error {
+        let runner = async {
+            match &mut self.runner {
+                Some(runner) => runner.ended().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            error = self.controllers.ended() => error,
+            error = runner => error,
+        }
+    }
+
+    /// Stops them: Terraform first, since the controllers and the API have to tell of its end.
+    pub(super) async fn stop(&mut self) {
+        if let Some(runner) = &mut self.runner {
+            runner.stop().await;
+        }
+        self.controllers.stop().await;
+    }
+}
+
+impl Worker {
+    async fn ended(&mut self) -> anyhow::Error {
+        let ended = WorkerEnded(self.name);
+        match (&mut self.task).await {
+            Ok(Ok(())) => ended.into(),
+            Ok(Err(error)) => error.context(ended),
+            Err(panic) => anyhow::Error::from(panic).context(ended),
+        }
+    }
+
+    async fn stop(&mut self) {
+        self.stop.cancel();
+        if self.task.is_finished() {
+            return;
+        }
+        if tokio::time::timeout(self.grace, &mut self.task).await.is_err() {
+            tracing::error!("the {} did not stop in time and are left behind", self.name);
+            self.task.abort();
+        }
+    }
+}
