@@ -116,7 +116,6 @@ pub(super) async fn init(
     cache: Option<&PluginCache>,
     mut ears: Ears,
 ) -> Result<(), Failure> {
-    // The data of another backend, or another version, would only be in the way. Providers may stay.
     let _filling = match cache.filter(|_| module.needs_providers || module.calls_modules || module.unreadable)
     {
         Some(cache) => {

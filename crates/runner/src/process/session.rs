@@ -6,7 +6,7 @@ use capt_terraform::{
     diagnostics::Class,
     plan::{Plan, parse_show},
     redact::{Secrets, sensitive_in_plan},
-    state::LastGood,
+    state::{Created, LastGood},
 };
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
@@ -146,7 +146,7 @@ impl ProcessSession {
         let ended = ended.map_err(|failure| self.with_state(failure))?;
         if ended.exit != Exit::Code(0) || ended.cancelled {
             let failure = failure::command(&self.engine, "apply", &ended, ears.said);
-            return Err(self.after_failure(failure).await);
+            return Err(self.after_failure(failure, &ended.exit));
         }
         if let Some(files) = &self.state {
             files
@@ -174,11 +174,11 @@ impl ProcessSession {
     }
 
     /// A failed apply may have left its state anywhere.
-    async fn after_failure(&mut self, failure: Failure) -> Failure {
+    fn after_failure(&mut self, failure: Failure, exit: &Exit) -> Failure {
         let Some(files) = self.state.clone() else {
             return failure;
         };
-        match self.gather(&files) {
+        match self.gather(&files, matches!(exit, Exit::Code(_))) {
             Ok(missing) => Failure {
                 missing,
                 ..self.with_state(failure)
@@ -190,8 +190,10 @@ impl ProcessSession {
         }
     }
 
-    fn gather(&mut self, files: &StateFiles) -> io::Result<Vec<capt_terraform::state::Created>> {
-        let found = files.find(self.last.file(), None)?;
+    /// A Terraform that ended by itself has written down whatever it knows of what it could not finish.
+    fn gather(&mut self, files: &StateFiles, by_itself: bool) -> io::Result<Vec<Created>> {
+        let mut found = files.find(self.last.file(), None)?;
+        found.missing.retain(|made| !(by_itself && made.unfinished));
         if let Some((_, state)) = &found.state
             && self.last.file() != Some(state)
         {

@@ -166,13 +166,22 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Replaces a file at once or not at all.
+/// Replaces a file at once or not at all. It may be gone if the machine fails right after.
 pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, |_| Ok(()))
+}
+
+/// The same for a file that must survive a failure of the machine.
+pub(super) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, File::sync_all)
+}
+
+fn replace(path: &Path, content: &[u8], settle: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
     let mut file = tempfile::Builder::new().prefix(".capt-").tempfile_in(folder)?;
     file.write_all(content)?;
-    file.as_file().sync_all()?;
+    settle(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

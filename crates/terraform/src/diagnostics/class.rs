@@ -93,7 +93,11 @@ pub fn classify(diagnostic: &Diagnostic) -> Class {
     if let Some((_, class)) = SUMMARIES.iter().find(|(words, _)| summary.contains(words)) {
         return *class;
     }
-    classify_text(&format!("{}\n{}", diagnostic.summary, diagnostic.detail))
+    match classify_text(&format!("{}\n{}", diagnostic.summary, diagnostic.detail)) {
+        // Terraform points at a place in the text, and no resource is being worked on: the text is wrong.
+        Class::Other if diagnostic.range.is_some() && diagnostic.address.is_none() => Class::Configuration,
+        class => class,
+    }
 }
 
 /// What kind of thing this text reports, for what is printed outside diagnostics.

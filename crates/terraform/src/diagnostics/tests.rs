@@ -118,6 +118,16 @@ fn classes() {
 }
 
 #[test]
+fn what_terraform_points_at_is_wrong() {
+    let mut located = error("Something new", "in a version to come");
+    assert_eq!(classify(&located), Class::Other);
+    located.range = Some(Range::default());
+    assert_eq!(classify(&located), Class::Configuration);
+    located.address = Some("terraform_data.x".to_owned());
+    assert_eq!(classify(&located), Class::Other);
+}
+
+#[test]
 fn tables_are_in_the_case_that_is_compared() {
     for (words, _) in [class::SUMMARIES, class::WORDS].concat() {
         assert_eq!(words, words.to_lowercase());

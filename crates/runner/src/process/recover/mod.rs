@@ -106,7 +106,7 @@ impl StateFiles {
                 fs::rename(&self.working, self.working.with_file_name(REPLACED_STATE_FILE))?;
             }
             if let Some(file) = file {
-                workdir::write(&self.working, file)?;
+                workdir::write_durably(&self.working, file)?;
             }
         }
         workdir::remove(&self.errored)
