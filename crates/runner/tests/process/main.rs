@@ -1,0 +1,19 @@
+//! Terraform as processes, with the real one.
+//!
+//! A machine that has neither `terraform` nor `tofu` skips all of this and says so, unless `CAPT_REQUIRE_TERRAFORM=1`
+//! is set. `CAPT_TEST_ENGINE` names another program.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a helper of a test may fail the test"
+)]
+
+mod crash;
+mod failing;
+mod lifecycle;
+mod sources;
+mod stopping;
+mod support;
+mod thrift;
+mod variables;
