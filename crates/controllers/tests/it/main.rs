@@ -6,6 +6,14 @@
     reason = "helpers of tests, where a panic is a failed test"
 )]
 
+mod approvals;
+mod destruction;
+mod groups;
+mod inputs;
 mod life;
+mod pausing;
+mod retention;
 mod runner;
 mod stage;
+mod templates;
+mod waits;

@@ -1,0 +1,68 @@
+//! Retained means retained, and is taken back only with consent.
+
+use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, marks};
+use kube::ResourceExt as _;
+use serde_json::json;
+
+use crate::stage::{Stage, apply, external_name, is_of, policies, template};
+
+#[tokio::test]
+async fn what_is_retained_stays_as_it_is_and_is_taken_back_with_consent_only() {
+    let stage = Stage::new().await;
+    stage.make_template("net").await;
+    let mut kept = apply("blue", "net");
+    kept["spec"]["retainWorkspaceOnDelete"] = json!(true);
+    let _: WorkspaceTemplateApply = stage.create(kept).await;
+    stage.until_ready("blue").await;
+    let before = stage.workspace("blue").await.unwrap();
+    stage.delete_apply("blue").await;
+    stage.until_gone("blue").await;
+    let left = stage.workspace("blue").await.expect("the Workspace stays");
+    assert!(left.annotations().contains_key(marks::RETAINED));
+    for label in [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID] {
+        assert!(!left.labels().contains_key(label), "{label}");
+    }
+    assert!(stage.ledger.destroyed().is_empty());
+
+    stage.make_apply("blue", "net").await;
+    stage
+        .until_says("blue", "Applied", "False/WorkspaceRetained")
+        .await;
+    assert!(!is_of(&stage.workspace("blue").await.unwrap(), "blue"));
+    stage.annotate("blue", marks::ADOPT_RETAINED, Some("blue")).await;
+    stage.until_ready("blue").await;
+    let now = stage.workspace("blue").await.unwrap();
+    assert!(is_of(&now, "blue"));
+    assert!(!now.annotations().contains_key(marks::RETAINED));
+    assert_eq!(
+        (now.uid(), external_name(&now)),
+        (before.uid(), external_name(&before))
+    );
+    stage.delete_apply("blue").await;
+    stage.until_gone("blue").await;
+    assert_eq!(stage.ledger.destroyed(), [external_name(&before)]);
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_template_that_forbids_destruction_is_remembered() {
+    let forbidding = [
+        json!({"deletionPolicy": "Orphan"}),
+        json!({"managementPolicies": ["Observe", "Create", "Update"]}),
+    ];
+    for policy in forbidding {
+        let stage = Stage::new().await;
+        let mut forbids = template("net", "small");
+        let spec = forbids["spec"]["template"]["spec"].as_object_mut().unwrap();
+        spec.extend(policy.as_object().unwrap().clone());
+        let _: WorkspaceTemplate = stage.create(forbids).await;
+        stage.make_apply("blue", "net").await;
+        stage.until_ready("blue").await;
+        stage.delete_apply("blue").await;
+        stage.until_gone("blue").await;
+        assert!(stage.ledger.destroyed().is_empty());
+        let left = stage.workspace("blue").await.expect("the Workspace stays");
+        assert_ne!(policies(&left), json!(["*"]));
+        stage.world.finish().await;
+    }
+}
