@@ -53,7 +53,8 @@ impl Executor {
     }
 }
 
-/// What changes besides the status. One request, guarded by version, so that all of it happens or nothing.
+/// What changes besides the status. One request, guarded by version even where a decision does not ask for that, because
+/// finalizers can be written only as a whole.
 fn metadata<S>(subject: &Subject, change: &OwnChange<S>) -> Option<Value> {
     let mut metadata = json!({"uid": subject.uid, "resourceVersion": subject.resource_version});
     let mut finalizers: Vec<&String> = subject
@@ -120,7 +121,7 @@ mod tests {
             ]),
             labels: BTreeMap::from([("l".to_owned(), Some("2".to_owned()))]),
             spec: BTreeMap::from([("f".to_owned(), json!(3))]),
-            status: None,
+            ..OwnChange::default()
         };
         let expected = json!({
             "metadata": {
