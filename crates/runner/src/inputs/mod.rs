@@ -6,25 +6,33 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `needs` | which objects does it depend on? |
-//! | `lookup` | what do they say? |
+//! | `lookup`, `load` | what do they say? |
 //! | `prepare` | what is Terraform told? |
 //! | `backend`, `home` | where does its state live? |
 //! | `policies` | what may be done to its infrastructure? |
 //! | `sensitive` | which of all that must not be seen? |
 
+pub mod backend;
 mod error;
+mod home;
+mod load;
 pub mod lookup;
 mod needs;
 mod policies;
+mod prepare;
+mod sensitive;
 
 pub use error::InputError;
+pub use home::SUFFIX;
+pub use load::load;
 pub use lookup::{ApiLookup, Data, Lookup};
 pub use needs::{ConfigKind, ConfigRef, KeyRef, Needs, ObjectKind, ObjectRef, config_needs, needs};
 pub use policies::{Grants, Policies, destroys_on_deletion, policies};
+pub use prepare::{BACKEND_FILE, CONFIG_FILE};
 
 use std::collections::BTreeSet;
 
-use crate::{engine::Inputs, store::Place, view::WorkspaceView};
+use crate::{engine::Inputs, store::Place};
 
 /// What the runner knows about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,17 +90,4 @@ impl Home {
             }),
         }
     }
-}
-
-/// Reads everything that a Workspace names, and makes of it what an engine is given.
-///
-/// # Errors
-/// If something is missing, not allowed or wrong.
-pub async fn load(
-    view: &WorkspaceView,
-    lookup: &dyn Lookup,
-    surroundings: &Surroundings,
-) -> Result<Prepared, InputError> {
-    let _ = (view, lookup, surroundings);
-    Err(InputError::FluxSource)
 }

@@ -163,9 +163,12 @@ fn held(holder: &Holder, namespace: &str, lease: &str) -> String {
     };
     let since = or(&info.created, "an unknown time");
     if let Some(runner) = &holder.runner {
-        return format!(
-            "the state is locked by the runner {runner} since {since}; its lock expires if it stopped"
-        );
+        let whose = or(&info.info, "a Workspace");
+        let then = match holder.until {
+            Some(_) => "it is taken over if that runner stopped",
+            None => "it is free when that is done",
+        };
+        return format!("the state is locked by the runner {runner} for {whose} since {since}; {then}");
     }
     format!(
         "the state is locked by {} since {since} for {} (lock {}). Wait until that is done. If it never will be, free \

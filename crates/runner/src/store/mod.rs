@@ -4,8 +4,12 @@
 //! to hold the lock cannot both win. This module must never know what a state means beyond its lineage and serial.
 
 mod error;
+mod lease;
 mod locks;
 mod secrets;
+#[cfg(test)]
+mod tests;
+mod write;
 
 pub use error::{LockError, StoreError};
 pub use locks::{Lock, Locks, Purpose};

@@ -1,8 +1,18 @@
-//! Reading and writing state.
+//! What is kept of a state, and reading it.
 
-use kube::Client;
+use std::{collections::BTreeMap, time::Duration};
+
+use capt_terraform::state::{self, State, UnpackError};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client, api::ListParams};
 
 use super::{Place, StoreError};
+use crate::api::{CallError, patiently};
+
+/// How long reading is tried.
+const READ_PATIENCE: Duration = Duration::from_secs(15);
+/// More parts than this are no state: a state is at most a GiB.
+const MAX_PARTS: usize = 1024;
 
 /// Keeps states in Secrets.
 #[derive(Clone)]
@@ -19,6 +29,47 @@ pub struct Kept {
     pub staged: Option<Vec<u8>>,
     /// Somebody asked for the deletion of a Secret, which our finalizer holds up.
     pub is_deleting: bool,
+    /// The Secrets as we saw or wrote them last, by their names.
+    pub(super) seen: BTreeMap<String, Seen>,
+}
+
+/// A Secret as it was seen last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) resource_version: Option<String>,
+    pub(super) finalizers: Vec<String>,
+    pub(super) is_deleting: bool,
+    /// What stands under the key.
+    pub(super) data: Vec<u8>,
+}
+
+impl From<&Secret> for Seen {
+    fn from(secret: &Secret) -> Self {
+        let data = secret.data.as_ref().and_then(|data| data.get(state::KEY));
+        Self {
+            resource_version: secret.metadata.resource_version.clone(),
+            finalizers: secret.metadata.finalizers.clone().unwrap_or_default(),
+            is_deleting: secret.metadata.deletion_timestamp.is_some(),
+            data: data.map(|data| data.0.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl Kept {
+    /// How many Secrets there are whose names `name` gives for part 0, 1 and so on.
+    pub(super) fn count(&self, name: impl Fn(usize) -> String) -> usize {
+        // A gap may be left by a crash or by another hand; what lies behind it must go all the same.
+        let parts = (0..MAX_PARTS).filter(|part| self.seen.contains_key(&name(*part)));
+        parts.last().map_or(0, |last| last + 1)
+    }
+
+    fn unpacked(&self, name: impl Fn(usize) -> String) -> Result<Option<Vec<u8>>, UnpackError> {
+        let names: Vec<String> = (0..self.count(&name)).map(name).collect();
+        let parts = names
+            .iter()
+            .filter_map(|name| Some((name.as_str(), self.seen.get(name)?.data.as_slice())));
+        state::unpack(parts)
+    }
 }
 
 impl StateStore {
@@ -33,26 +84,98 @@ impl StateStore {
     /// # Errors
     /// If the API fails, or what is there is damaged and there is no whole copy.
     pub async fn read(&self, place: &Place) -> Result<Kept, StoreError> {
-        let _ = (&self.client, place);
-        Ok(Kept::default())
+        let location = &place.location;
+        let mut kept = Kept {
+            seen: self.read_secrets(place).await?,
+            ..Kept::default()
+        };
+        kept.is_deleting = kept.seen.values().any(|seen| seen.is_deleting);
+        let staged = kept.unpacked(|part| location.staged_name(part));
+        // A copy that is cut off or mixed is what a crash leaves that came before the state itself was touched.
+        kept.staged = staged.ok().flatten().filter(|file| State::parse(file).is_ok());
+        match kept.unpacked(|part| location.secret_name(part)) {
+            Ok(file) => kept.replica = file,
+            Err(_) if kept.staged.is_some() => {}
+            Err(source) => {
+                return Err(StoreError::Damaged {
+                    namespace: place.namespace.clone(),
+                    name: location.secret_name(0),
+                    source,
+                });
+            }
+        }
+        Ok(kept)
     }
 
-    /// Replaces what is kept by this state file. `kept` is what was read or written last, and is brought up to date.
-    /// Call it only while holding the lock.
-    ///
-    /// # Errors
-    /// If the API fails for longer than a minute, or somebody else wrote meanwhile. What is kept is whole even then.
-    pub async fn write(&self, place: &Place, kept: &mut Kept, file: &[u8]) -> Result<(), StoreError> {
-        let _ = (place, kept, file);
+    pub(super) fn api(&self, place: &Place) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &place.namespace)
+    }
+
+    async fn read_secrets(&self, place: &Place) -> Result<BTreeMap<String, Seen>, StoreError> {
+        let api = self.api(place);
+        let location = &place.location;
+        let labels: Vec<String> = location
+            .labels()
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let chosen = ListParams::default().labels(&labels.join(","));
+        let first = location.secret_name(0);
+        let listed = patiently(READ_PATIENCE, || api.list(&chosen))
+            .await
+            .map_err(failed("reading", place, &first))?;
+        let mut seen: BTreeMap<String, Seen> = listed
+            .items
+            .iter()
+            .filter_map(|secret| Some((secret.metadata.name.clone()?, Seen::from(secret))))
+            // Whoever copied the labels did not make it a part of this state.
+            .filter(|(name, _)| *name == location.secret_name(state::part_index(name)))
+            .collect();
+        // Labels may have been lost; the name still says whose it is.
+        if !seen.contains_key(&first) {
+            self.read_in_order(place, |part| location.secret_name(part), &mut seen)
+                .await?;
+        }
+        self.read_in_order(place, |part| location.staged_name(part), &mut seen)
+            .await?;
+        Ok(seen)
+    }
+
+    /// Reads part after part until one is not there.
+    async fn read_in_order(
+        &self,
+        place: &Place,
+        name: impl Fn(usize) -> String,
+        seen: &mut BTreeMap<String, Seen>,
+    ) -> Result<(), StoreError> {
+        for part in 0..MAX_PARTS {
+            let name = name(part);
+            let Some(secret) = self.read_one(place, &name).await? else {
+                break;
+            };
+            seen.insert(name, secret);
+        }
         Ok(())
     }
 
-    /// Deletes what is kept, if it lists nothing that exists. The Lease goes with [`super::Lock::discard`].
-    ///
-    /// # Errors
-    /// If the API fails, or something still exists.
-    pub async fn remove(&self, place: &Place) -> Result<(), StoreError> {
-        let _ = place;
-        Ok(())
+    pub(super) async fn read_one(&self, place: &Place, name: &str) -> Result<Option<Seen>, StoreError> {
+        let api = self.api(place);
+        let secret = patiently(READ_PATIENCE, || api.get_opt(name))
+            .await
+            .map_err(failed("reading", place, name))?;
+        Ok(secret.as_ref().map(Seen::from))
+    }
+}
+
+pub(super) fn failed<'a>(
+    doing: &'static str,
+    place: &'a Place,
+    name: &'a str,
+) -> impl FnOnce(CallError) -> StoreError + 'a {
+    move |source| StoreError::Call {
+        doing,
+        namespace: place.namespace.clone(),
+        name: name.to_owned(),
+        source,
     }
 }
