@@ -18,6 +18,8 @@ const MAX_PARTS: usize = 1024;
 #[derive(Clone)]
 pub struct StateStore {
     client: Client,
+    /// Bytes in one Secret.
+    pub(super) chunk: usize,
 }
 
 /// What is kept of one state.
@@ -76,7 +78,10 @@ impl StateStore {
     /// Keeps them where this client leads.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            chunk: state::CHUNK_SIZE,
+        }
     }
 
     /// Reads what is kept.

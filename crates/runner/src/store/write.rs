@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use capt_api::marks;
-use capt_terraform::state::{self, State, StateSecret, Step, replicate};
+use capt_terraform::state::{self, State, StateSecret, Step, replicate_by};
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::json;
@@ -38,7 +38,7 @@ impl StateStore {
         }
         check_progress(place, kept.replica.as_deref(), &state)?;
         let parts = kept.count(|part| location.secret_name(part));
-        for step in replicate(location, file, parts, staged) {
+        for step in replicate_by(self.chunk, location, file, parts, staged) {
             match step {
                 Step::Put(secret) => self.put(place, kept, &secret, state.serial).await?,
                 Step::Delete(name) => self.delete(place, kept, &name).await?,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ENCODING, Location, StateSecret, pack};
+use super::{CHUNK_SIZE, ENCODING, Location, StateSecret, secret::pack_by};
 
 /// One write. They are to be done in the order given, each only after the one before succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,19 @@ pub enum Step {
 /// caller must have looked whether that copy is newer before calling this.
 #[must_use]
 pub fn replicate(location: &Location, file: &[u8], parts_now: usize, staged_now: usize) -> Vec<Step> {
-    steps(location, pack(location, file), parts_now, staged_now)
+    replicate_by(CHUNK_SIZE, location, file, parts_now, staged_now)
+}
+
+/// The same with parts of another size, so that tests need no megabytes.
+#[must_use]
+pub fn replicate_by(
+    chunk: usize,
+    location: &Location,
+    file: &[u8],
+    parts_now: usize,
+    staged_now: usize,
+) -> Vec<Step> {
+    steps(location, pack_by(chunk, location, file), parts_now, staged_now)
 }
 
 pub(super) fn steps(

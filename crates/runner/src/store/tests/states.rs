@@ -243,13 +243,18 @@ async fn a_large_state_is_several_secrets() {
 /// Whatever write of a large state is the last one, what is there afterwards is the old state or the new one.
 #[tokio::test]
 async fn a_crash_between_two_secrets_loses_nothing() {
-    let (old, new) = (large_state(1, 17 << 16), large_state(2, 17 << 16));
+    let (old, new) = (large_state(1, 3 << 9), large_state(2, 5 << 9));
     let mut crashes = 0;
     loop {
         let world = World::embedded_only().await;
-        let (place, store) = (place(&world), store(&world));
+        let place = place(&world);
+        let in_kilobytes = |client| StateStore {
+            chunk: 1 << 10,
+            ..StateStore::new(client)
+        };
+        let store = in_kilobytes(world.client_for(ME));
         let mut kept = Kept::default();
-        StateStore::new(world.client())
+        in_kilobytes(world.client())
             .write(&place, &mut kept, &old)
             .await
             .unwrap();
@@ -271,7 +276,7 @@ async fn a_crash_between_two_secrets_loses_nothing() {
         if is_complete {
             let _ = from_here_on.clone().may_miss();
         }
-        let found = StateStore::new(world.client()).read(&place).await.unwrap();
+        let found = in_kilobytes(world.client()).read(&place).await.unwrap();
         let candidates: Vec<_> = [(Source::Replica, &found.replica), (Source::Staged, &found.staged)]
             .into_iter()
             .filter_map(|(source, file)| Some((source, file.as_deref()?)))
