@@ -248,9 +248,10 @@ async fn a_crash_between_two_secrets_loses_nothing() {
     loop {
         let world = World::embedded_only().await;
         let place = place(&world);
-        let in_kilobytes = |client| StateStore {
-            chunk: 1 << 10,
-            ..StateStore::new(client)
+        let in_kilobytes = |client| {
+            let mut store = StateStore::new(client);
+            store.chunk = 1 << 10;
+            store
         };
         let store = in_kilobytes(world.client_for(ME));
         let mut kept = Kept::default();
