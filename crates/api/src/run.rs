@@ -42,6 +42,9 @@ pub struct RunReport {
     /// The last plan, if it would change anything or a person asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanReport>,
+    /// What was made and the state does not have; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingResource>,
     /// Requests of people that were answered: the annotation, and its value at the time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answered: BTreeMap<String, String>,
@@ -65,6 +68,35 @@ pub struct Operation {
     /// What went wrong, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The generation of the Workspace that it was for.
+    pub generation: i64,
+    /// Names what Terraform was told, without telling it.
+    pub inputs: String,
+    /// How often in a row it failed, if it did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failures: u32,
+    /// It failed, and trying again may help.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Something that was made and that the state does not have.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MissingResource {
+    /// Its address.
+    pub address: String,
+    /// Its id, if it was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// It was still being made, so that it may exist or not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
 }
 
 /// One resource that is being worked on.

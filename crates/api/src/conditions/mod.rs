@@ -6,6 +6,7 @@ pub mod captcluster;
 pub mod captcontrolplane;
 pub mod cluster;
 mod words;
+pub mod workspace;
 pub mod workspacetemplate;
 pub mod workspacetemplateapply;
 
@@ -150,6 +151,8 @@ mod tests {
         check::<captcontrolplane::CAPTControlPlaneReason>();
         check::<cluster::ClusterCondition>();
         check::<cluster::ClusterReason>();
+        check::<workspace::WorkspaceConditionType>();
+        check::<workspace::WorkspaceReason>();
         check::<workspacetemplate::WorkspaceTemplateCondition>();
         check::<workspacetemplate::WorkspaceTemplateReason>();
         check::<workspacetemplateapply::WorkspaceTemplateApplyCondition>();

@@ -58,6 +58,23 @@ impl Secrets {
         }
     }
 
+    /// Everything that another collection knows.
+    pub fn extend(&mut self, other: &Self) {
+        self.patterns.extend(other.patterns.iter().cloned());
+    }
+
+    /// How many spellings are known. It grows when a secret is new.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Whether there is nothing to hide.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     pub(super) fn patterns(&self) -> &BTreeSet<Vec<u8>> {
         &self.patterns
     }
