@@ -17,18 +17,33 @@
 //! | [`store`] | state in Secrets and its lock |
 //! | [`connection`] | outputs for whoever uses what was made |
 //! | [`process`] | Terraform as processes on this machine |
+//! | `decide` | what to do about a Workspace next: pure |
+//! | `control` | the loop over all Workspaces |
+//! | `workspace` | one Workspace: what is known about it, what its status says, what needs no engine |
+//! | `operation` | one operation, from the lock to the last word about it |
+//! | `report`, `events` | what is told beside a Workspace |
 
 mod api;
 pub mod choose;
 pub mod connection;
+mod context;
+mod control;
+mod decide;
 pub mod engine;
+mod events;
 pub mod inputs;
 mod metrics;
+mod operation;
 mod options;
 pub mod process;
+mod report;
+mod salt;
 pub mod simulated;
 pub mod store;
 pub mod view;
+mod workspace;
+
+use std::sync::Arc;
 
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -54,7 +69,10 @@ pub async fn run(client: Client, options: Options, shutdown: CancellationToken) 
     if options.parallelism == 0 {
         return Err(Error::Options("no operation may run at all".to_owned()));
     }
-    drop(client);
-    shutdown.cancelled().await;
+    let context = tokio::select! {
+        () = shutdown.cancelled() => return Ok(()),
+        context = context::Context::new(client, options) => context,
+    };
+    control::run(Arc::new(context), shutdown).await;
     Ok(())
 }

@@ -40,6 +40,9 @@ pub struct Options {
     /// Where reports and state of cluster-scoped Workspaces go that belong to no namespace, and what is learned about
     /// durations.
     pub namespace: String,
+    /// The address of the API server, such as `https://10.0.0.1:6443`, to tell whether a `kubernetes` backend of a
+    /// user's means the same one.
+    pub server: Option<String>,
     /// Names this runner, the same each time it is started, and no other that runs at the same time: locks that it left
     /// behind are known by it.
     pub identity: String,
@@ -67,6 +70,7 @@ impl Options {
             engines,
             which: Which::All,
             namespace: "default".to_owned(),
+            server: None,
             identity: identity.into(),
             parallelism: 8,
             poll_interval: Some(Duration::from_secs(600)),

@@ -1,0 +1,90 @@
+//! What everything in a runner shares.
+
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    Options,
+    api::CallError,
+    decide::Whose,
+    events::Herald,
+    inputs::{ApiLookup, Surroundings},
+    report::Learned,
+    salt,
+    store::{Locks, StateStore},
+    view::WorkspaceView,
+    workspace::{Common, Handle, Record},
+};
+
+/// What everything in a runner shares.
+pub(crate) struct Context {
+    pub(crate) client: Client,
+    pub(crate) options: Options,
+    pub(crate) lookup: ApiLookup,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) locks: Locks,
+    pub(crate) store: StateStore,
+    pub(crate) herald: Herald,
+    pub(crate) learned: Learned,
+    /// When this runner started.
+    pub(crate) start: Timestamp,
+    salt: String,
+}
+
+impl Context {
+    /// Gathers what an earlier runner left behind.
+    pub(crate) async fn new(client: Client, options: Options) -> Self {
+        Self {
+            lookup: ApiLookup::new(client.clone()),
+            surroundings: Surroundings {
+                namespace: options.namespace.clone(),
+                server: options.server.clone(),
+            },
+            locks: Locks::new(client.clone(), &options.identity, options.clock.clone()),
+            store: StateStore::new(client.clone()),
+            herald: Herald::new(client.clone(), &options.identity),
+            learned: Learned::load(&client, &options.namespace).await,
+            start: (options.clock)(),
+            salt: salt::load(&client, &options.namespace).await,
+            client,
+            options,
+        }
+    }
+
+    /// What time it is.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.options.clock)()
+    }
+
+    /// What is the same for all Workspaces when it is decided about them.
+    pub(crate) fn common(&self) -> Common {
+        Common {
+            poll: self.options.poll_interval,
+            seed: self.options.seed,
+        }
+    }
+
+    /// A name for inputs that may be written down: without the salt nobody can tell which secrets it was made from.
+    pub(crate) fn fingerprint(&self, hash: &str) -> String {
+        let digest = Sha256::digest(format!("{} {hash}", self.salt).as_bytes());
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Writes what the status is to say, if it does not say so already.
+    pub(crate) async fn tell(&self, view: &WorkspaceView, record: &mut Record) -> Result<(), CallError> {
+        if record.told == record.standing {
+            return Ok(());
+        }
+        Handle::new(&self.client, view)
+            .tell(view, &record.standing)
+            .await?;
+        record.told = record.standing.clone();
+        Ok(())
+    }
+
+    /// Whose a Workspace is of which it was already decided that we look at it.
+    pub(crate) fn ours(&self) -> Whose {
+        Whose::Ours
+    }
+}

@@ -1,0 +1,317 @@
+//! All Workspaces, and who has to be woken by what.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    time::Duration,
+};
+
+use capt_core::render::WorkspaceGroup;
+use k8s_openapi::jiff::Timestamp;
+
+use super::key::Key;
+use crate::{
+    decide::What,
+    operation::Stop,
+    view::WorkspaceView,
+    workspace::{Record, Reference},
+};
+
+/// Changes that are remembered while somebody works. With more, everything counts as changed.
+const MAX_MEANWHILE: usize = 10_000;
+
+/// One Workspace.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) view: WorkspaceView,
+    /// Not here while somebody works with it.
+    pub(crate) record: Option<Record>,
+    pub(crate) work: Option<Work>,
+    /// Its inputs may have changed since somebody began to work with its record.
+    is_input_stale: bool,
+    /// What changed since then: only who works with the record knows what its inputs are read from.
+    meanwhile: HashSet<Reference>,
+    /// What its inputs were read from when that was last known.
+    references: BTreeSet<Reference>,
+    due: Option<Timestamp>,
+}
+
+/// What is being done about a Workspace.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// It is looked at.
+    Look,
+    /// An operation runs.
+    Operation {
+        what: What,
+        stop: Stop,
+        is_cancelled: bool,
+    },
+}
+
+/// All Workspaces.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    entries: HashMap<Key, Entry>,
+    readers: HashMap<Reference, HashSet<Key>>,
+    timers: BTreeSet<(Timestamp, Key)>,
+    /// Who has to be looked at.
+    dirty: BTreeSet<Key>,
+    /// With whom somebody works.
+    working: HashSet<Key>,
+}
+
+impl Table {
+    /// Takes note of a Workspace as a watch tells it. Says whether it has to be looked at.
+    pub(crate) fn see(&mut self, view: WorkspaceView) -> bool {
+        let key = Key::of(&view);
+        let Some(entry) = self.entries.get_mut(&key) else {
+            self.entries.insert(
+                key.clone(),
+                Entry {
+                    record: Some(Record::new(&view)),
+                    view,
+                    work: None,
+                    is_input_stale: false,
+                    meanwhile: HashSet::new(),
+                    references: BTreeSet::new(),
+                    due: None,
+                },
+            );
+            self.dirty.insert(key);
+            return true;
+        };
+        if entry.view.uid != view.uid {
+            // Whoever works with the old one finds out when it comes back.
+            entry.record = entry.record.take().map(|_| Record::new(&view));
+            entry.view = view;
+            self.dirty.insert(key);
+            return true;
+        }
+        if !is_newer(&view, &entry.view) || is_same_to_us(&view, &entry.view) {
+            if is_newer(&view, &entry.view) {
+                entry.view = view;
+            }
+            return false;
+        }
+        if view.generation != entry.view.generation || view.annotations != entry.view.annotations {
+            entry.forget_inputs();
+        }
+        entry.view = view;
+        self.dirty.insert(key);
+        true
+    }
+
+    /// Forgets a Workspace.
+    pub(crate) fn forget(&mut self, key: &Key) -> Option<Entry> {
+        self.dirty.remove(key);
+        let entry = self.entries.remove(key)?;
+        if let Some(due) = entry.due {
+            self.timers.remove(&(due, key.clone()));
+        }
+        unread(&mut self.readers, key, &entry.references);
+        self.working.remove(key);
+        Some(entry)
+    }
+
+    /// All of a group that are not among these.
+    pub(crate) fn others(&self, group: WorkspaceGroup, these: &HashSet<Key>) -> Vec<Key> {
+        self.entries
+            .keys()
+            .filter(|key| key.group == group && !these.contains(*key))
+            .cloned()
+            .collect()
+    }
+
+    /// Something that inputs are read from changed.
+    pub(crate) fn changed(&mut self, reference: &Reference) {
+        for key in self.readers.get(reference).into_iter().flatten() {
+            if let Some(entry) = self.entries.get_mut(key) {
+                entry.forget_inputs();
+                self.dirty.insert(key.clone());
+            }
+        }
+        for key in &self.working {
+            if let Some(entry) = self.entries.get_mut(key) {
+                match entry.meanwhile.len() < MAX_MEANWHILE {
+                    true => drop(entry.meanwhile.insert(reference.clone())),
+                    false => entry.is_input_stale = true,
+                }
+            }
+        }
+    }
+
+    /// Has a Workspace looked at.
+    pub(crate) fn wake(&mut self, key: &Key) {
+        if self.entries.contains_key(key) {
+            self.dirty.insert(key.clone());
+        }
+    }
+
+    /// Has the Workspace with this uid looked at.
+    pub(crate) fn wake_uid(&mut self, uid: &str) {
+        let found = self.entries.iter().find(|(_, entry)| entry.view.uid == uid);
+        if let Some((key, _)) = found {
+            self.dirty.insert(key.clone());
+        }
+    }
+
+    /// Has everybody looked at whose time has come.
+    pub(crate) fn wake_due(&mut self, now: Timestamp) {
+        while let Some((due, _)) = self.timers.first()
+            && *due <= now
+        {
+            if let Some((_, key)) = self.timers.pop_first()
+                && let Some(entry) = self.entries.get_mut(&key)
+            {
+                entry.due = None;
+                self.dirty.insert(key);
+            }
+        }
+    }
+
+    /// How long until somebody's time comes.
+    pub(crate) fn next_due(&self, now: Timestamp) -> Option<Duration> {
+        let (due, _) = self.timers.first()?;
+        Some(Duration::try_from(due.duration_since(now)).unwrap_or_default())
+    }
+
+    /// Sets or clears somebody's time.
+    pub(crate) fn set_due(&mut self, key: &Key, due: Option<Timestamp>) {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return;
+        };
+        if let Some(old) = entry.due.take() {
+            self.timers.remove(&(old, key.clone()));
+        }
+        if let Some(due) = due {
+            self.timers.insert((due, key.clone()));
+            entry.due = Some(due);
+        }
+    }
+
+    /// Takes somebody who has to be looked at and with whom nobody works.
+    pub(crate) fn next_dirty(&mut self) -> Option<Key> {
+        let key = self
+            .dirty
+            .iter()
+            .find(|key| self.entries.get(*key).is_some_and(|entry| entry.work.is_none()))?
+            .clone();
+        self.dirty.remove(&key);
+        Some(key)
+    }
+
+    /// Whether nobody works with it.
+    pub(crate) fn is_free(&self, key: &Key) -> bool {
+        self.entries
+            .get(key)
+            .is_some_and(|entry| entry.work.is_none() && entry.record.is_some())
+    }
+
+    /// Hands the record out to somebody who works with it.
+    pub(crate) fn lend(&mut self, key: &Key, work: Work) -> Option<(WorkspaceView, Record)> {
+        let entry = self.entries.get_mut(key)?;
+        let record = entry.record.take()?;
+        entry.work = Some(work);
+        entry.is_input_stale = false;
+        entry.meanwhile.clear();
+        self.working.insert(key.clone());
+        Some((entry.view.clone(), record))
+    }
+
+    /// Takes the record back. Says whether it still is of any use.
+    pub(crate) fn give_back(&mut self, key: &Key, view: WorkspaceView, mut record: Record) -> bool {
+        self.working.remove(key);
+        let Some(entry) = self.entries.get_mut(key) else {
+            return false;
+        };
+        entry.work = None;
+        if entry.view.uid != view.uid {
+            entry.record = Some(Record::new(&entry.view));
+            self.dirty.insert(key.clone());
+            return false;
+        }
+        if is_newer(&view, &entry.view) {
+            entry.view = view;
+        }
+        let meanwhile = std::mem::take(&mut entry.meanwhile);
+        let is_stale = std::mem::take(&mut entry.is_input_stale);
+        if is_stale
+            || record
+                .references
+                .iter()
+                .any(|reference| meanwhile.contains(reference))
+        {
+            record.inputs = None;
+            self.dirty.insert(key.clone());
+        }
+        if entry.references != record.references {
+            unread(&mut self.readers, key, &entry.references);
+            for reference in &record.references {
+                self.readers
+                    .entry(reference.clone())
+                    .or_default()
+                    .insert(key.clone());
+            }
+            entry.references.clone_from(&record.references);
+        }
+        entry.record = Some(record);
+        true
+    }
+
+    /// Nobody brings the record back any more.
+    pub(crate) fn lost(&mut self, key: &Key) {
+        self.working.remove(key);
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.work = None;
+            entry.record = Some(Record::new(&entry.view));
+        }
+    }
+
+    /// One Workspace.
+    pub(crate) fn get_mut(&mut self, key: &Key) -> Option<&mut Entry> {
+        self.entries.get_mut(key)
+    }
+
+    /// All Workspaces.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+}
+
+impl Entry {
+    fn forget_inputs(&mut self) {
+        match &mut self.record {
+            Some(record) => record.inputs = None,
+            None => self.is_input_stale = true,
+        }
+    }
+}
+
+fn unread(readers: &mut HashMap<Reference, HashSet<Key>>, key: &Key, references: &BTreeSet<Reference>) {
+    for reference in references {
+        if let Some(keys) = readers.get_mut(reference) {
+            keys.remove(key);
+            if keys.is_empty() {
+                readers.remove(reference);
+            }
+        }
+    }
+}
+
+/// Versions of one object can be compared as numbers. Where they cannot, what comes later is taken as newer.
+fn is_newer(one: &WorkspaceView, other: &WorkspaceView) -> bool {
+    let number = |view: &WorkspaceView| view.resource_version.as_deref()?.parse::<u64>().ok();
+    match (number(one), number(other)) {
+        (Some(one), Some(other)) => one > other,
+        _ => true,
+    }
+}
+
+/// Nothing differs but what we write ourselves.
+fn is_same_to_us(one: &WorkspaceView, other: &WorkspaceView) -> bool {
+    one.generation == other.generation
+        && one.deletion == other.deletion
+        && one.labels == other.labels
+        && one.annotations == other.annotations
+        && one.finalizers == other.finalizers
+}

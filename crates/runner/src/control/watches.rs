@@ -1,0 +1,349 @@
+//! What wakes Workspaces: themselves, and everything that their inputs are read from.
+//!
+//! Kinds that are defined by somebody else may come and go; their definitions are watched too. Of everything but the
+//! Workspaces only names are kept, and those only for a moment: what an object says is read when it is needed.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt::Debug,
+    sync::Arc,
+};
+
+use capt_api::{
+    foreign::{
+        ClusterProviderConfig, ClusterWorkspace, LegacyProviderConfig, LegacyProviderConfigUsage,
+        ProviderConfig, ProviderConfigUsage, Workspace,
+    },
+    marks,
+};
+use capt_core::render::WorkspaceGroup;
+use futures::StreamExt as _;
+use k8s_openapi::{
+    api::core::v1::{ConfigMap, Secret},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client, CustomResourceExt, Resource, ResourceExt as _,
+    core::{DeserializeGuard, PartialObjectMeta},
+    runtime::{WatchStreamExt as _, watcher},
+};
+use serde::de::DeserializeOwned;
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+
+use super::key::Key;
+use crate::{
+    Which,
+    inputs::{ConfigKind, ConfigRef, ObjectKind, ObjectRef},
+    view::WorkspaceView,
+    workspace::Reference,
+};
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// A Workspace is there or changed.
+    Seen(Box<WorkspaceView>),
+    /// A Workspace is gone, or is none of our business any more.
+    Gone(Key),
+    /// Of this group there are only these.
+    Only(WorkspaceGroup, HashSet<Key>),
+    /// Something that inputs may be read from changed.
+    Changed(Reference),
+    /// provider-terraform began or ceased to use the Workspace with this uid.
+    Used(String, bool),
+}
+
+/// Notices that may wait to be read.
+const BUFFER: usize = 1024;
+
+/// Begins to watch. Ends when what is returned is dropped.
+pub(crate) fn start(client: &Client, which: &Which) -> (JoinSet<()>, mpsc::Receiver<Notice>) {
+    let (sender, receiver) = mpsc::channel(BUFFER);
+    let (defined_sender, defined) = watch::channel(Defined::default());
+    let mut tasks = JoinSet::new();
+    tasks.spawn(definitions(client.clone(), defined_sender));
+    let watching = Watching {
+        client: client.clone(),
+        sender,
+        defined,
+    };
+    let label = match which {
+        Which::All => None,
+        Which::Labelled(name) => Some(format!("{}={name}", marks::RUNNER)),
+    };
+    tasks.spawn(
+        watching
+            .clone()
+            .workspaces::<Workspace>(WorkspaceGroup::Namespaced, label.clone()),
+    );
+    tasks.spawn(
+        watching
+            .clone()
+            .workspaces::<ClusterWorkspace>(WorkspaceGroup::ClusterScoped, label.clone()),
+    );
+    tasks.spawn(watching.clone().objects::<Secret>(ObjectKind::Secret));
+    tasks.spawn(watching.clone().objects::<ConfigMap>(ObjectKind::ConfigMap));
+    tasks.spawn(watching.clone().configs::<ProviderConfig>(ConfigKind::Namespaced));
+    tasks.spawn(
+        watching
+            .clone()
+            .configs::<ClusterProviderConfig>(ConfigKind::Cluster),
+    );
+    tasks.spawn(
+        watching
+            .clone()
+            .configs::<LegacyProviderConfig>(ConfigKind::Legacy),
+    );
+    if label.is_some() {
+        tasks.spawn(watching.clone().usages::<ProviderConfigUsage>());
+        tasks.spawn(watching.usages::<LegacyProviderConfigUsage>());
+    }
+    (tasks, receiver)
+}
+
+/// Which kinds are defined.
+#[derive(Clone, Debug, Default)]
+enum Defined {
+    /// Nobody has looked yet.
+    #[default]
+    NotKnown,
+    /// We may not look, so everything may be.
+    Perhaps,
+    /// These.
+    Only(Arc<BTreeSet<String>>),
+}
+
+impl Defined {
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::NotKnown => false,
+            Self::Perhaps => true,
+            Self::Only(names) => names.contains(name),
+        }
+    }
+}
+
+/// Follows which kinds are defined.
+async fn definitions(client: Client, sender: watch::Sender<Defined>) {
+    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let mut names = BTreeSet::new();
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Init) => names.clear(),
+            Ok(watcher::Event::InitApply(one)) => {
+                names.insert(one.name_any());
+                continue;
+            }
+            Ok(watcher::Event::InitDone) => {}
+            Ok(watcher::Event::Apply(one)) => {
+                if !names.insert(one.name_any()) {
+                    continue;
+                }
+            }
+            Ok(watcher::Event::Delete(one)) => {
+                names.remove(&one.name_any());
+            }
+            Err(error) if is_forbidden(&error) => {
+                sender.send_replace(Defined::Perhaps);
+                continue;
+            }
+            Err(error) => {
+                tracing::debug!(%error, "definitions cannot be watched");
+                continue;
+            }
+        }
+        sender.send_replace(Defined::Only(Arc::new(names.clone())));
+    }
+}
+
+fn is_forbidden(error: &watcher::Error) -> bool {
+    let source = match error {
+        watcher::Error::InitialListFailed(source)
+        | watcher::Error::WatchStartFailed(source)
+        | watcher::Error::WatchFailed(source) => source,
+        watcher::Error::WatchError(status) => return status.is_forbidden(),
+        _ => return false,
+    };
+    matches!(source, kube::Error::Api(status) if status.is_forbidden())
+}
+
+#[derive(Clone)]
+struct Watching {
+    client: Client,
+    sender: mpsc::Sender<Notice>,
+    defined: watch::Receiver<Defined>,
+}
+
+impl Watching {
+    /// Workspaces of one group, for as long as there is such a kind.
+    async fn workspaces<K>(self, group: WorkspaceGroup, label: Option<String>)
+    where
+        K: Resource<DynamicType = ()>
+            + CustomResourceExt
+            + Clone
+            + Debug
+            + DeserializeOwned
+            + Send
+            + Sync
+            + 'static,
+        for<'a> WorkspaceView: From<&'a K>,
+    {
+        let config = label.map_or_else(watcher::Config::default, |label| {
+            watcher::Config::default().labels(&label)
+        });
+        let mut all = HashSet::new();
+        let notice = move |event: watcher::Event<DeserializeGuard<K>>| match event {
+            watcher::Event::Init => {
+                all.clear();
+                None
+            }
+            watcher::Event::InitDone => Some(Notice::Only(group, std::mem::take(&mut all))),
+            watcher::Event::InitApply(object) => {
+                all.insert(key(group, &object));
+                seen(&object)
+            }
+            watcher::Event::Apply(object) => seen(&object),
+            watcher::Event::Delete(object) => Some(Notice::Gone(key(group, &object))),
+        };
+        self.while_defined(K::crd_name(), config, notice).await;
+    }
+
+    /// Secrets or ConfigMaps.
+    async fn objects<K>(self, kind: ObjectKind)
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    {
+        let notice = |event: watcher::Event<PartialObjectMeta<K>>| {
+            let object = object_of(event)?;
+            Some(Notice::Changed(Reference::Object(ObjectRef {
+                kind,
+                namespace: object.namespace().unwrap_or_default(),
+                name: object.name_any(),
+            })))
+        };
+        self.follow(watcher::Config::default(), notice).await;
+    }
+
+    /// Provider configurations of one kind.
+    async fn configs<K>(self, kind: ConfigKind)
+    where
+        K: Resource<DynamicType = ()>
+            + CustomResourceExt
+            + Clone
+            + Debug
+            + DeserializeOwned
+            + Send
+            + Sync
+            + 'static,
+    {
+        let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
+            let object = object_of(event)?;
+            Some(Notice::Changed(Reference::Config(ConfigRef {
+                kind,
+                namespace: object.namespace(),
+                name: object.name_any(),
+            })))
+        };
+        self.while_defined(K::crd_name(), watcher::Config::default(), notice)
+            .await;
+    }
+
+    /// Signs that provider-terraform runs something.
+    async fn usages<K>(self)
+    where
+        K: Resource<DynamicType = ()>
+            + CustomResourceExt
+            + Clone
+            + Debug
+            + DeserializeOwned
+            + Send
+            + Sync
+            + 'static,
+    {
+        let notice = |event: watcher::Event<PartialObjectMeta<K>>| {
+            let is_gone = matches!(event, watcher::Event::Delete(_));
+            Some(Notice::Used(object_of(event)?.name_any(), !is_gone))
+        };
+        self.while_defined(K::crd_name(), watcher::Config::default(), notice)
+            .await;
+    }
+
+    /// Follows the objects of a kind whenever it is defined.
+    async fn while_defined<W>(
+        self,
+        name: &str,
+        config: watcher::Config,
+        mut notice: impl FnMut(watcher::Event<W>) -> Option<Notice> + Send,
+    ) where
+        W: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    {
+        let mut defined = self.defined.clone();
+        while defined.wait_for(|defined| defined.has(name)).await.is_ok() {
+            tokio::select! {
+                () = self.follow(config.clone(), &mut notice) => {}
+                _ = defined.wait_for(|defined| !defined.has(name)) => {}
+            }
+        }
+    }
+
+    /// Follows the objects of a kind.
+    async fn follow<W>(
+        &self,
+        config: watcher::Config,
+        mut notice: impl FnMut(watcher::Event<W>) -> Option<Notice> + Send,
+    ) where
+        W: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    {
+        let api: Api<W> = Api::all(self.client.clone());
+        let mut events = watcher(api, config).default_backoff().boxed();
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    // Nobody listens any more when the runner stops.
+                    if let Some(notice) = notice(event)
+                        && self.sender.send(notice).await.is_err()
+                    {
+                        return;
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "a watch failed and is begun again"),
+            }
+        }
+    }
+}
+
+fn key<K: Resource>(group: WorkspaceGroup, object: &K) -> Key {
+    Key {
+        group,
+        namespace: object.namespace(),
+        name: object.name_any(),
+    }
+}
+
+/// A Workspace that cannot be read is no Workspace to us.
+fn seen<K: Resource>(object: &DeserializeGuard<K>) -> Option<Notice>
+where
+    for<'a> WorkspaceView: From<&'a K>,
+    DeserializeGuard<K>: Resource,
+{
+    match &object.0 {
+        Ok(object) => Some(Notice::Seen(Box::new(WorkspaceView::from(object)))),
+        Err(error) => {
+            tracing::warn!(workspace = object.name_any(), %error, "a Workspace cannot be read");
+            None
+        }
+    }
+}
+
+fn object_of<K>(event: watcher::Event<K>) -> Option<K> {
+    match event {
+        watcher::Event::Apply(object)
+        | watcher::Event::InitApply(object)
+        | watcher::Event::Delete(object) => Some(object),
+        watcher::Event::Init | watcher::Event::InitDone => None,
+    }
+}

@@ -1,0 +1,330 @@
+//! What to do about a Workspace next.
+//!
+//! Pure functions over plain data: the driver gathers facts, asks, carries one thing out and asks again. Facts that cost
+//! something are asked for only when a decision depends on them, so that a Workspace at rest costs nothing.
+//!
+//! The gates come in this order: is it ours, does something run, is it paused, may anything be done at all, is it going
+//! away, are its inputs there, and only then work.
+
+mod snapshot;
+mod timing;
+
+use capt_api::{
+    conditions::workspace::WorkspaceReason,
+    foreign::marks::CROSSPLANE_FINALIZER,
+    marks::{PLAN_REQUESTED, RETRY_REQUESTED},
+};
+use k8s_openapi::jiff::Timestamp;
+
+pub(crate) use snapshot::{
+    About, Failed, Held, InputFacts, Looked, Memory, Policy, Requests, Running, Snapshot, StateFacts, What,
+    Whose,
+};
+pub(crate) use timing::{backoff, later};
+
+use crate::inputs::Grants;
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing, before this time or before something happens.
+    Wait(Option<Timestamp>),
+    /// Nothing, and say that somebody else uses it.
+    LeaveAlone,
+    /// Find out more and ask again.
+    Look(Look),
+    /// Say that it is paused.
+    Pause,
+    /// Put our marks on it.
+    Prepare {
+        /// The Terraform workspace, if it is to be chosen.
+        external_name: Option<String>,
+        /// Where its state is, if that is not written down.
+        home: Option<String>,
+    },
+    /// Run something as soon as there is room.
+    Run(What, Priority),
+    /// Tell what runs to stop.
+    Cancel,
+    /// Say why nothing can be done.
+    Refuse {
+        /// One word.
+        reason: WorkspaceReason,
+        /// Why, and what to do.
+        message: String,
+    },
+    /// Say that others have to let go of it first.
+    AwaitOthers,
+    /// Take our finalizer off.
+    LetGo {
+        /// Its infrastructure is gone, and with it goes what is kept of its state.
+        is_destroyed: bool,
+    },
+}
+
+/// Something to find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// What is remembered about earlier operations.
+    Memory,
+    /// What Terraform would be told.
+    Inputs,
+    /// What exists.
+    State,
+}
+
+/// What is more urgent comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Priority {
+    /// Somebody waits for it to go.
+    Delete,
+    /// Somebody asked for something or changed something.
+    User,
+    /// Something new is to be made.
+    Create,
+    /// Nobody waits.
+    Poll,
+}
+
+/// What to do about a Workspace now.
+pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
+    match snapshot.whose {
+        Whose::Ours => {}
+        Whose::Others => return Next::Wait(None),
+        Whose::Disputed => return Next::LeaveAlone,
+    }
+    let is_paused = snapshot.is_paused || snapshot.policies == Policy::Paused;
+    if let Some(running) = snapshot.running {
+        return while_running(snapshot, running, is_paused);
+    }
+    if is_paused {
+        return match snapshot.said_paused == Some(snapshot.generation) {
+            true => Next::Wait(None),
+            false => Next::Pause,
+        };
+    }
+    match &snapshot.policies {
+        Policy::Paused => Next::Wait(None),
+        Policy::Unsupported(message) => Next::Refuse {
+            reason: WorkspaceReason::PoliciesUnsupported,
+            message: message.clone(),
+        },
+        Policy::Granted(grants) if snapshot.is_deleting => going_away(snapshot, *grants, now),
+        Policy::Granted(_) => staying(snapshot, now),
+    }
+}
+
+/// Only a deletion that may destroy stops what runs: a change waits, and to be left alone in mid-work would leave things
+/// half made.
+fn while_running(snapshot: &Snapshot, running: Running, is_paused: bool) -> Next {
+    let destroys = snapshot.is_deleting
+        && !is_paused
+        && matches!(snapshot.policies, Policy::Granted(Grants { delete: true, .. }))
+        && snapshot.finalizers == [CROSSPLANE_FINALIZER];
+    let is_in_the_way = matches!(running.what, What::Plan | What::Converge) && !running.is_cancelled;
+    match destroys && is_in_the_way {
+        true => Next::Cancel,
+        false => Next::Wait(None),
+    }
+}
+
+fn going_away(snapshot: &Snapshot, grants: Grants, now: Timestamp) -> Next {
+    if !is_held_by_us(snapshot) {
+        return Next::Wait(None);
+    }
+    let Some(memory) = &snapshot.memory else {
+        return Next::Look(Look::Memory);
+    };
+    if !grants.delete {
+        return orphan(snapshot, memory, now);
+    }
+    if snapshot.finalizers.len() > 1 {
+        return Next::AwaitOthers;
+    }
+    match &snapshot.state {
+        None => return Next::Look(Look::State),
+        Some(StateFacts::Unknown { reason, message }) => {
+            return Next::Refuse {
+                reason: *reason,
+                message: message.clone(),
+            };
+        }
+        // What a crash left on the machine may be more than what was kept.
+        Some(StateFacts::Nothing) if !memory.is_unfinished => return Next::LetGo { is_destroyed: true },
+        Some(StateFacts::Nothing | StateFacts::Something | StateFacts::Elsewhere) => {}
+    }
+    match &snapshot.inputs {
+        None => Next::Look(Look::Inputs),
+        Some(InputFacts::Unresolved { reason, message }) => Next::Refuse {
+            reason: *reason,
+            message: message.clone(),
+        },
+        Some(InputFacts::Ready { hash, .. }) => match held_back(snapshot, memory, What::Destroy, hash, now) {
+            Some(next) => next,
+            None => Next::Run(What::Destroy, Priority::Delete),
+        },
+    }
+}
+
+/// Nothing is destroyed; what a crash left on this machine is brought into safety first if that can be done.
+fn orphan(snapshot: &Snapshot, memory: &Memory, now: Timestamp) -> Next {
+    if !memory.is_unfinished {
+        return Next::LetGo { is_destroyed: false };
+    }
+    match &snapshot.inputs {
+        None => Next::Look(Look::Inputs),
+        Some(InputFacts::Unresolved { .. }) => Next::LetGo { is_destroyed: false },
+        Some(InputFacts::Ready { hash, .. }) => match held_back(snapshot, memory, What::Rescue, hash, now) {
+            Some(next) => next,
+            None => Next::Run(What::Rescue, Priority::Delete),
+        },
+    }
+}
+
+fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
+    let (hash, home) = match &snapshot.inputs {
+        None => return Next::Look(Look::Inputs),
+        Some(InputFacts::Unresolved { reason, message }) => {
+            return Next::Refuse {
+                reason: *reason,
+                message: message.clone(),
+            };
+        }
+        Some(InputFacts::Ready { hash, home }) => (hash, home),
+    };
+    // Our finalizer comes only now: what never could run has nothing to be destroyed, and must not be held.
+    if snapshot.external_name.is_none() || snapshot.home.is_none() || !is_held_by_us(snapshot) {
+        return Next::Prepare {
+            external_name: snapshot.external_name.is_none().then(|| snapshot.name.clone()),
+            home: snapshot.home.is_none().then(|| home.clone()),
+        };
+    }
+    let Some(memory) = &snapshot.memory else {
+        return Next::Look(Look::Memory);
+    };
+    if is_asked(snapshot.requests.plan.as_deref(), memory, PLAN_REQUESTED) {
+        return Next::Run(What::Plan, Priority::User);
+    }
+    let is_retry = is_asked(snapshot.requests.retry.as_deref(), memory, RETRY_REQUESTED);
+    if !is_retry && let Some(next) = held_back(snapshot, memory, What::Converge, hash, now) {
+        return next;
+    }
+    let about = About {
+        hash: hash.clone(),
+        generation: snapshot.generation,
+    };
+    let due = next_look(snapshot, memory);
+    let is_due = due.is_some_and(|due| now >= due);
+    let held = memory.held.as_ref().filter(|held| held.about == about);
+    let is_approved = held.is_some_and(|held| {
+        snapshot.requests.allow_destructive || snapshot.requests.approved.as_ref() == Some(&held.plan)
+    });
+    let is_at_rest = memory.settled.as_ref() == Some(&about) || (held.is_some() && !is_approved);
+    match (is_retry, is_at_rest, is_due) {
+        (false, true, false) => Next::Wait(due),
+        (false, true, true) => Next::Run(What::Converge, Priority::Poll),
+        (false, false, _) if is_new(memory) => Next::Run(What::Converge, Priority::Create),
+        (_, _, _) => Next::Run(What::Converge, Priority::User),
+    }
+}
+
+/// A failure with nothing changed since holds the next try back: for a while, or until it is looked again anyway.
+fn held_back(snapshot: &Snapshot, memory: &Memory, what: What, hash: &str, now: Timestamp) -> Option<Next> {
+    let failed = memory.failed.as_ref()?;
+    let is_same =
+        failed.what == what && failed.about.hash == hash && failed.about.generation == snapshot.generation;
+    let is_retry = is_asked(snapshot.requests.retry.as_deref(), memory, RETRY_REQUESTED);
+    if !is_same || is_retry {
+        return None;
+    }
+    let until = match failed.is_transient {
+        true => Some(later(failed.at, timing::backoff(failed.count, &salt(snapshot)))),
+        false => snapshot
+            .poll
+            .map(|interval| timing::next_look(failed.at, interval, &salt(snapshot))),
+    };
+    match until {
+        Some(until) if now >= until => None,
+        until => Some(Next::Wait(until)),
+    }
+}
+
+fn next_look(snapshot: &Snapshot, memory: &Memory) -> Option<Timestamp> {
+    let interval = snapshot.poll?;
+    Some(match memory.looked? {
+        Looked::At(time) => timing::next_look(time, interval, &salt(snapshot)),
+        Looked::BeforeStart(start) => timing::first_look(start, interval, &salt(snapshot)),
+    })
+}
+
+fn is_new(memory: &Memory) -> bool {
+    !memory.was_settled && memory.settled.is_none() && memory.held.is_none()
+}
+
+fn is_held_by_us(snapshot: &Snapshot) -> bool {
+    snapshot
+        .finalizers
+        .iter()
+        .any(|finalizer| finalizer == CROSSPLANE_FINALIZER)
+}
+
+fn is_asked(token: Option<&str>, memory: &Memory, mark: &str) -> bool {
+    token.is_some_and(|token| memory.answered.get(mark).map(String::as_str) != Some(token))
+}
+
+fn salt(snapshot: &Snapshot) -> String {
+    format!("{} {}", snapshot.seed, snapshot.uid)
+}
+
+/// What a plan says that was just made, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanFacts<'a> {
+    /// Something exists.
+    pub(crate) exists: bool,
+    /// It would do nothing.
+    pub(crate) is_empty: bool,
+    /// It would end something that works.
+    pub(crate) is_destructive: bool,
+    /// What an approval has to name.
+    pub(crate) id: &'a str,
+}
+
+/// What becomes of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterPlan {
+    /// There is nothing to do.
+    Settle,
+    /// It is applied.
+    Apply {
+        /// Nothing exists yet.
+        creates: bool,
+    },
+    /// It waits for an approval.
+    Hold,
+    /// It is only told, because nothing may be changed.
+    Tell,
+    /// There is nothing, and nothing may be made.
+    Refuse,
+}
+
+/// What becomes of a plan to converge.
+pub(crate) fn after_plan(grants: Grants, requests: &Requests, plan: PlanFacts<'_>) -> AfterPlan {
+    if plan.is_empty {
+        return AfterPlan::Settle;
+    }
+    match plan.exists {
+        false if !grants.create => return AfterPlan::Refuse,
+        true if !grants.update => return AfterPlan::Tell,
+        _ => {}
+    }
+    let is_approved = requests.allow_destructive || requests.approved.as_deref() == Some(plan.id);
+    if plan.is_destructive && !is_approved {
+        return AfterPlan::Hold;
+    }
+    AfterPlan::Apply {
+        creates: !plan.exists,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! When to try again and when to look again, spread so that many Workspaces do not act at once.
+
+use std::time::Duration;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
+
+/// The first pause after a failure.
+const FIRST: Duration = Duration::from_secs(1);
+/// The longest pause after a failure that may pass by itself.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How long to wait after so many failures in a row. At most a quarter shorter than its full length.
+pub(crate) fn backoff(failures: u32, salt: &str) -> Duration {
+    let doubled = FIRST.saturating_mul(1 << failures.saturating_sub(1).min(6));
+    let full = doubled.min(LONGEST);
+    full.mul_f64(0.75 + 0.25 * fraction(&format!("{salt} backoff {failures}")))
+}
+
+/// When to look again after a look, a tenth of the interval earlier or later.
+pub(crate) fn next_look(last: Timestamp, interval: Duration, salt: &str) -> Timestamp {
+    let part = fraction(&format!("{salt} look {last}"));
+    later(last, interval.mul_f64(0.9 + 0.2 * part))
+}
+
+/// When to look for the first time after a start: somewhere within the interval.
+pub(crate) fn first_look(start: Timestamp, interval: Duration, salt: &str) -> Timestamp {
+    later(start, interval.mul_f64(fraction(&format!("{salt} first look"))))
+}
+
+/// The time so much later.
+pub(crate) fn later(time: Timestamp, wait: Duration) -> Timestamp {
+    SignedDuration::try_from(wait)
+        .ok()
+        .and_then(|wait| time.checked_add(wait).ok())
+        .unwrap_or(Timestamp::MAX)
+}
+
+/// A number from 0 to 1 that is always the same for the same text.
+fn fraction(text: &str) -> f64 {
+    let digest = Sha256::digest(text.as_bytes());
+    let number = digest
+        .iter()
+        .take(4)
+        .fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
+    f64::from(number) / f64::from(u32::MAX)
+}

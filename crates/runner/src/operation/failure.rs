@@ -1,0 +1,130 @@
+//! What a failure means for the object, in words and in one word.
+
+use capt_api::conditions::workspace::WorkspaceReason as Reason;
+use capt_terraform::{
+    diagnostics::{self, Class},
+    state::State,
+};
+
+use crate::{
+    engine::{Failure, FailureKind},
+    events::News,
+};
+
+/// Bytes of a message.
+const MAX_MESSAGE: usize = 4 * 1024;
+/// Resources that are named as left.
+const MAX_LEFT: usize = 5;
+
+/// What was being done, in provider-terraform's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Making everything ready.
+    Connect,
+    /// Finding out what to do.
+    Observe,
+    /// Making what does not exist.
+    Create,
+    /// Changing what exists.
+    Update,
+    /// Destroying everything.
+    Delete,
+    /// Handing the outputs out.
+    Publish,
+}
+
+impl Stage {
+    /// How a message begins.
+    pub(crate) fn prefix(self) -> &'static str {
+        match self {
+            Self::Connect => "connect failed: ",
+            Self::Observe => "observe failed: ",
+            Self::Create => "create failed: ",
+            Self::Update => "update failed: ",
+            Self::Delete => "delete failed: ",
+            Self::Publish => "cannot publish connection details: ",
+        }
+    }
+
+    /// What people hear.
+    pub(crate) fn news(self) -> News {
+        match self {
+            Self::Connect => News::CannotConnect,
+            Self::Observe => News::CannotObserve,
+            Self::Create => News::CannotCreate,
+            Self::Update => News::CannotUpdate,
+            Self::Delete => News::CannotDelete,
+            Self::Publish => News::CannotPublish,
+        }
+    }
+}
+
+/// What went wrong, for people. Not redacted.
+pub(crate) fn message(failure: &Failure, stage: Stage) -> String {
+    let words = diagnostics::message(&failure.diagnostics, MAX_MESSAGE)
+        .unwrap_or_else(|| diagnostics::bounded(&failure.message, MAX_MESSAGE));
+    format!("{}{words}", stage.prefix())
+}
+
+/// What a destruction left.
+pub(crate) fn left(state: &State) -> Option<String> {
+    let all: Vec<&str> = state.managed().map(|object| object.address.as_str()).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let mut named: Vec<String> = all
+        .iter()
+        .take(MAX_LEFT)
+        .map(|address| (*address).to_owned())
+        .collect();
+    if all.len() > named.len() {
+        named.push(format!("{} more", all.len() - named.len()));
+    }
+    Some(format!("still there: {}", named.join(", ")))
+}
+
+/// Which sort of thing went wrong.
+pub(crate) fn reason(kind: FailureKind, stage: Stage) -> Reason {
+    if stage == Stage::Publish {
+        return Reason::ConnectionSecretFailed;
+    }
+    match kind {
+        FailureKind::EngineMissing => Reason::EngineMissing,
+        FailureKind::EngineTooOld => Reason::EngineTooOld,
+        FailureKind::Cancelled => Reason::Interrupted,
+        FailureKind::InvalidInput => Reason::InputInvalid,
+        FailureKind::ModuleUnavailable => Reason::ModuleUnavailable,
+        FailureKind::Terraform(class) | FailureKind::Machine(class) => class_reason(class),
+    }
+}
+
+fn class_reason(class: Class) -> Reason {
+    match class {
+        Class::Locked => Reason::StateLocked,
+        Class::Throttled => Reason::Throttled,
+        Class::Network => Reason::Network,
+        Class::Timeout => Reason::Timeout,
+        Class::Settling => Reason::Settling,
+        Class::StalePlan => Reason::StalePlan,
+        Class::Interrupted => Reason::Interrupted,
+        Class::Crash => Reason::Crash,
+        Class::PluginCache => Reason::PluginCache,
+        Class::DiskFull => Reason::DiskFull,
+        Class::Denied => Reason::Denied,
+        Class::Quota => Reason::Quota,
+        Class::Configuration => Reason::Configuration,
+        Class::Setup => Reason::Setup,
+        Class::Other => Reason::Other,
+    }
+}
+
+/// A failure of our own.
+pub(crate) fn own(class: Class, message: impl Into<String>) -> Failure {
+    Failure {
+        kind: FailureKind::Terraform(class),
+        message: message.into(),
+        diagnostics: Vec::new(),
+        state: None,
+        missing: Vec::new(),
+    }
+}

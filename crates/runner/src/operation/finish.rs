@@ -1,0 +1,453 @@
+//! The end of an operation: what is remembered, reported and said.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    conditions::{
+        ConditionStatus,
+        workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    },
+    foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED},
+    marks::{PLAN_REQUESTED, RETRY_REQUESTED},
+    run::{LOG_KEY, RunReport},
+};
+use capt_terraform::diagnostics::Class;
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    Finished, Run, Stage, Verdict, Why,
+    failure::{self, own},
+    follow::Followed,
+    session::seconds,
+};
+use crate::{
+    api::words,
+    connection,
+    decide::{Failed, Held, Looked, Memory, StateFacts, What},
+    engine::{Failure, FailureKind},
+    events::News,
+    report::{self, Page},
+    workspace::{Handle, is_creation_pending, outcome, requests},
+};
+
+/// How an operation ended.
+enum End {
+    /// As it should.
+    Well(Verdict),
+    /// With a failure.
+    Badly(Box<Failure>),
+    /// Because it was to be destroyed instead.
+    Cancelled,
+    /// Because the runner stops.
+    Interrupted,
+}
+
+impl End {
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Well(_) => outcome::SUCCEEDED,
+            Self::Badly(_) => outcome::FAILED,
+            Self::Cancelled => outcome::CANCELLED,
+            Self::Interrupted => outcome::INTERRUPTED,
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Says everything that there is to say.
+    pub(super) async fn finish(
+        mut self,
+        result: Result<Verdict, Failure>,
+        kept: Result<(), Failure>,
+        followed: Option<Followed>,
+    ) -> Finished {
+        let is_kept = kept.is_ok();
+        let mut end = self.judge(result, kept);
+        if let End::Well(Verdict::Settled { .. } | Verdict::Told) = &end
+            && let Err(failure) = self.hand_out().await
+        {
+            self.stage = Stage::Publish;
+            end = End::Badly(Box::new(failure));
+        }
+        let now = self.ctx.now();
+        self.ctx
+            .options
+            .metrics
+            .ended(crate::workspace::kind(self.what), end.outcome(), self.took());
+        self.settle_creation(now).await;
+        let message = self.message(&end);
+        let was_settled = self
+            .record
+            .memory
+            .as_ref()
+            .is_some_and(|memory| memory.settled.is_some());
+        self.remember(&end, is_kept, now);
+        let is_quiet = self.is_poll
+            && was_settled
+            && matches!(end, End::Well(Verdict::Settled { applied: None }))
+            && followed.as_ref().is_none_or(|followed| !followed.is_published);
+        if let (false, Some(followed)) = (is_quiet, followed) {
+            self.report(&end, is_kept, message.as_deref(), followed, now)
+                .await;
+        }
+        self.say(&end, message.as_deref(), now);
+        if let Err(error) = self.ctx.tell(&self.view, &mut self.record).await {
+            tracing::warn!(
+                workspace = self.view.name,
+                error = words(&error),
+                "a status was not written"
+            );
+        }
+        self.tell_people(&end, message.as_deref()).await;
+        self.ctx.learned.keep(false).await;
+        Finished {
+            view: self.view,
+            record: self.record,
+        }
+    }
+
+    /// Why an operation ended is known better here than where it ended.
+    fn judge(&self, result: Result<Verdict, Failure>, kept: Result<(), Failure>) -> End {
+        let failure = match (result, kept) {
+            (Ok(verdict), Ok(())) => return End::Well(verdict),
+            (Ok(_), Err(failure)) => failure,
+            (Err(failure), _) if failure.kind != FailureKind::Cancelled => failure,
+            (Err(failure), kept) => match (self.stop.why(), kept) {
+                (Some(Why::Deletion), _) => return End::Cancelled,
+                (Some(Why::Shutdown), _) => return End::Interrupted,
+                (Some(Why::Timeout), _) => Failure {
+                    message: format!("it took longer than {} s and was stopped", self.took().as_secs()),
+                    kind: FailureKind::Terraform(Class::Timeout),
+                    diagnostics: Vec::new(),
+                    ..failure
+                },
+                (Some(Why::LockLost), _) => Failure {
+                    message: "the lock of the state was lost, and the operation was stopped".to_owned(),
+                    kind: FailureKind::Terraform(Class::Locked),
+                    diagnostics: Vec::new(),
+                    ..failure
+                },
+                (Some(Why::StateLost), Err(failure)) => failure,
+                (Some(Why::StateLost) | None, _) => failure,
+            },
+        };
+        End::Badly(Box::new(failure))
+    }
+
+    /// Hands the outputs out.
+    async fn hand_out(&mut self) -> Result<(), Failure> {
+        let Some(state) = &self.state else { return Ok(()) };
+        let open = state.outputs.iter().filter(|(_, output)| !output.sensitive);
+        let outputs: BTreeMap<_, _> = open
+            .map(|(name, output)| (name.clone(), self.gate.value(&output.value)))
+            .collect();
+        self.record.standing.outputs = Some(outputs);
+        match connection::publish(&self.ctx.client, &self.view, &state.outputs).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let is_transient = matches!(
+                    &error,
+                    connection::ConnectionError::Call { source, .. } if source.is_transient()
+                );
+                let class = match is_transient {
+                    true => Class::Network,
+                    false => Class::Other,
+                };
+                Err(own(class, words(&error)))
+            }
+        }
+    }
+
+    /// Writes down how a creation ended, also one that an earlier runner began and did not live to tell.
+    async fn settle_creation(&mut self, now: Timestamp) {
+        if !is_creation_pending(&self.view) {
+            return;
+        }
+        let has_something = self.state.as_ref().is_some_and(|state| !state.is_empty());
+        let mark = match has_something {
+            true => EXTERNAL_CREATE_SUCCEEDED,
+            false => EXTERNAL_CREATE_FAILED,
+        };
+        let annotations = BTreeMap::from([(mark, seconds(now))]);
+        let handle = Handle::new(&self.ctx.client, &self.view);
+        match handle.mark(&self.view, &annotations, false).await {
+            Ok(view) => self.view = view,
+            Err(error) => {
+                tracing::warn!(
+                    workspace = self.view.name,
+                    error = words(&error),
+                    "a mark was not written"
+                );
+            }
+        }
+    }
+
+    fn message(&self, end: &End) -> Option<String> {
+        let text = match end {
+            End::Badly(failure) => {
+                let mut text = failure::message(failure, self.stage);
+                if self.what == What::Destroy
+                    && let Some(left) = self.state.as_ref().and_then(failure::left)
+                {
+                    text.push_str("; ");
+                    text.push_str(&left);
+                }
+                text
+            }
+            End::Well(Verdict::Held { plan, summary }) => format!(
+                "plan {plan} would destroy or replace something that works ({summary}) and waits for an approval"
+            ),
+            End::Well(Verdict::Planned { plan, summary }) => format!("plan {plan}: {summary}"),
+            End::Cancelled => "stopped, because everything is to be destroyed".to_owned(),
+            End::Interrupted => "stopped, because the runner stops".to_owned(),
+            End::Well(_) => return None,
+        };
+        Some(self.gate.text(&text))
+    }
+
+    fn remember(&mut self, end: &End, is_kept: bool, now: Timestamp) {
+        let about = self.about.clone();
+        let requests = requests(&self.view);
+        let memory: &mut Memory = self.record.memory.get_or_insert_default();
+        memory.looked = Some(Looked::At(now));
+        memory.is_unfinished = !is_kept;
+        match end {
+            End::Well(Verdict::Settled { .. } | Verdict::Told) => {
+                memory.settled = Some(about);
+                memory.was_settled = true;
+                memory.held = None;
+                memory.failed = None;
+            }
+            End::Well(Verdict::Held { plan, .. }) => {
+                memory.settled = None;
+                memory.failed = None;
+                memory.held = Some(Held {
+                    plan: plan.clone(),
+                    about,
+                });
+            }
+            // A plan that waits and is not what would happen any more has to be made anew.
+            End::Well(Verdict::Planned { plan, .. }) => {
+                memory.held = memory.held.take().filter(|held| held.plan == *plan);
+            }
+            End::Badly(_) if self.what == What::Plan => {}
+            End::Badly(failure) => {
+                let before = memory.failed.take().filter(|failed| failed.about == about);
+                memory.settled = None;
+                memory.held = None;
+                memory.failed = Some(Failed {
+                    what: self.what,
+                    about,
+                    is_transient: failure.kind.is_transient(),
+                    count: before.map_or(1, |failed| failed.count.saturating_add(1)),
+                    at: now,
+                });
+            }
+            End::Well(Verdict::Destroyed | Verdict::Rescued) => memory.failed = None,
+            End::Cancelled | End::Interrupted => memory.settled = None,
+        }
+        if matches!(end, End::Well(_) | End::Badly(_)) {
+            let (mark, token) = match self.what {
+                What::Plan => (PLAN_REQUESTED, requests.plan),
+                _ => (RETRY_REQUESTED, requests.retry),
+            };
+            if let Some(token) = token {
+                memory.answered.insert(mark.to_owned(), token);
+                if mark == RETRY_REQUESTED {
+                    self.record.report.missing.clear();
+                }
+            }
+        }
+        self.record.state = match end {
+            End::Well(Verdict::Destroyed) => Some(StateFacts::Nothing),
+            _ => None,
+        };
+        self.record.report.missing =
+            report::missing(&self.record.report.missing, &self.missing, self.state.as_ref());
+    }
+
+    async fn report(
+        &mut self,
+        end: &End,
+        is_kept: bool,
+        message: Option<&str>,
+        followed: Followed,
+        now: Timestamp,
+    ) {
+        let memory = self.record.memory.clone().unwrap_or_default();
+        let mut report = RunReport {
+            missing: self.record.report.missing.clone(),
+            answered: memory.answered.clone(),
+            ..followed.report
+        };
+        if let Some(operation) = &mut report.operation {
+            operation.ended_at = is_kept.then_some(now);
+            operation.outcome = Some(end.outcome().to_owned());
+            operation.message = message.map(str::to_owned);
+            if let (End::Badly(_), Some(failed)) = (end, &memory.failed) {
+                operation.failures = failed.count;
+                operation.transient = failed.is_transient;
+            }
+        }
+        if let Some(plan) = &mut report.plan {
+            plan.awaits_approval = memory.held.as_ref().is_some_and(|held| held.plan == plan.id);
+        }
+        let is_over = matches!(end, End::Well(Verdict::Settled { .. } | Verdict::Destroyed));
+        if is_over && self.what != What::Plan {
+            // What was planned has happened.
+            report.plan = None;
+        }
+        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+        let mut changes = match followed.is_published {
+            true => report::Changes::new(),
+            false => {
+                let before = page.read().await.ok().flatten().and_then(|found| found.log);
+                report::with_rotated_log(before.filter(|log| !log.is_empty()))
+            }
+        };
+        changes.extend(report::with_report(&report));
+        changes.insert(LOG_KEY, Some(followed.log));
+        self.record.report = report;
+        if let Err(error) = page.write(&changes).await {
+            tracing::warn!(
+                workspace = self.view.name,
+                error = words(&error),
+                "a report was not written"
+            );
+        }
+    }
+
+    /// What the status is to say.
+    fn say(&mut self, end: &End, message: Option<&str>, now: Timestamp) {
+        use ConditionStatus::{False, True};
+        self.say_engine();
+        let generation = self.about.generation;
+        let missing = &self.record.report.missing;
+        let standing = &mut self.record.standing;
+        let text = message.unwrap_or_default();
+        match missing.is_empty() {
+            true => standing.take_back((Type::StateComplete, True, Reason::Complete), generation, now),
+            false => {
+                let words = self.gate.text(&report::missing_words(missing));
+                let verdict = (Type::StateComplete, False, Reason::ResourcesMissing);
+                standing.say(verdict, &words, generation, now);
+            }
+        }
+        match end {
+            End::Well(Verdict::Settled { applied }) => {
+                standing.say(
+                    (Type::Synced, True, Reason::ReconcileSuccess),
+                    "",
+                    generation,
+                    now,
+                );
+                standing.say((Type::Ready, True, Reason::Available), "", generation, now);
+                if applied.is_some() {
+                    standing.take_back((Type::Drifted, False, Reason::NoDrift), generation, now);
+                }
+            }
+            End::Well(Verdict::Told) => {
+                standing.say(
+                    (Type::Synced, True, Reason::ReconcileSuccess),
+                    "",
+                    generation,
+                    now,
+                );
+            }
+            End::Well(Verdict::Held { .. }) => {
+                standing.say(
+                    (Type::ApprovalNeeded, True, Reason::DestructiveChange),
+                    text,
+                    generation,
+                    now,
+                );
+                // What the spec of an earlier generation asked for may well be there; of this one it is not.
+                let synced = standing.condition(Type::Synced);
+                if synced.is_some_and(|synced| synced.observed_generation == Some(generation)) {
+                    standing.say(
+                        (Type::Synced, False, Reason::ReconcileError),
+                        text,
+                        generation,
+                        now,
+                    );
+                }
+            }
+            End::Badly(_) if self.what == What::Plan => return,
+            End::Badly(failure) => {
+                let reason = failure::reason(failure.kind, self.stage);
+                standing.say(
+                    (Type::Synced, False, Reason::ReconcileError),
+                    text,
+                    generation,
+                    now,
+                );
+                standing.say((Type::Failing, True, reason), text, generation, now);
+                standing.observed_generation = Some(generation);
+                return;
+            }
+            End::Well(Verdict::Planned { .. } | Verdict::Destroyed | Verdict::Rescued)
+            | End::Cancelled
+            | End::Interrupted => return,
+        }
+        standing.take_back((Type::Failing, False, Reason::NotFailing), generation, now);
+        standing.observed_generation = Some(generation);
+        if matches!(end, End::Well(Verdict::Settled { .. } | Verdict::Told)) {
+            standing.checksum = Some(self.about.hash.clone());
+            standing.take_back((Type::ApprovalNeeded, False, Reason::NotNeeded), generation, now);
+        }
+    }
+
+    /// Says whether any of it is real.
+    pub(super) fn say_engine(&mut self) {
+        let is_simulated = self.is_simulated();
+        let (generation, now) = (self.about.generation, self.ctx.now());
+        let standing = &mut self.record.standing;
+        match is_simulated {
+            true => standing.say(
+                (Type::Simulated, ConditionStatus::True, Reason::SimulatedEngine),
+                "no Terraform ran: the results are made up, and nothing real exists",
+                generation,
+                now,
+            ),
+            false if self.engine.is_some() => standing.take_back(
+                (Type::Simulated, ConditionStatus::False, Reason::SimulatedEngine),
+                generation,
+                now,
+            ),
+            false => {}
+        }
+    }
+
+    async fn tell_people(&self, end: &End, message: Option<&str>) {
+        let text = message.unwrap_or_default();
+        let herald = &self.ctx.herald;
+        match end {
+            End::Well(Verdict::Settled { applied: Some(true) }) => {
+                herald
+                    .tell(&self.view, News::Created, "everything was made")
+                    .await;
+            }
+            End::Well(Verdict::Settled { applied: Some(false) }) => {
+                let note = format!("everything was changed to generation {}", self.about.generation);
+                herald.tell(&self.view, News::Updated, &note).await;
+            }
+            End::Well(Verdict::Destroyed) => {
+                herald
+                    .tell(&self.view, News::Deleted, "everything was destroyed")
+                    .await;
+            }
+            End::Well(Verdict::Held { .. }) => herald.tell(&self.view, News::ApprovalNeeded, text).await,
+            End::Well(Verdict::Planned { .. }) => herald.tell(&self.view, News::Planned, text).await,
+            End::Badly(_) => herald.tell(&self.view, self.stage.news(), text).await,
+            End::Well(Verdict::Settled { applied: None } | Verdict::Told | Verdict::Rescued)
+            | End::Cancelled
+            | End::Interrupted => {}
+        }
+        if !self.record.report.missing.is_empty() {
+            let words = self
+                .gate
+                .text(&report::missing_words(&self.record.report.missing));
+            herald.tell(&self.view, News::StateIncomplete, &words).await;
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Follows an operation while it runs: what it prints becomes a log, what it does becomes progress, what it writes is
+//! handed on to be kept.
+//!
+//! Writes are few: a poll that finds nothing writes nothing, and the longer an operation takes the rarer they become.
+
+use std::time::Duration;
+
+use capt_api::run::{LOG_KEY, PLAN_KEY, ResourceRow, RunReport};
+use capt_terraform::{
+    diagnostics::bounded,
+    progress::{Next, Operation, Tracker, Written, next_write},
+    state::State,
+    stream::{Kind, Step},
+};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{sleep, timeout},
+};
+
+use super::{gate::Gate, keep::Offers};
+use crate::{
+    Clock,
+    api::words,
+    engine::{Goal, Phase, Planned, Told},
+    report::{self, Changes, Learned, Log, Page, readable},
+};
+
+/// Logs are written no more often than this.
+const LOG_PAUSE: SignedDuration = SignedDuration::from_secs(15);
+/// How long an engine may take to fall silent when its session is gone.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Lines of a plan that Terraform did not put into words.
+const MAX_LINES: usize = 200;
+/// Failed resources that are listed.
+const MAX_FAILED: usize = 20;
+
+/// What an operation tells its follower.
+pub(crate) enum Note {
+    /// From now on it is told about.
+    Publish,
+    /// A plan was made.
+    Plan {
+        /// What it would do.
+        planned: Box<Planned>,
+        /// It waits for an approval.
+        awaits_approval: bool,
+        /// Hears when it is told, and everything is known that the plan says is secret.
+        told: oneshot::Sender<()>,
+    },
+}
+
+/// What a follower needs.
+pub(crate) struct Follower {
+    pub(crate) clock: Clock,
+    pub(crate) page: Page,
+    pub(crate) gate: Gate,
+    pub(crate) offers: Option<Offers>,
+    pub(crate) learned: Learned,
+    pub(crate) goal: Goal,
+    /// Resources in the state at the beginning.
+    pub(crate) resources: usize,
+    pub(crate) report: RunReport,
+    pub(crate) started: Timestamp,
+}
+
+/// What is there in the end.
+pub(crate) struct Followed {
+    /// The report, up to date.
+    pub(crate) report: RunReport,
+    /// All that was printed.
+    pub(crate) log: String,
+    /// It was told about, so that its end has to be told too.
+    pub(crate) is_published: bool,
+}
+
+impl Follower {
+    /// Follows until nobody tells anything any more.
+    pub(crate) async fn follow(
+        self,
+        mut told: mpsc::UnboundedReceiver<Told>,
+        mut notes: mpsc::UnboundedReceiver<Note>,
+    ) -> Followed {
+        let mut following = Following::new(self);
+        loop {
+            let due = following.due();
+            tokio::select! {
+                biased;
+                note = notes.recv() => match note {
+                    Some(note) => {
+                        // What was told before the note was sent comes before it.
+                        while let Ok(one) = told.try_recv() {
+                            following.take(one);
+                        }
+                        following.note(note).await;
+                    }
+                    None => break,
+                },
+                () = sleep(due) => following.write().await,
+                one = told.recv() => match one {
+                    Some(one) => following.take(one),
+                    None => break,
+                },
+            }
+        }
+        // The session is gone; what it told last may still be on its way.
+        while let Ok(Some(one)) = timeout(SILENCE, told.recv()).await {
+            following.take(one);
+        }
+        while let Ok(note) = notes.try_recv() {
+            following.note(note).await;
+        }
+        following.end()
+    }
+}
+
+struct Following {
+    with: Follower,
+    log: Log,
+    /// With whether what it learns is worth keeping: how long reading takes is not.
+    tracker: Option<(Tracker, bool)>,
+    failed: Vec<ResourceRow>,
+    is_published: bool,
+    is_log_new: bool,
+    log_written: Option<Timestamp>,
+    written: Option<Written>,
+}
+
+impl Following {
+    fn new(with: Follower) -> Self {
+        Self {
+            with,
+            log: Log::default(),
+            tracker: None,
+            failed: Vec::new(),
+            is_published: false,
+            is_log_new: false,
+            log_written: None,
+            written: None,
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.with.clock)()
+    }
+
+    fn take(&mut self, told: Told) {
+        let now = self.now();
+        if let Some(text) = readable(&told) {
+            self.log.push(now, &self.with.gate.text(&text));
+            self.is_log_new = true;
+        }
+        match told {
+            Told::Phase(phase) => self.begin(phase),
+            Told::Event(event) => {
+                if let Kind::Apply(Step::Errored, hook) = &event.kind
+                    && self.failed.len() < MAX_FAILED
+                {
+                    self.failed.push(ResourceRow {
+                        address: self.with.gate.text(&hook.resource.addr),
+                        action: hook.action.as_str().to_owned(),
+                        state: "failed".to_owned(),
+                        since: Some(now),
+                    });
+                }
+                if let Some((tracker, _)) = &mut self.tracker {
+                    tracker.observe(&event, now);
+                }
+            }
+            Told::Text(_) => {}
+            Told::Secrets(secrets) => self.with.gate.add(&secrets),
+            Told::State(file) => {
+                self.with.gate.learn(&file);
+                if let Ok(state) = State::parse(&file) {
+                    self.with.resources = state.managed().count();
+                }
+                if let Some(offers) = &self.with.offers {
+                    offers.offer(file);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, phase: Phase) {
+        self.teach();
+        let operation = match (phase, self.with.goal) {
+            (Phase::Init, _) => return,
+            (Phase::Plan, _) => Operation::Plan,
+            (Phase::Apply, Goal::Converge) => Operation::Apply,
+            (Phase::Apply, Goal::Destroy) => Operation::Destroy,
+        };
+        let durations = self.with.learned.durations();
+        let tracker = Tracker::new(operation, self.with.resources, durations);
+        self.tracker = Some((tracker, operation != Operation::Plan));
+    }
+
+    async fn note(&mut self, note: Note) {
+        match note {
+            Note::Publish => {
+                if !self.is_published {
+                    self.is_published = true;
+                    self.rotate().await;
+                }
+            }
+            Note::Plan {
+                planned,
+                awaits_approval,
+                told,
+            } => {
+                let redactor = self.with.gate.redactor();
+                let generation = self
+                    .with
+                    .report
+                    .operation
+                    .as_ref()
+                    .map_or(0, |operation| operation.generation);
+                let mut plan = report::plan(&planned, generation, &redactor, self.now());
+                plan.awaits_approval = awaits_approval;
+                self.with.report.plan = Some(plan);
+                let text = match planned.text.trim() {
+                    "" => planned.plan.text(MAX_LINES),
+                    text => text.to_owned(),
+                };
+                let text = bounded(&redactor.text(&text), report::MAX_PLAN_TEXT);
+                if !text.is_empty() {
+                    self.log.push(self.now(), &text);
+                    self.is_log_new = true;
+                }
+                if self.is_published {
+                    let mut changes = report::with_report(&self.with.report);
+                    changes.insert(PLAN_KEY, Some(text));
+                    self.send(changes).await;
+                }
+                // Nobody waits any more if the operation was given up.
+                let _ = told.send(());
+            }
+        }
+    }
+
+    /// Makes room for the log of this operation.
+    async fn rotate(&mut self) {
+        let previous = match self.with.page.read().await {
+            Ok(found) => found.and_then(|found| found.log).filter(|log| !log.is_empty()),
+            Err(_) => None,
+        };
+        let mut changes = report::with_rotated_log(previous);
+        changes.extend(report::with_report(&self.with.report));
+        self.send(changes).await;
+    }
+
+    /// How long until the next write is due.
+    fn due(&mut self) -> Duration {
+        const FAR: Duration = Duration::from_secs(3600);
+        if !self.is_published {
+            return FAR;
+        }
+        let now = self.now();
+        let until = |time: Timestamp| Duration::try_from(time.duration_since(now)).unwrap_or_default();
+        let log = match (self.is_log_new, self.log_written) {
+            (false, _) => FAR,
+            (true, None) => Duration::from_secs(2),
+            (true, Some(last)) => until(last.checked_add(LOG_PAUSE).unwrap_or(Timestamp::MAX)),
+        };
+        let progress = match &mut self.tracker {
+            None => FAR,
+            Some((tracker, _)) => {
+                let progress = tracker.progress(now);
+                match next_write(self.written.as_ref(), &progress, self.with.started, now) {
+                    Next::Now => Duration::ZERO,
+                    Next::At(time) => until(time),
+                }
+            }
+        };
+        log.min(progress)
+    }
+
+    async fn write(&mut self) {
+        let now = self.now();
+        let mut changes = Changes::new();
+        if let Some((tracker, _)) = &mut self.tracker {
+            let progress = tracker.progress(now);
+            if next_write(self.written.as_ref(), &progress, self.with.started, now) == Next::Now {
+                let redactor = self.with.gate.redactor();
+                let report = &mut self.with.report;
+                report.progress = Some(report::progress(&progress, &redactor));
+                report.resources = report::rows(&progress, &redactor);
+                report.resources.extend(self.failed.iter().cloned());
+                changes.extend(report::with_report(report));
+                self.written = Some(Written { at: now, progress });
+            }
+        }
+        let is_log_due = self
+            .log_written
+            .is_none_or(|last| now.duration_since(last) >= LOG_PAUSE);
+        if self.is_log_new && is_log_due {
+            changes.insert(LOG_KEY, Some(self.with.gate.text(&self.log.text())));
+            self.is_log_new = false;
+            self.log_written = Some(now);
+        }
+        if !changes.is_empty() {
+            self.send(changes).await;
+        }
+    }
+
+    /// What cannot be told now is told later, or in the end.
+    async fn send(&self, changes: Changes) {
+        if let Err(error) = self.with.page.write(&changes).await {
+            tracing::warn!(error = words(&error), "progress could not be told");
+        }
+    }
+
+    fn teach(&mut self) {
+        if let Some((tracker, true)) = self.tracker.take() {
+            self.with.learned.learn(&tracker);
+        }
+    }
+
+    fn end(mut self) -> Followed {
+        self.teach();
+        let mut report = self.with.report;
+        report.progress = None;
+        report.resources = self.failed;
+        Followed {
+            report,
+            // Secrets that came up late may stand in earlier lines.
+            log: self.with.gate.text(&self.log.text()),
+            is_published: self.is_published,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The one redactor of an operation, which learns secrets as they come up.
+
+use std::sync::Arc;
+
+use capt_terraform::redact::{Redactor, Secrets, sensitive_in_state};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+/// Everything that leaves an operation passes this. Cloning shares it.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    secrets: Secrets,
+    redactor: Arc<Redactor>,
+}
+
+impl Gate {
+    /// One that knows the secrets among the inputs.
+    pub(crate) fn new(secrets: Secrets) -> Self {
+        let redactor = Arc::new(Redactor::new(&secrets));
+        Self {
+            inner: Arc::new(Mutex::new(Inner { secrets, redactor })),
+        }
+    }
+
+    /// Takes note of what a state says is secret.
+    pub(crate) fn learn(&self, state: &[u8]) {
+        let Ok(state) = serde_json::from_slice::<Value>(state) else {
+            return;
+        };
+        self.change(|secrets| sensitive_in_state(&state, secrets));
+    }
+
+    /// Takes note of more that is secret.
+    pub(crate) fn add(&self, more: &Secrets) {
+        self.change(|secrets| secrets.extend(more));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Secrets)) {
+        let mut inner = self.inner.lock();
+        let known = inner.secrets.len();
+        change(&mut inner.secrets);
+        if inner.secrets.len() != known {
+            inner.redactor = Arc::new(Redactor::new(&inner.secrets));
+        }
+    }
+
+    /// The redactor as it is now.
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        self.inner.lock().redactor.clone()
+    }
+
+    /// Text that may leave.
+    pub(crate) fn text(&self, text: &str) -> String {
+        self.redactor().text(text)
+    }
+
+    /// A value that may leave.
+    pub(crate) fn value(&self, value: &Value) -> Value {
+        redacted(&self.redactor(), value)
+    }
+}
+
+fn redacted(redactor: &Redactor, value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.text(text)),
+        Value::Array(items) => items.iter().map(|item| redacted(redactor, item)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, field)| (redactor.text(name), redacted(redactor, field)))
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}

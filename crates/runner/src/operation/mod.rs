@@ -1,0 +1,356 @@
+//! One operation for one Workspace, from the lock to the last word about it.
+//!
+//! The order is what makes a crash harmless: the lock, the state that an earlier run left behind, the mark that
+//! something is about to be made, Terraform, the state, the mark that it was made, the report, and last the status,
+//! which says that all of it is done.
+
+mod failure;
+mod finish;
+mod follow;
+mod gate;
+mod keep;
+mod session;
+mod stop;
+
+use std::{sync::Arc, time::Duration};
+
+use capt_api::{marks::UNLOCK, run::Operation};
+use capt_terraform::{
+    lock::Taken,
+    state::{Created, State},
+};
+use k8s_openapi::jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use failure::Stage;
+pub(crate) use stop::{Stop, Why};
+
+use crate::{
+    api::words,
+    context::Context,
+    decide::{About, InputFacts, Next, Running, What, decide},
+    engine::{Engine, EngineKind, Failure, Goal, Inputs, Link, StateHome},
+    events::News,
+    inputs::{self, Home, Prepared},
+    report::Page,
+    store::{Kept, Lock, LockError, Place, Purpose},
+    view::WorkspaceView,
+    workspace::{Handle, Record, facts_of, kind, observe, references_of},
+};
+use follow::{Follower, Note};
+use gate::Gate;
+use keep::Keeper;
+
+/// An operation to be carried out.
+pub(crate) struct Job {
+    pub(crate) what: What,
+    /// Nobody waits for it, so that nothing is told if nothing is found.
+    pub(crate) is_poll: bool,
+    pub(crate) view: WorkspaceView,
+    pub(crate) record: Record,
+    pub(crate) stop: Stop,
+}
+
+/// What is known after an operation.
+pub(crate) struct Finished {
+    pub(crate) view: WorkspaceView,
+    pub(crate) record: Record,
+}
+
+/// An operation that runs.
+struct Run<'a> {
+    ctx: &'a Context,
+    what: What,
+    is_poll: bool,
+    view: WorkspaceView,
+    record: Record,
+    stop: Stop,
+    about: About,
+    gate: Gate,
+    started: Timestamp,
+    /// What is being done, for messages.
+    stage: Stage,
+    /// What executes it, once that is known.
+    engine: Option<Arc<dyn Engine>>,
+    /// The newest state that is known.
+    state: Option<State>,
+    /// What was made and the state does not have.
+    missing: Vec<Created>,
+}
+
+/// How an operation came out.
+enum Verdict {
+    /// Everything is as it should be. Says whether something was applied, and whether all of it was new.
+    Settled { applied: Option<bool> },
+    /// Something is not as it should be, and nothing may be changed.
+    Told,
+    /// A plan waits for an approval.
+    Held { plan: String, summary: String },
+    /// A plan was made for a person.
+    Planned { plan: String, summary: String },
+    /// Everything is gone.
+    Destroyed,
+    /// What a crash left behind is safe.
+    Rescued,
+}
+
+/// Carries an operation out. What happened is told on the object and in what is returned.
+pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
+    let Job {
+        what,
+        is_poll,
+        view,
+        mut record,
+        stop,
+    } = job;
+    // What was decided was decided about what watches told, which may be old.
+    let view = match Handle::new(&ctx.client, &view).read().await {
+        Ok(Some(view)) => view,
+        Ok(None) => return Finished { view, record },
+        Err(error) => {
+            tracing::warn!(
+                workspace = view.name,
+                error = words(&error),
+                "a Workspace cannot be read"
+            );
+            record.troubles += 1;
+            return Finished { view, record };
+        }
+    };
+    let prepared = inputs::load(&view, &ctx.lookup, &ctx.surroundings).await;
+    record.references = references_of(&view, &prepared);
+    record.inputs = Some(facts_of(ctx, &view, &prepared));
+    let snapshot = observe(&view, &record, ctx.ours(), None::<Running>, ctx.common());
+    let is_still_so = matches!(decide(&snapshot, ctx.now()), Next::Run(decided, _) if decided == what);
+    let (true, Ok(prepared), Some(InputFacts::Ready { hash, .. })) = (is_still_so, prepared, &record.inputs)
+    else {
+        return Finished { view, record };
+    };
+    let run = Run {
+        ctx,
+        what,
+        is_poll,
+        about: About {
+            hash: hash.clone(),
+            generation: view.generation,
+        },
+        view,
+        record,
+        stop,
+        gate: Gate::new(prepared.inputs.secrets.clone()),
+        started: ctx.now(),
+        stage: Stage::Connect,
+        engine: None,
+        state: None,
+        missing: Vec::new(),
+    };
+    run.carry_out(prepared).await
+}
+
+impl Run<'_> {
+    async fn carry_out(mut self, prepared: Prepared) -> Finished {
+        let (told_sender, told) = mpsc::unbounded_channel();
+        let (notes, noted) = mpsc::unbounded_channel();
+        let state_lost = CancellationToken::new();
+        let lock_lost = CancellationToken::new();
+        let guard = self
+            .stop
+            .guard(self.ctx.options.timeout, lock_lost.clone(), state_lost.clone());
+
+        let begun = self.begin(&prepared, lock_lost).await;
+        let (mut lock, mut keeper, mut inputs) = (None, None, None);
+        let result = match begun {
+            Ok(begun) => {
+                let Begun {
+                    lock: taken,
+                    place,
+                    kept,
+                } = begun;
+                lock = taken;
+                inputs = Some(with_state(prepared.inputs, place.is_some(), kept.as_ref()));
+                keeper = place
+                    .zip(kept)
+                    .map(|(place, kept)| Keeper::start(self.ctx.store.clone(), place, kept, state_lost));
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        };
+        let follower = self.follower(keeper.as_ref());
+        let following = tokio::spawn(follower.follow(told, noted));
+        let result = match (result, inputs) {
+            (Ok(()), Some(inputs)) => {
+                let link = Link {
+                    told: told_sender,
+                    cancel: self.stop.token(),
+                };
+                self.execute(inputs, link, keeper.as_ref(), &notes).await
+            }
+            (Err(failure), _) => {
+                drop(told_sender);
+                Err(failure)
+            }
+            (Ok(()), None) => Ok(Verdict::Rescued),
+        };
+        drop(guard);
+        drop(notes);
+        let followed = following.await.ok();
+        let kept = match keeper {
+            Some(keeper) => {
+                if let Some(state) = result.as_ref().err().and_then(|failure| failure.state.clone()) {
+                    keeper.offers().offer(state);
+                }
+                keeper.finish().await
+            }
+            None => Ok(()),
+        };
+        let finished = self.finish(result, kept, followed).await;
+        if let Some(lock) = lock
+            && let Err(error) = lock.release().await
+        {
+            tracing::debug!(error = words(&error), "a lock was not given back, and expires");
+        }
+        finished
+    }
+
+    /// Finds an engine, takes the lock, reads the state.
+    async fn begin(&mut self, prepared: &Prepared, lock_lost: CancellationToken) -> Result<Begun, Failure> {
+        let is_sandbox = self.view.labels.contains_key(capt_api::marks::SANDBOX);
+        let engine = self.ctx.options.engines.for_workspace(is_sandbox)?;
+        let about = engine.about();
+        self.record.report.engine = about.to_string();
+        self.engine = Some(engine);
+        let Home::Ours(place) = &prepared.home else {
+            return Ok(Begun {
+                lock: None,
+                place: None,
+                kept: None,
+            });
+        };
+        let purpose = Purpose {
+            operation: match self.what {
+                What::Plan => "OperationTypePlan".to_owned(),
+                _ => "OperationTypeApply".to_owned(),
+            },
+            info: format!("Workspace {}", self.view.name),
+            version: about.version,
+        };
+        let lock = self.lock(place, &purpose, lock_lost).await?;
+        if let Taken::Expired { runner } = lock.taken() {
+            let note = format!("the lock that the runner {runner} left behind had expired and was taken");
+            self.ctx.herald.tell(&self.view, News::LockTaken, &note).await;
+        }
+        let kept = match self.ctx.store.read(place).await {
+            Ok(kept) => kept,
+            Err(error) => {
+                let _ = lock.release().await;
+                return Err(error.into());
+            }
+        };
+        self.learn(kept.replica.as_deref());
+        Ok(Begun {
+            lock: Some(lock),
+            place: Some(place.clone()),
+            kept: Some(kept),
+        })
+    }
+
+    /// Takes the lock, and frees it first if a person says so.
+    async fn lock(
+        &self,
+        place: &Place,
+        purpose: &Purpose,
+        lost: CancellationToken,
+    ) -> Result<Lock, LockError> {
+        let refused = match self.ctx.locks.acquire(place, purpose, lost.clone()).await {
+            Err(LockError::Held {
+                namespace,
+                lease,
+                holder,
+            }) => LockError::Held {
+                namespace,
+                lease,
+                holder,
+            },
+            other => return other,
+        };
+        let wanted = self.view.annotations.get(UNLOCK);
+        let is_wanted = matches!(&refused, LockError::Held { holder, .. } if Some(&holder.id) == wanted);
+        if let Some(id) = wanted
+            && is_wanted
+            && self.ctx.locks.unlock(place, id).await?
+        {
+            return self.ctx.locks.acquire(place, purpose, lost).await;
+        }
+        Err(refused)
+    }
+
+    fn follower(&mut self, keeper: Option<&Keeper>) -> Follower {
+        let mut report = self.record.report.clone();
+        self.view.group.name().clone_into(&mut report.group);
+        report.workspace.clone_from(&self.view.name);
+        report.operation = Some(Operation {
+            kind: kind(self.what).to_owned(),
+            started_at: Some(self.started),
+            generation: self.about.generation,
+            inputs: self.about.hash.clone(),
+            ..Operation::default()
+        });
+        report.progress = None;
+        report.resources.clear();
+        Follower {
+            clock: self.ctx.options.clock.clone(),
+            page: Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace),
+            gate: self.gate.clone(),
+            offers: keeper.map(Keeper::offers),
+            learned: self.ctx.learned.clone(),
+            goal: self.goal(),
+            resources: self.state.as_ref().map_or(0, |state| state.managed().count()),
+            report,
+            started: self.started,
+        }
+    }
+
+    fn goal(&self) -> Goal {
+        match self.what {
+            What::Destroy => Goal::Destroy,
+            What::Plan | What::Converge | What::Rescue => Goal::Converge,
+        }
+    }
+
+    /// Takes note of a state.
+    fn learn(&mut self, file: Option<&[u8]>) {
+        let Some(file) = file else { return };
+        self.gate.learn(file);
+        if let Ok(state) = State::parse(file) {
+            self.state = Some(state);
+        }
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.engine
+            .as_ref()
+            .is_some_and(|engine| engine.about().kind == EngineKind::Simulated)
+    }
+
+    fn took(&self) -> Duration {
+        Duration::try_from(self.ctx.now().duration_since(self.started)).unwrap_or_default()
+    }
+}
+
+struct Begun {
+    lock: Option<Lock>,
+    place: Option<Place>,
+    kept: Option<Kept>,
+}
+
+fn with_state(mut inputs: Inputs, is_ours: bool, kept: Option<&Kept>) -> Inputs {
+    inputs.state = match is_ours {
+        true => StateHome::Ours {
+            replica: kept.and_then(|kept| kept.replica.clone()),
+            staged: kept.and_then(|kept| kept.staged.clone()),
+        },
+        false => StateHome::Backend,
+    };
+    inputs
+}

@@ -1,0 +1,269 @@
+//! The part of an operation in which Terraform runs.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    conditions::{
+        ConditionStatus,
+        workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    },
+    foreign::marks::EXTERNAL_CREATE_PENDING,
+};
+use capt_terraform::{
+    diagnostics::Class,
+    state::{Source, State},
+    stream::Action,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Note, Run, Stage, Verdict, failure::own, keep::Keeper};
+use crate::{
+    api::words,
+    decide::{AfterPlan, PlanFacts, Policy, What, after_plan},
+    engine::{Engine, Failure, Goal, Inputs, Link, Planned, Session},
+    events::News,
+    report,
+    workspace::{Handle, policy, requests},
+};
+
+impl Run<'_> {
+    /// Runs Terraform as far as it may go.
+    pub(super) async fn execute(
+        &mut self,
+        inputs: Inputs,
+        link: Link,
+        keeper: Option<&Keeper>,
+        notes: &mpsc::UnboundedSender<Note>,
+    ) -> Result<Verdict, Failure> {
+        let Some(engine) = self.engine.clone() else {
+            return Err(own(Class::Other, "no engine was chosen"));
+        };
+        if !self.is_poll {
+            self.publish(notes);
+        }
+        let outcome = self
+            .in_session(engine.as_ref(), inputs, link, keeper, notes)
+            .await;
+        if let Err(failure) = &outcome {
+            self.learn(failure.state.as_deref());
+            self.missing.extend(failure.missing.iter().cloned());
+        }
+        outcome
+    }
+
+    async fn in_session(
+        &mut self,
+        engine: &dyn Engine,
+        inputs: Inputs,
+        link: Link,
+        keeper: Option<&Keeper>,
+        notes: &mpsc::UnboundedSender<Note>,
+    ) -> Result<Verdict, Failure> {
+        self.stage = match self.what {
+            What::Destroy => Stage::Delete,
+            _ => Stage::Observe,
+        };
+        let opened = engine.open(inputs, link).await?;
+        let mut session = opened.session;
+        self.missing.extend(opened.missing);
+        if let Some((source, file)) = opened.state {
+            self.learn(Some(&file));
+            if source != Source::Replica
+                && let Some(keeper) = keeper
+            {
+                keeper.keep_now(file).await?;
+            }
+        }
+        match self.what {
+            What::Rescue => Ok(Verdict::Rescued),
+            What::Plan => self.plan_for_a_person(session.as_mut(), notes).await,
+            What::Converge => self.converge(session.as_mut(), keeper, notes).await,
+            What::Destroy => self.destroy(session.as_mut(), keeper, notes).await,
+        }
+    }
+
+    async fn plan_for_a_person(
+        &mut self,
+        session: &mut dyn Session,
+        notes: &mpsc::UnboundedSender<Note>,
+    ) -> Result<Verdict, Failure> {
+        let planned = session.plan(Goal::Converge).await?;
+        self.learn(planned.state.as_deref());
+        self.show(&planned, false, notes).await;
+        Ok(Verdict::Planned {
+            plan: planned.id.as_str().to_owned(),
+            summary: planned.plan.summary().to_string(),
+        })
+    }
+
+    async fn converge(
+        &mut self,
+        session: &mut dyn Session,
+        keeper: Option<&Keeper>,
+        notes: &mpsc::UnboundedSender<Note>,
+    ) -> Result<Verdict, Failure> {
+        let planned = session.plan(Goal::Converge).await?;
+        self.learn(planned.state.as_deref());
+        let Policy::Granted(grants) = policy(&self.view) else {
+            return Ok(Verdict::Told);
+        };
+        let after = after_plan(
+            grants,
+            &requests(&self.view),
+            PlanFacts {
+                exists: self.exists(&planned),
+                is_empty: planned.plan.is_empty(),
+                is_destructive: planned.plan.is_destructive(),
+                id: planned.id.as_str(),
+            },
+        );
+        if !planned.plan.is_empty() || !planned.plan.drift.is_empty() {
+            self.publish(notes);
+            self.show(&planned, after == AfterPlan::Hold, notes).await;
+        }
+        self.say_drift(&planned).await;
+        match after {
+            AfterPlan::Settle => Ok(Verdict::Settled { applied: None }),
+            AfterPlan::Tell => Ok(Verdict::Told),
+            AfterPlan::Refuse => Err(own(
+                Class::Configuration,
+                "nothing exists yet, and spec.managementPolicies does not let it be made: add Create",
+            )),
+            AfterPlan::Hold => Ok(Verdict::Held {
+                plan: planned.id.as_str().to_owned(),
+                summary: planned.plan.summary().to_string(),
+            }),
+            AfterPlan::Apply { creates } => {
+                self.stage = match creates {
+                    true => Stage::Create,
+                    false => Stage::Update,
+                };
+                if creates {
+                    self.announce_creation().await?;
+                }
+                self.apply(session, keeper).await?;
+                Ok(Verdict::Settled {
+                    applied: Some(creates),
+                })
+            }
+        }
+    }
+
+    async fn destroy(
+        &mut self,
+        session: &mut dyn Session,
+        keeper: Option<&Keeper>,
+        notes: &mpsc::UnboundedSender<Note>,
+    ) -> Result<Verdict, Failure> {
+        let ready = (Type::Ready, ConditionStatus::False, Reason::Deleting);
+        self.record
+            .standing
+            .say(ready, "", self.about.generation, self.ctx.now());
+        self.tell_early().await;
+        let planned = session.plan(Goal::Destroy).await?;
+        if !planned.plan.is_empty() {
+            self.show(&planned, false, notes).await;
+            self.apply(session, keeper).await?;
+        }
+        let left = self.state.as_ref().filter(|state| !state.is_empty());
+        match left {
+            None => Ok(Verdict::Destroyed),
+            Some(state) => Err(own(
+                Class::Other,
+                format!(
+                    "Terraform ended well, and yet the state lists {} resources",
+                    state.managed().count()
+                ),
+            )),
+        }
+    }
+
+    async fn apply(&mut self, session: &mut dyn Session, keeper: Option<&Keeper>) -> Result<(), Failure> {
+        let applied = session.apply().await?;
+        self.learn(Some(&applied.state));
+        if let Some(keeper) = keeper {
+            keeper.keep_now(applied.state).await?;
+        }
+        Ok(())
+    }
+
+    /// Says that something is about to be made, before it is.
+    async fn announce_creation(&mut self) -> Result<(), Failure> {
+        let now = self.ctx.now();
+        let annotations = BTreeMap::from([(EXTERNAL_CREATE_PENDING, seconds(now))]);
+        let handle = Handle::new(&self.ctx.client, &self.view);
+        match handle.mark(&self.view, &annotations, false).await {
+            Ok(view) => self.view = view,
+            Err(error) => return Err(own(Class::Network, words(&error))),
+        }
+        let ready = (Type::Ready, ConditionStatus::False, Reason::Creating);
+        self.record.standing.say(ready, "", self.about.generation, now);
+        self.tell_early().await;
+        Ok(())
+    }
+
+    /// Says what somebody else changed, before it is repaired.
+    async fn say_drift(&mut self, planned: &Planned) {
+        let (generation, now) = (self.about.generation, self.ctx.now());
+        if planned.plan.drift.is_empty() {
+            let none = (Type::Drifted, ConditionStatus::False, Reason::NoDrift);
+            self.record.standing.take_back(none, generation, now);
+            return;
+        }
+        let message = report::drift(&planned.plan, &self.gate.redactor());
+        let found = (Type::Drifted, ConditionStatus::True, Reason::DriftFound);
+        self.record.standing.say(found, &message, generation, now);
+        self.ctx.options.metrics.drift();
+        self.tell_early().await;
+        self.ctx.herald.tell(&self.view, News::Drift, &message).await;
+    }
+
+    /// Writes the status in the middle of an operation. If that fails, its end says it.
+    async fn tell_early(&mut self) {
+        self.say_engine();
+        if let Err(error) = self.ctx.tell(&self.view, &mut self.record).await {
+            tracing::warn!(
+                workspace = self.view.name,
+                error = words(&error),
+                "a status was not written"
+            );
+        }
+    }
+
+    fn publish(&self, notes: &mpsc::UnboundedSender<Note>) {
+        let _ = notes.send(Note::Publish);
+    }
+
+    /// Tells what a plan would do, before anything else is said or done about it.
+    async fn show(&self, planned: &Planned, awaits_approval: bool, notes: &mpsc::UnboundedSender<Note>) {
+        let (told, hears) = oneshot::channel();
+        let note = Note::Plan {
+            planned: Box::new(planned.clone()),
+            awaits_approval,
+            told,
+        };
+        if notes.send(note).is_ok() {
+            let _ = hears.await;
+        }
+    }
+
+    /// Whether anything exists, by the state or, where only a backend of the user's knows it, by the plan.
+    fn exists(&self, planned: &Planned) -> bool {
+        match &self.state {
+            Some(state) => has_something(state),
+            None => {
+                let is_new = |action: &Action| matches!(action, Action::Create | Action::Read);
+                planned.plan.changes.iter().any(|change| !is_new(&change.action))
+            }
+        }
+    }
+}
+
+fn has_something(state: &State) -> bool {
+    !state.is_empty() || !state.outputs.is_empty()
+}
+
+/// As Crossplane writes times into annotations.
+pub(super) fn seconds(time: k8s_openapi::jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,13 @@
+//! What is told about a Workspace beside it: how far an operation is, what a plan would do, what Terraform printed.
+//!
+//! Nothing in here decides anything, and nothing leaves without having passed the redactor of the operation.
+
+mod learned;
+mod log;
+mod page;
+mod words;
+
+pub(crate) use learned::Learned;
+pub(crate) use log::{Log, readable};
+pub(crate) use page::{Changes, FIELD_MANAGER, Page, with_report, with_rotated_log};
+pub(crate) use words::{MAX_PLAN_TEXT, drift, missing, missing_words, plan, progress, rows};

@@ -1,0 +1,152 @@
+//! Plans and progress in the shape of the report.
+
+use capt_api::{
+    duration::Duration,
+    run::{MissingResource, PlanReport, PlannedChange, ResourceRow},
+    workspacetemplateapply::WorkspaceProgress,
+};
+use capt_terraform::{
+    plan::{Plan, ResourceChange},
+    progress::{Operation, Progress},
+    redact::Redactor,
+    state::{Created, State},
+};
+use k8s_openapi::jiff::Timestamp;
+
+use crate::engine::Planned;
+
+/// Changes that are listed.
+const MAX_CHANGES: usize = 100;
+/// Attributes of one change that are listed.
+const MAX_PATHS: usize = 20;
+/// Resources that are listed.
+const MAX_ROWS: usize = 50;
+/// Bytes of a plan's text that are kept.
+pub(crate) const MAX_PLAN_TEXT: usize = 256 * 1024;
+
+/// A plan as it is reported.
+pub(crate) fn plan(planned: &Planned, generation: i64, redactor: &Redactor, now: Timestamp) -> PlanReport {
+    PlanReport {
+        id: planned.id.as_str().to_owned(),
+        summary: planned.plan.summary().to_string(),
+        destructive: planned.plan.is_destructive(),
+        awaits_approval: false,
+        planned_at: Some(now),
+        generation,
+        changes: changes(&planned.plan, redactor),
+        drift: listed(planned.plan.drift.iter(), redactor),
+    }
+}
+
+/// What destroys comes first, so that a bound never hides it.
+fn changes(plan: &Plan, redactor: &Redactor) -> Vec<PlannedChange> {
+    let (first, rest): (Vec<_>, Vec<_>) = plan.changes.iter().partition(|change| change.is_destructive());
+    listed(first.into_iter().chain(rest), redactor)
+}
+
+fn listed<'a>(changes: impl Iterator<Item = &'a ResourceChange>, redactor: &Redactor) -> Vec<PlannedChange> {
+    let row = |change: &ResourceChange| PlannedChange {
+        address: redactor.text(&change.address),
+        action: change.action.as_str().to_owned(),
+        reason: change.reason.clone(),
+        paths: change
+            .paths
+            .iter()
+            .take(MAX_PATHS)
+            .map(|path| redactor.text(path))
+            .collect(),
+    };
+    changes.take(MAX_CHANGES).map(row).collect()
+}
+
+/// What somebody else changed, in a few words.
+pub(crate) fn drift(plan: &Plan, redactor: &Redactor) -> String {
+    let mut words: Vec<String> = plan
+        .drift
+        .iter()
+        .take(5)
+        .map(|change| format!("{} ({})", change.address, change.action))
+        .collect();
+    if plan.drift.len() > words.len() {
+        words.push(format!("{} more", plan.drift.len() - words.len()));
+    }
+    redactor.text(&format!("changed by somebody else: {}", words.join(", ")))
+}
+
+/// Progress as it is reported.
+pub(crate) fn progress(progress: &Progress, redactor: &Redactor) -> WorkspaceProgress {
+    WorkspaceProgress {
+        operation: Some(operation(progress.operation).to_owned()),
+        percent_complete: Some(i32::from(progress.percent)),
+        resources_done: Some(i64::from(progress.done)),
+        resources_total: Some(i64::from(progress.total)),
+        current_resource: progress.in_flight.first().map(|one| redactor.text(&one.address)),
+        estimated_time_remaining: progress
+            .remaining_seconds
+            .map(|seconds| Duration(format!("{seconds}s"))),
+    }
+}
+
+/// Resources that are worked on.
+pub(crate) fn rows(progress: &Progress, redactor: &Redactor) -> Vec<ResourceRow> {
+    let row = |one: &capt_terraform::progress::InFlight| ResourceRow {
+        address: redactor.text(&one.address),
+        action: one.action.as_str().to_owned(),
+        state: "running".to_owned(),
+        since: Some(one.since),
+    };
+    progress.in_flight.iter().take(MAX_ROWS).map(row).collect()
+}
+
+/// What an operation is called.
+pub(crate) fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Plan | Operation::Refresh => "plan",
+        Operation::Apply => "apply",
+        Operation::Destroy => "destroy",
+    }
+}
+
+/// What is still missing: what was, and what is new, as far as this state does not have it.
+pub(crate) fn missing(
+    before: &[MissingResource],
+    new: &[Created],
+    state: Option<&State>,
+) -> Vec<MissingResource> {
+    let mut all: Vec<MissingResource> = before.to_vec();
+    for made in new {
+        all.retain(|old| old.address != made.address || old.id.is_some() && old.id != made.id);
+        all.push(MissingResource {
+            address: made.address.clone(),
+            id: made.id.clone(),
+            unfinished: made.unfinished,
+        });
+    }
+    all.retain(|one| {
+        let mut objects = state
+            .into_iter()
+            .flat_map(State::managed)
+            .filter(|object| object.address == one.address);
+        !objects.any(|object| one.id.is_none() || object.id == one.id)
+    });
+    all.truncate(MAX_ROWS);
+    all
+}
+
+/// What is missing, in words.
+pub(crate) fn missing_words(missing: &[MissingResource]) -> String {
+    let one = |one: &MissingResource| match (&one.id, one.unfinished) {
+        (Some(id), _) => format!("{} [id={id}]", one.address),
+        (None, true) => format!("{} (was being made, may exist)", one.address),
+        (None, false) => one.address.clone(),
+    };
+    let mut words: Vec<String> = missing.iter().take(10).map(one).collect();
+    if missing.len() > words.len() {
+        words.push(format!("{} more", missing.len() - words.len()));
+    }
+    format!(
+        "an operation was cut short, and the state does not have what it had made: {}. Import or delete them, then ask \
+         for another try",
+        words.join(", ")
+    )
+}

@@ -1,0 +1,143 @@
+//! What a Workspace's inputs say, and what they are read from.
+
+use std::collections::BTreeSet;
+
+use capt_api::{
+    conditions::workspace::WorkspaceReason as Reason, foreign::marks as foreign_marks, marks::STATE_HOME,
+};
+use capt_terraform::state::{Location, State};
+
+use super::record::Reference;
+use crate::{
+    api::words,
+    context::Context,
+    decide::{InputFacts, StateFacts},
+    inputs::{Home, InputError, Prepared, needs},
+    store::Place,
+    view::WorkspaceView,
+};
+
+/// What is known about inputs that were read.
+pub(crate) fn facts_of(
+    ctx: &Context,
+    view: &WorkspaceView,
+    prepared: &Result<Prepared, InputError>,
+) -> InputFacts {
+    let checked = match prepared {
+        Ok(prepared) => match prepared
+            .home
+            .check(view.annotations.get(STATE_HOME).map(String::as_str))
+        {
+            Ok(()) => {
+                return InputFacts::Ready {
+                    hash: ctx.fingerprint(&prepared.hash),
+                    home: prepared.home.name(),
+                };
+            }
+            Err(error) => (Reason::InputInvalid, words(&error)),
+        },
+        Err(error) => (reason(error), words(error)),
+    };
+    InputFacts::Unresolved {
+        reason: checked.0,
+        message: checked.1,
+    }
+}
+
+/// Everything whose change may change the inputs, also what is not there yet.
+pub(crate) fn references_of(
+    view: &WorkspaceView,
+    prepared: &Result<Prepared, InputError>,
+) -> BTreeSet<Reference> {
+    let mut references = BTreeSet::new();
+    if let Ok(needs) = needs(view) {
+        references.extend(needs.objects().cloned().map(Reference::Object));
+        references.insert(Reference::Config(needs.config));
+    }
+    match prepared {
+        Ok(prepared) => references.extend(prepared.objects.iter().cloned().map(Reference::Object)),
+        Err(InputError::ObjectMissing { object, .. } | InputError::KeyMissing { object, .. }) => {
+            references.insert(Reference::Object(object.clone()));
+        }
+        Err(InputError::ConfigMissing(config)) => {
+            references.insert(Reference::Config(config.clone()));
+        }
+        Err(_) => {}
+    }
+    references
+}
+
+/// Where the state is: as the inputs say or, where they cannot be read any more, as was written down.
+pub(crate) fn place_of(view: &WorkspaceView, prepared: &Result<Prepared, InputError>) -> Option<Place> {
+    if let Ok(Prepared {
+        home: Home::Ours(place),
+        ..
+    }) = prepared
+    {
+        return Some(place.clone());
+    }
+    let written = view.annotations.get(STATE_HOME)?.strip_prefix("secret/")?;
+    let (namespace, secret) = written.split_once('/')?;
+    let workspace = view.annotations.get(foreign_marks::EXTERNAL_NAME)?;
+    let suffix = secret
+        .strip_prefix("tfstate-")?
+        .strip_prefix(workspace.as_str())?;
+    Some(Place {
+        namespace: namespace.to_owned(),
+        location: Location::new(workspace, suffix.strip_prefix('-')?).ok()?,
+        labels: Default::default(),
+    })
+}
+
+/// What exists.
+pub(crate) async fn state_facts(
+    ctx: &Context,
+    view: &WorkspaceView,
+    prepared: &Result<Prepared, InputError>,
+) -> StateFacts {
+    if let Ok(Prepared {
+        home: Home::Backend(_),
+        ..
+    }) = prepared
+    {
+        return StateFacts::Elsewhere;
+    }
+    let Some(place) = place_of(view, prepared) else {
+        let (reason, message) = match prepared {
+            Err(error) => (reason(error), words(error)),
+            Ok(_) => (
+                Reason::StateUnavailable,
+                "it is not known where the state is".to_owned(),
+            ),
+        };
+        return StateFacts::Unknown { reason, message };
+    };
+    match ctx.store.read(&place).await {
+        Ok(kept) => {
+            let is_nothing = [kept.replica, kept.staged]
+                .iter()
+                .flatten()
+                .all(|file| State::parse(file).is_ok_and(|state| state.is_empty()));
+            match is_nothing {
+                true => StateFacts::Nothing,
+                false => StateFacts::Something,
+            }
+        }
+        Err(error) => StateFacts::Unknown {
+            reason: Reason::StateUnavailable,
+            message: words(&error),
+        },
+    }
+}
+
+fn reason(error: &InputError) -> Reason {
+    match error {
+        InputError::ObjectMissing { .. }
+        | InputError::KeyMissing { .. }
+        | InputError::ConfigMissing(_)
+        | InputError::EnvironmentMissing { .. }
+        | InputError::File { .. } => Reason::InputMissing,
+        InputError::Unreadable { .. } => Reason::Network,
+        _ => Reason::InputInvalid,
+    }
+}

@@ -1,0 +1,16 @@
+//! One Workspace: what is known about it, what it says, and what is done about it short of an operation.
+
+mod facts;
+mod observe;
+mod pass;
+mod recall;
+mod record;
+mod standing;
+mod write;
+
+pub(crate) use facts::{facts_of, references_of};
+pub(crate) use observe::{Common, is_creation_pending, observe, policy, requests};
+pub(crate) use pass::{Passed, Then, pass};
+pub(crate) use recall::{kind, outcome};
+pub(crate) use record::{Record, Reference};
+pub(crate) use write::Handle;

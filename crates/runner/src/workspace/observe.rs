@@ -1,0 +1,124 @@
+//! From what is known about a Workspace to the plain data that is decided about.
+
+use std::time::Duration;
+
+use capt_api::{
+    conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    foreign::marks::{
+        CROSSPLANE_PAUSED, EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_SUCCEEDED,
+        EXTERNAL_NAME,
+    },
+    marks::{ALLOW_DESTRUCTIVE, APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME},
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::record::Record;
+use crate::{
+    api::words,
+    decide::{Policy, Requests, Running, Snapshot, Whose},
+    inputs::{self, Grants, Policies, destroys_on_deletion},
+    view::WorkspaceView,
+};
+
+/// Annotation of Crossplane: how often to look, in place of what the runner was told.
+const POLL_INTERVAL: &str = "crossplane.io/poll-interval";
+/// Nobody is looked at more often than this.
+const SHORTEST_POLL: Duration = Duration::from_secs(10);
+
+/// What is the same for all Workspaces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common {
+    /// How often to look.
+    pub(crate) poll: Option<Duration>,
+    /// Spreads times.
+    pub(crate) seed: u64,
+}
+
+/// What a decision about a Workspace depends on.
+pub(crate) fn observe(
+    view: &WorkspaceView,
+    record: &Record,
+    whose: Whose,
+    running: Option<Running>,
+    common: Common,
+) -> Snapshot {
+    let annotation = |name: &str| {
+        view.annotations
+            .get(name)
+            .filter(|text| !text.is_empty())
+            .cloned()
+    };
+    let mut memory = record.memory.clone();
+    if let Some(memory) = &mut memory {
+        memory.is_unfinished |= is_creation_pending(view);
+    }
+    let paused = record
+        .standing
+        .condition(Type::Synced)
+        .filter(|_| record.standing.has_reason(Type::Synced, Reason::ReconcilePaused));
+    Snapshot {
+        uid: view.uid.clone(),
+        name: view.name.clone(),
+        generation: view.generation,
+        is_deleting: view.deletion.is_some(),
+        finalizers: view.finalizers.clone(),
+        external_name: annotation(EXTERNAL_NAME),
+        home: annotation(STATE_HOME),
+        is_paused: annotation(CROSSPLANE_PAUSED).as_deref() == Some("true"),
+        policies: policy(view),
+        requests: requests(view),
+        whose,
+        said_paused: paused.and_then(|synced| synced.observed_generation),
+        poll: poll(view, common.poll),
+        running,
+        memory,
+        inputs: record.inputs.clone(),
+        state: record.state.clone(),
+        seed: common.seed,
+    }
+}
+
+/// What a Workspace lets us do.
+pub(crate) fn policy(view: &WorkspaceView) -> Policy {
+    match inputs::policies(view) {
+        Ok(Policies::Paused) => Policy::Paused,
+        Ok(Policies::Granted(grants)) => Policy::Granted(Grants {
+            delete: destroys_on_deletion(view),
+            ..grants
+        }),
+        Err(error) => Policy::Unsupported(words(&error)),
+    }
+}
+
+/// What people ask for.
+pub(crate) fn requests(view: &WorkspaceView) -> Requests {
+    let annotation = |name: &str| {
+        view.annotations
+            .get(name)
+            .filter(|text| !text.is_empty())
+            .cloned()
+    };
+    Requests {
+        plan: annotation(PLAN_REQUESTED),
+        retry: annotation(RETRY_REQUESTED),
+        approved: annotation(APPROVED),
+        allow_destructive: annotation(ALLOW_DESTRUCTIVE).as_deref() == Some("true"),
+    }
+}
+
+/// Whether a creation began and nobody wrote down how it ended.
+pub(crate) fn is_creation_pending(view: &WorkspaceView) -> bool {
+    let time = |name: &str| view.annotations.get(name)?.parse::<Timestamp>().ok();
+    let ended = time(EXTERNAL_CREATE_SUCCEEDED).max(time(EXTERNAL_CREATE_FAILED));
+    time(EXTERNAL_CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| ended < pending))
+}
+
+fn poll(view: &WorkspaceView, common: Option<Duration>) -> Option<Duration> {
+    let own = view
+        .annotations
+        .get(POLL_INTERVAL)
+        .and_then(|text| capt_api::duration::Duration(text.clone()).to_std());
+    own.or(common)
+        .filter(|interval| !interval.is_zero())
+        .map(|interval| interval.max(SHORTEST_POLL))
+}

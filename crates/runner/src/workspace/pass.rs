@@ -1,0 +1,290 @@
+//! One look at a Workspace: finds out what has to be known, and does everything that needs no engine.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    conditions::{
+        ConditionStatus,
+        workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    },
+    foreign::marks::EXTERNAL_NAME,
+    marks::STATE_HOME,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    facts::{self, facts_of, place_of, references_of},
+    observe::observe,
+    recall::recall,
+    record::Record,
+    write::Handle,
+};
+use crate::{
+    api::{CallError, words},
+    context::Context,
+    decide::{InputFacts, Look, Next, Priority, StateFacts, What, Whose, backoff, decide, later},
+    events::News,
+    inputs,
+    operation::Stage,
+    report::Page,
+    store::Purpose,
+    view::WorkspaceView,
+};
+
+/// Steps of one look. A look that needs more goes in circles.
+const MAX_STEPS: usize = 20;
+
+/// What came of a look.
+pub(crate) struct Passed {
+    pub(crate) view: WorkspaceView,
+    pub(crate) record: Record,
+    pub(crate) then: Then,
+}
+
+/// What comes after a look.
+pub(crate) enum Then {
+    /// Nothing, before this time or before something happens.
+    Wait(Option<Timestamp>),
+    /// An operation.
+    Run(What, Priority),
+}
+
+/// Looks at a Workspace.
+pub(crate) async fn pass(ctx: &Context, view: WorkspaceView, record: Record, whose: Whose) -> Passed {
+    let mut looking = Looking { ctx, view, record };
+    let mut then = looking.steps(whose).await;
+    match &then {
+        Ok(_) => looking.record.troubles = 0,
+        Err(error) => {
+            looking.record.troubles = looking.record.troubles.saturating_add(1);
+            let wait = backoff(looking.record.troubles, &looking.view.uid);
+            tracing::warn!(
+                workspace = looking.view.name,
+                error = words(error),
+                "will be tried again"
+            );
+            then = Ok(Then::Wait(Some(later(ctx.now(), wait))));
+        }
+    }
+    Passed {
+        view: looking.view,
+        record: looking.record,
+        then: then.unwrap_or(Then::Wait(None)),
+    }
+}
+
+struct Looking<'a> {
+    ctx: &'a Context,
+    view: WorkspaceView,
+    record: Record,
+}
+
+impl Looking<'_> {
+    async fn steps(&mut self, whose: Whose) -> Result<Then, CallError> {
+        for _ in 0..MAX_STEPS {
+            let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
+            match decide(&snapshot, self.ctx.now()) {
+                Next::Wait(until) => {
+                    self.catch_up(whose).await?;
+                    return Ok(Then::Wait(until));
+                }
+                Next::Run(what, priority) => return Ok(Then::Run(what, priority)),
+                Next::LeaveAlone => {
+                    let note = "provider-terraform uses this Workspace, so that this runner leaves it alone: delete \
+                                its ProviderConfigUsage when provider-terraform does not run it any more";
+                    self.ctx.herald.tell(&self.view, News::UsedByOthers, note).await;
+                    return Ok(Then::Wait(None));
+                }
+                // Nothing runs while a look goes on.
+                Next::Cancel => return Ok(Then::Wait(None)),
+                Next::Look(look) => self.look(look).await?,
+                Next::Pause => self.pause().await?,
+                Next::Prepare { external_name, home } => self.prepare(external_name, home).await?,
+                Next::Refuse { reason, message } => return self.refuse(reason, &message).await,
+                Next::AwaitOthers => {
+                    self.say_deleting().await?;
+                    return Ok(Then::Wait(None));
+                }
+                Next::LetGo { is_destroyed } => {
+                    self.let_go(is_destroyed).await?;
+                    return Ok(Then::Wait(None));
+                }
+            }
+        }
+        tracing::error!(workspace = self.view.name, "a look goes in circles");
+        Ok(Then::Wait(Some(later(
+            self.ctx.now(),
+            backoff(7, &self.view.uid),
+        ))))
+    }
+
+    /// Writes what an operation could not write.
+    async fn catch_up(&mut self, whose: Whose) -> Result<(), CallError> {
+        match whose {
+            Whose::Ours => self.ctx.tell(&self.view, &mut self.record).await,
+            Whose::Others | Whose::Disputed => Ok(()),
+        }
+    }
+
+    async fn look(&mut self, look: Look) -> Result<(), CallError> {
+        match look {
+            Look::Memory => {
+                let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+                let found = page.read().await?.unwrap_or_default();
+                self.record.memory = Some(recall(&found.report, &self.record.standing, self.ctx.start));
+                self.record.report = found.report;
+            }
+            Look::Inputs => {
+                let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
+                self.record.references = references_of(&self.view, &prepared);
+                self.record.inputs = Some(facts_of(self.ctx, &self.view, &prepared));
+            }
+            Look::State => {
+                let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
+                self.record.references = references_of(&self.view, &prepared);
+                self.record.state = Some(facts::state_facts(self.ctx, &self.view, &prepared).await);
+            }
+        }
+        Ok(())
+    }
+
+    async fn pause(&mut self) -> Result<(), CallError> {
+        let (generation, now) = (self.view.generation, self.ctx.now());
+        let paused = (Type::Synced, ConditionStatus::False, Reason::ReconcilePaused);
+        let standing = &mut self.record.standing;
+        standing.say(
+            paused,
+            "nothing is done, because somebody asked for that",
+            generation,
+            now,
+        );
+        standing.observed_generation = Some(generation);
+        self.ctx.tell(&self.view, &mut self.record).await?;
+        let note = "nothing is done any more, because somebody asked for that";
+        self.ctx.herald.tell(&self.view, News::Paused, note).await;
+        Ok(())
+    }
+
+    async fn prepare(
+        &mut self,
+        external_name: Option<String>,
+        home: Option<String>,
+    ) -> Result<(), CallError> {
+        let annotations: BTreeMap<&str, String> = [(EXTERNAL_NAME, external_name), (STATE_HOME, home)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect();
+        let handle = Handle::new(&self.ctx.client, &self.view);
+        match handle.mark(&self.view, &annotations, true).await {
+            Ok(view) => self.view = view,
+            Err(error) if error.is_conflict() => {
+                // Somebody wrote meanwhile; what they wrote may matter.
+                if let Some(view) = handle.read().await? {
+                    self.view = view;
+                }
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn refuse(&mut self, reason: Reason, message: &str) -> Result<Then, CallError> {
+        let stage = match self.view.deletion {
+            Some(_) => Stage::Delete,
+            None => Stage::Connect,
+        };
+        let message = format!("{}{message}", stage.prefix());
+        let (generation, now) = (self.view.generation, self.ctx.now());
+        let standing = &mut self.record.standing;
+        let error = (Type::Synced, ConditionStatus::False, Reason::ReconcileError);
+        standing.say(error, &message, generation, now);
+        standing.say(
+            (Type::Failing, ConditionStatus::True, reason),
+            &message,
+            generation,
+            now,
+        );
+        standing.observed_generation = Some(generation);
+        self.ctx.tell(&self.view, &mut self.record).await?;
+        self.ctx.herald.tell(&self.view, stage.news(), &message).await;
+        // Watches tell when something that is missing appears; only what the API did not answer is asked again.
+        let passes = matches!(reason, Reason::Network | Reason::StateUnavailable);
+        if !passes {
+            return Ok(Then::Wait(None));
+        }
+        self.record.troubles = self.record.troubles.saturating_add(1);
+        let wait = backoff(self.record.troubles, &self.view.uid);
+        self.record.inputs = self
+            .record
+            .inputs
+            .take()
+            .filter(|facts| matches!(facts, InputFacts::Ready { .. }));
+        self.record.state = None;
+        Ok(Then::Wait(Some(later(now, wait))))
+    }
+
+    async fn say_deleting(&mut self) -> Result<(), CallError> {
+        let deleting = (Type::Ready, ConditionStatus::False, Reason::Deleting);
+        let (generation, now) = (self.view.generation, self.ctx.now());
+        self.record
+            .standing
+            .say(deleting, "others have to let go of it first", generation, now);
+        self.ctx.tell(&self.view, &mut self.record).await
+    }
+
+    async fn let_go(&mut self, is_destroyed: bool) -> Result<(), CallError> {
+        if is_destroyed {
+            self.remove_state().await?;
+        }
+        let is_safe = is_destroyed
+            || self
+                .record
+                .memory
+                .as_ref()
+                .is_some_and(|memory| !memory.is_unfinished);
+        let is_sandbox = self.view.labels.contains_key(capt_api::marks::SANDBOX);
+        if is_safe && let Ok(engine) = self.ctx.options.engines.for_workspace(is_sandbox) {
+            engine.forget(&self.view.uid).await;
+        }
+        Handle::new(&self.ctx.client, &self.view).let_go().await
+    }
+
+    /// Removes what is kept of a state that lists nothing, and its lock.
+    async fn remove_state(&mut self) -> Result<(), CallError> {
+        let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
+        let Some(place) = place_of(&self.view, &prepared) else {
+            return Ok(());
+        };
+        let purpose = Purpose {
+            operation: "OperationTypeApply".to_owned(),
+            info: format!("Workspace {}", self.view.name),
+            version: String::new(),
+        };
+        let removed = async {
+            let lock = self
+                .ctx
+                .locks
+                .acquire(&place, &purpose, Default::default())
+                .await
+                .map_err(|error| words(&error))?;
+            match self.ctx.store.remove(&place).await {
+                Ok(()) => lock.discard().await.map_err(|error| words(&error)),
+                Err(error) => {
+                    let _ = lock.release().await;
+                    Err(words(&error))
+                }
+            }
+        };
+        match removed.await {
+            Ok(()) => Ok(()),
+            Err(message) => {
+                self.record.state = Some(StateFacts::Unknown {
+                    reason: Reason::StateUnavailable,
+                    message,
+                });
+                Err(CallError::Deadline)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What is known about one Workspace between two looks at it.
+
+use std::collections::BTreeSet;
+
+use capt_api::run::RunReport;
+
+use super::standing::Standing;
+use crate::{
+    decide::{InputFacts, Memory, StateFacts},
+    inputs::{ConfigRef, ObjectRef},
+    view::WorkspaceView,
+};
+
+/// What is known about one Workspace.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    /// What is remembered about earlier operations.
+    pub(crate) memory: Option<Memory>,
+    /// What Terraform would be told.
+    pub(crate) inputs: Option<InputFacts>,
+    /// What exists.
+    pub(crate) state: Option<StateFacts>,
+    /// What the status is to say.
+    pub(crate) standing: Standing,
+    /// What the status says.
+    pub(crate) told: Standing,
+    /// What is told beside it.
+    pub(crate) report: RunReport,
+    /// What its inputs are read from.
+    pub(crate) references: BTreeSet<Reference>,
+    /// How often in a row the API failed us.
+    pub(crate) troubles: u32,
+}
+
+/// An object that inputs are read from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Reference {
+    /// A Secret or a ConfigMap.
+    Object(ObjectRef),
+    /// A provider configuration.
+    Config(ConfigRef),
+}
+
+impl Record {
+    /// Nothing but what the object itself says.
+    pub(crate) fn new(view: &WorkspaceView) -> Self {
+        let standing = Standing::read(&view.status);
+        Self {
+            memory: None,
+            inputs: None,
+            state: None,
+            told: standing.clone(),
+            standing,
+            report: RunReport::default(),
+            references: BTreeSet::new(),
+            troubles: 0,
+        }
+    }
+}

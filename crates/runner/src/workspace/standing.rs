@@ -1,0 +1,141 @@
+//! What the status of a Workspace says, and is to say.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    conditions::{
+        ConditionStatus, Word as _,
+        workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    },
+    foreign::workspace::{AtProvider, WorkspaceCondition, WorkspaceStatus},
+};
+use capt_terraform::diagnostics::bounded;
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+use serde_json::{Value, json};
+
+/// Bytes of a condition's message.
+const MAX_MESSAGE: usize = 8 * 1024;
+
+/// What the status of a Workspace says: the part that is ours.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    conditions: Vec<WorkspaceCondition>,
+    pub(crate) outputs: Option<BTreeMap<String, Value>>,
+    pub(crate) checksum: Option<String>,
+    pub(crate) remote_source: Option<String>,
+    pub(crate) observed_generation: Option<i64>,
+}
+
+impl Standing {
+    /// What a status says.
+    pub(crate) fn read(status: &WorkspaceStatus) -> Self {
+        let AtProvider {
+            outputs,
+            checksum,
+            remote_source,
+            ..
+        } = status.at_provider.clone().unwrap_or_default();
+        Self {
+            conditions: status
+                .conditions
+                .iter()
+                .flatten()
+                .filter(|condition| Type::from_word(&condition.type_).is_some())
+                .cloned()
+                .collect(),
+            outputs,
+            checksum,
+            remote_source,
+            observed_generation: status.observed_generation,
+        }
+    }
+
+    /// Says something by a condition.
+    pub(crate) fn say(
+        &mut self,
+        (type_, status, reason): (Type, ConditionStatus, Reason),
+        message: &str,
+        generation: i64,
+        now: Timestamp,
+    ) {
+        let mut new = WorkspaceCondition {
+            type_: type_.as_str().to_owned(),
+            status: status.as_str().to_owned(),
+            reason: reason.as_str().to_owned(),
+            message: Some(bounded(message, MAX_MESSAGE)).filter(|message| !message.is_empty()),
+            last_transition_time: Time(seconds(now)),
+            observed_generation: Some(generation),
+        };
+        match self.conditions.iter_mut().find(|old| old.type_ == new.type_) {
+            Some(old) => {
+                if old.status == new.status {
+                    new.last_transition_time = old.last_transition_time.clone();
+                }
+                *old = new;
+            }
+            None => self.conditions.push(new),
+        }
+    }
+
+    /// Says that something is not the case any more, if it was ever said to be.
+    pub(crate) fn take_back(
+        &mut self,
+        verdict: (Type, ConditionStatus, Reason),
+        generation: i64,
+        now: Timestamp,
+    ) {
+        if self.condition(verdict.0).is_some() {
+            self.say(verdict, "", generation, now);
+        }
+    }
+
+    /// The condition of a type.
+    pub(crate) fn condition(&self, type_: Type) -> Option<&WorkspaceCondition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.type_ == type_.as_str())
+    }
+
+    /// Whether a condition has this reason.
+    pub(crate) fn has_reason(&self, type_: Type, reason: Reason) -> bool {
+        self.condition(type_)
+            .is_some_and(|condition| condition.reason == reason.as_str())
+    }
+
+    /// The fields that we author, for a server-side apply.
+    pub(crate) fn fields(&self) -> Value {
+        let mut conditions = self.conditions.clone();
+        conditions.sort_by_key(|condition| {
+            Type::ALL
+                .iter()
+                .position(|type_| type_.as_str() == condition.type_)
+        });
+        let mut fields = json!({"conditions": conditions});
+        let mut at_provider = serde_json::Map::new();
+        let parts = [
+            ("outputs", self.outputs.as_ref().map(|outputs| json!(outputs))),
+            ("checksum", self.checksum.as_ref().map(|text| json!(text))),
+            (
+                "remoteSource",
+                self.remote_source.as_ref().map(|text| json!(text)),
+            ),
+        ];
+        for (name, value) in parts {
+            if let Some(value) = value {
+                at_provider.insert(name.to_owned(), value);
+            }
+        }
+        if !at_provider.is_empty() {
+            fields["atProvider"] = Value::Object(at_provider);
+        }
+        if let Some(generation) = self.observed_generation {
+            fields["observedGeneration"] = json!(generation);
+        }
+        fields
+    }
+}
+
+/// Conditions know whole seconds only.
+fn seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}

@@ -1,0 +1,157 @@
+//! Writing on a Workspace: marks and status. Every write is for the uid that was decided about.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use capt_api::foreign::{ClusterWorkspace, Workspace, marks::CROSSPLANE_FINALIZER};
+use capt_core::render::WorkspaceGroup;
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+use super::standing::Standing;
+use crate::{
+    api::{CallError, call, patiently},
+    report::FIELD_MANAGER,
+    view::{KIND, VERSION, WorkspaceView},
+};
+
+/// How long a write that must not get lost is tried.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Tries against others who write at the same time.
+const TRIES: usize = 5;
+
+/// Reads and writes one Workspace.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    api: ApiOf,
+    name: String,
+    uid: String,
+}
+
+#[derive(Clone)]
+enum ApiOf {
+    Namespaced(Api<Workspace>),
+    Cluster(Api<ClusterWorkspace>),
+}
+
+impl Handle {
+    /// For this Workspace.
+    pub(crate) fn new(client: &Client, view: &WorkspaceView) -> Self {
+        let client = client.clone();
+        let api = match view.group {
+            WorkspaceGroup::Namespaced => ApiOf::Namespaced(Api::namespaced(
+                client,
+                view.namespace.as_deref().unwrap_or_default(),
+            )),
+            WorkspaceGroup::ClusterScoped => ApiOf::Cluster(Api::all(client)),
+        };
+        Self {
+            api,
+            name: view.name.clone(),
+            uid: view.uid.clone(),
+        }
+    }
+
+    /// How it is now; nothing if it is gone.
+    pub(crate) async fn read(&self) -> Result<Option<WorkspaceView>, CallError> {
+        let view = match &self.api {
+            ApiOf::Namespaced(api) => {
+                let found = patiently(PATIENCE, || api.get_opt(&self.name)).await?;
+                found.as_ref().map(WorkspaceView::from)
+            }
+            ApiOf::Cluster(api) => {
+                let found = patiently(PATIENCE, || api.get_opt(&self.name)).await?;
+                found.as_ref().map(WorkspaceView::from)
+            }
+        };
+        Ok(view.filter(|view| view.uid == self.uid))
+    }
+
+    /// Sets annotations and, if told so, our finalizer.
+    pub(crate) async fn mark(
+        &self,
+        view: &WorkspaceView,
+        annotations: &BTreeMap<&str, String>,
+        with_finalizer: bool,
+    ) -> Result<WorkspaceView, CallError> {
+        let mut metadata = json!({"uid": self.uid, "annotations": annotations});
+        let add = with_finalizer && !view.finalizers.iter().any(|one| one == CROSSPLANE_FINALIZER);
+        if add {
+            let mut finalizers = view.finalizers.clone();
+            finalizers.push(CROSSPLANE_FINALIZER.to_owned());
+            metadata["finalizers"] = json!(finalizers);
+            // The list is written whole, so nobody may have changed it meanwhile.
+            metadata["resourceVersion"] = json!(view.resource_version);
+        }
+        self.patch(&json!({"metadata": metadata})).await
+    }
+
+    /// Takes our finalizer off. Nothing happens if it is gone already.
+    pub(crate) async fn let_go(&self) -> Result<(), CallError> {
+        for attempt in 1.. {
+            let Some(view) = self.read().await? else {
+                return Ok(());
+            };
+            if !view.finalizers.iter().any(|one| one == CROSSPLANE_FINALIZER) {
+                return Ok(());
+            }
+            let left: Vec<&String> = view
+                .finalizers
+                .iter()
+                .filter(|one| *one != CROSSPLANE_FINALIZER)
+                .collect();
+            let patch = json!({"metadata": {
+                "uid": self.uid,
+                "resourceVersion": view.resource_version,
+                "finalizers": left,
+            }});
+            match self.patch(&patch).await {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_not_found() => return Ok(()),
+                Err(error) if error.is_conflict() && attempt < TRIES => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the part of the status that is ours.
+    pub(crate) async fn tell(&self, view: &WorkspaceView, standing: &Standing) -> Result<(), CallError> {
+        let document = json!({
+            "apiVersion": format!("{}/{VERSION}", view.group.name()),
+            "kind": KIND,
+            "metadata": {"name": self.name, "uid": self.uid},
+            "status": standing.fields(),
+        });
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let patch = Patch::Apply(&document);
+        match &self.api {
+            ApiOf::Namespaced(api) => {
+                let write = || api.patch_status(&self.name, &params, &patch);
+                patiently(PATIENCE, write).await.map(drop)
+            }
+            ApiOf::Cluster(api) => {
+                let write = || api.patch_status(&self.name, &params, &patch);
+                patiently(PATIENCE, write).await.map(drop)
+            }
+        }
+    }
+
+    async fn patch(&self, patch: &Value) -> Result<WorkspaceView, CallError> {
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(patch);
+        match &self.api {
+            ApiOf::Namespaced(api) => call(api.patch(&self.name, &params, &patch))
+                .await
+                .map(|object| WorkspaceView::from(&object)),
+            ApiOf::Cluster(api) => call(api.patch(&self.name, &params, &patch))
+                .await
+                .map(|object| WorkspaceView::from(&object)),
+        }
+    }
+}
