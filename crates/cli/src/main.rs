@@ -4,7 +4,10 @@ mod access;
 mod args;
 mod cmd;
 mod data_dir;
+mod objects;
+mod output;
 mod report;
+mod target;
 
 use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
@@ -16,8 +19,11 @@ use tracing_subscriber::EnvFilter;
 #[command(name = "capt", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
-  # Start here: a Kubernetes API on this machine that knows capt's kinds
+  # Start here: a Kubernetes API with capt's kinds, its controllers, and Terraform, on this machine
   capt up
+
+  # What would change, without changing it
+  capt plan wtapply/NAME
 
   # Install capt's CRDs on a cluster
   capt manifests crds | kubectl apply --server-side -f -
@@ -35,6 +41,10 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(cmd::up::Args),
+    Plan(cmd::plan::Args),
+    Logs(cmd::logs::Args),
+    Approve(cmd::approve::Args),
+    Retry(cmd::retry::Args),
     Runner(cmd::runner::Args),
     Manifests(cmd::manifests::Args),
     /// Watch over one process of Terraform; started by the runner, not by people
@@ -51,6 +61,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = start_log(cli.log.as_deref()).and_then(|()| match cli.command {
         Command::Up(args) => cmd::up::run(args),
+        Command::Plan(args) => cmd::ask(cmd::plan::run(args)),
+        Command::Logs(args) => cmd::ask(cmd::logs::run(args)),
+        Command::Approve(args) => cmd::ask(cmd::approve::run(args)),
+        Command::Retry(args) => cmd::ask(cmd::retry::run(args)),
         Command::Runner(args) => cmd::runner::run(args),
         Command::Supervise { args } => Ok(capt_runner::process::supervise::main(args)),
         Command::Manifests(args) => cmd::manifests::run(&args).map(|()| ExitCode::SUCCESS),
@@ -73,7 +87,8 @@ fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
         Some(filter) => {
             EnvFilter::try_new(filter).map_err(|error| anyhow::anyhow!("--log {filter}: {error}"))?
         }
-        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info")),
+        // What fails on the way to a cluster is told once, by whoever asked.
+        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,kube_client=off")),
     };
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -1,13 +1,21 @@
 //! One module per subcommand.
 
+pub(crate) mod approve;
 mod engine;
+pub(crate) mod logs;
 pub(crate) mod manifests;
+pub(crate) mod plan;
 mod process;
+pub(crate) mod retry;
 pub(crate) mod runner;
 mod signals;
 pub(crate) mod up;
 
-use std::io::{self, Write};
+use std::{
+    future::Future,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use tokio::runtime::{Builder, Runtime};
@@ -27,4 +35,13 @@ pub(crate) fn runtime() -> anyhow::Result<Runtime> {
         .enable_all()
         .build()
         .context("cannot start the runtime")
+}
+
+/// Runs a command that asks something of a cluster.
+pub(crate) fn ask(command: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(command)
 }

@@ -16,7 +16,19 @@ fn stdout(args: &[&str]) -> String {
 #[test]
 fn every_command_explains_itself_with_examples() {
     for (args, mentions) in [
-        (&["--help"][..], &["up", "manifests", "version"][..]),
+        (
+            &["--help"][..],
+            &[
+                "up",
+                "plan",
+                "logs",
+                "approve",
+                "retry",
+                "runner",
+                "manifests",
+                "version",
+            ][..],
+        ),
         (
             &["up", "--help"],
             &[
@@ -25,7 +37,27 @@ fn every_command_explains_itself_with_examples() {
                 "127.0.0.1:16443",
                 "--kubeconfig",
                 "--in-memory",
+                "--engine",
+                "--engine-path",
+                "--workspace-runner",
+                "--parallelism",
+                "--poll-interval",
+                "--grace",
             ],
+        ),
+        (
+            &["plan", "--help"],
+            &["KIND/NAME", "--timeout", "--namespace", "--context", "--output"],
+        ),
+        (
+            &["logs", "--help"],
+            &["--follow", "--previous", "--kubeconfig", "--output"],
+        ),
+        (&["approve", "--help"], &["--plan", "allow-destructive"]),
+        (&["retry", "--help"], &["KIND/NAME"]),
+        (
+            &["runner", "--help"],
+            &["--name", "--work-dir", "--engine", "--kubeconfig"],
         ),
         (&["manifests", "crds", "--help"], &["--foreign", "kubectl apply"]),
     ] {
@@ -99,4 +131,9 @@ fn nonsense_is_refused_with_what_to_write_instead() {
             "{stderr}"
         );
     }
+}
+
+#[test]
+fn what_is_not_for_people_is_not_shown_to_them() {
+    assert!(!stdout(&["--help"]).contains("supervise"));
 }

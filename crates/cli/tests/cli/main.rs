@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should say so and stop"
 )]
 
+mod asking;
 mod help;
 mod support;
 mod up;

@@ -21,6 +21,8 @@ pub(crate) fn capt(home: &Path) -> Command {
     command
         .env("HOME", home)
         .env_remove("XDG_DATA_HOME")
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
         .env("RUST_LOG", "warn")
         .env("TMPDIR", home);
     command

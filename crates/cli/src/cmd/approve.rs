@@ -1,0 +1,208 @@
+//! `capt approve`: consent to a plan that deletes or replaces something.
+
+use std::process::ExitCode;
+
+use capt_api::{marks, run::PlanReport};
+use serde::Serialize;
+
+use super::plan;
+use crate::{
+    access::{Access, Cluster},
+    objects::Subject,
+    output::Output,
+    target::Target,
+};
+
+/// Approve a plan that waits for it
+///
+/// An approval names one plan, and covers nothing that was not shown: as soon as the plan would do anything else
+/// it has another name. Without --plan nothing is approved, and the plan that waits is shown.
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  # What waits for an approval?
+  capt approve wtapply/network
+
+  # Approve exactly that
+  capt approve wtapply/network --plan 1f0c2a9be4d07c6e5a3b
+
+Approvals can be switched off for one object by the annotation
+infrastructure.cluster.x-k8s.io/allow-destructive=\"true\".")]
+pub(crate) struct Args {
+    /// What to approve: wtapply/NAME or workspace/NAME
+    #[arg(value_name = "KIND/NAME")]
+    target: Target,
+
+    /// The plan, as `capt plan` names it
+    #[arg(long, value_name = "ID")]
+    plan: Option<String>,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    access: Access,
+}
+
+/// Why a plan was not approved.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApprovalError {
+    /// Another plan waits.
+    #[error(
+        "plan {given} does not wait for an approval; {pending} does. Look at it first: capt plan {target}"
+    )]
+    Another {
+        /// What was given.
+        given: String,
+        /// What waits.
+        pending: String,
+        /// What it is about.
+        target: Target,
+    },
+    /// No plan waits.
+    #[error("nothing of {target} waits for an approval")]
+    Nothing {
+        /// What it is about.
+        target: Target,
+    },
+}
+
+/// Something that waits for an approval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Pending {
+    object: String,
+    /// What an approval has to name.
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanReport>,
+    approved: bool,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let cluster = args.access.connect().await?;
+    let subject = cluster.subject(&args.target).await?;
+    let pending = pending(&cluster, &subject).await?;
+    let target = subject.target();
+    let Some(given) = args.plan else {
+        let words = || match &pending {
+            Some(pending) => pending.words(&target),
+            None => format!("Nothing of {target} waits for an approval.\n"),
+        };
+        args.output.answer(&pending, words)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let approved = subject.mark(marks::APPROVED).map(String::as_str);
+    match check(
+        &given,
+        pending.as_ref().map(|pending| pending.id.as_str()),
+        approved,
+        &target,
+    )? {
+        Consent::Given => {}
+        Consent::New => cluster.annotate(&subject, marks::APPROVED, &given).await?,
+    }
+    let pending = pending.map(|pending| Pending {
+        approved: true,
+        ..pending
+    });
+    args.output
+        .answer(&pending, || format!("Plan {given} of {target} is approved.\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Consent {
+    /// It was given before.
+    Given,
+    /// It has to be written.
+    New,
+}
+
+/// Whether an approval may be written.
+fn check(
+    given: &str,
+    pending: Option<&str>,
+    approved: Option<&str>,
+    target: &Target,
+) -> Result<Consent, ApprovalError> {
+    match pending {
+        Some(pending) if pending == given => Ok(match approved == Some(given) {
+            true => Consent::Given,
+            false => Consent::New,
+        }),
+        None if approved == Some(given) => Ok(Consent::Given),
+        Some(pending) => Err(ApprovalError::Another {
+            given: given.to_owned(),
+            pending: pending.to_owned(),
+            target: target.clone(),
+        }),
+        None => Err(ApprovalError::Nothing {
+            target: target.clone(),
+        }),
+    }
+}
+
+/// What waits: a plan of our runner, or a rendering where there are no plans.
+async fn pending(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Option<Pending>> {
+    let of = |id: String, plan: Option<PlanReport>| Pending {
+        object: subject.target().to_string(),
+        id,
+        plan,
+        approved: false,
+    };
+    if let Some(revision) = plan::pending(subject) {
+        return Ok(Some(of(revision, None)));
+    }
+    let Some(workspace) = &subject.workspace else {
+        return Ok(None);
+    };
+    let place = cluster.report_place(workspace).await?;
+    let plan = cluster.report(&place).await?.and_then(|page| page.report.plan);
+    Ok(plan
+        .filter(|plan| plan.awaits_approval)
+        .map(|plan| of(plan.id.clone(), Some(plan))))
+}
+
+impl Pending {
+    fn words(&self, target: &Target) -> String {
+        let mut text = match &self.plan {
+            Some(plan) => format!(
+                "Plan {} of {target} waits for an approval: {}\n",
+                self.id, plan.summary
+            ),
+            None => format!("Rendering {} of {target} waits for an approval.\n", self.id),
+        };
+        for change in self.plan.iter().flat_map(|plan| &plan.changes) {
+            text.push_str(&format!("  {:<8} {}\n", change.action, change.address));
+        }
+        text + &format!(
+            "To approve exactly this:\n  {}\n",
+            plan::approve(target, &self.id)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_waits_can_be_approved() {
+        let target: Target = "wtapply/x".parse().unwrap();
+        for (pending, approved, expected) in [
+            (Some("a"), None, Ok(Consent::New)),
+            (Some("a"), Some("b"), Ok(Consent::New)),
+            (Some("a"), Some("a"), Ok(Consent::Given)),
+            (None, Some("a"), Ok(Consent::Given)),
+            (Some("b"), Some("a"), Err("b does")),
+            (None, None, Err("nothing of wtapply/x")),
+        ] {
+            match (check("a", pending, approved, &target), expected) {
+                (Ok(consent), Ok(expected)) => assert_eq!(consent, expected, "{pending:?} {approved:?}"),
+                (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+                (found, _) => panic!("{pending:?} {approved:?}: {found:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `capt logs`: what Terraform printed.
+
+mod follow;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use capt_api::run::RunReport;
+use futures::StreamExt as _;
+use kube::runtime::{
+    WatchStreamExt as _,
+    watcher::{self, Event},
+};
+use serde::Serialize;
+
+use self::follow::Follower;
+use super::print;
+use crate::{
+    access::{Access, Cluster},
+    objects::{Page, Subject},
+    output::Output,
+    target::Target,
+};
+
+/// Print what Terraform printed, without its secrets
+///
+/// It is the log of the running operation, or of the last one. Long logs keep their beginning and their end.
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  capt logs wtapply/greeting-world
+  capt logs workspace/greeting-world -f
+
+  # Of the operation before
+  capt logs wtapply/greeting-world --previous")]
+pub(crate) struct Args {
+    /// Whose log: wtapply/NAME or workspace/NAME
+    #[arg(value_name = "KIND/NAME")]
+    target: Target,
+
+    /// Go on printing until the object is gone
+    #[arg(short, long, conflicts_with_all = ["previous", "format"])]
+    follow: bool,
+
+    /// Print the log of the operation before
+    #[arg(long)]
+    previous: bool,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    access: Access,
+}
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoLog {
+    /// Nothing runs for it yet.
+    #[error("{target} has no Workspace yet: {message}")]
+    Workspaceless {
+        /// What was asked for.
+        target: Target,
+        /// What it waits for.
+        message: String,
+    },
+    /// Nobody reported anything.
+    #[error("{0} has no log yet: no runner of ours has worked on it")]
+    Unreported(Target),
+    /// There was no operation before.
+    #[error("{0} has no log of an operation before the last one")]
+    First(Target),
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    object: String,
+    #[serde(flatten)]
+    report: &'a RunReport,
+    log: &'a str,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let cluster = args.access.connect().await?;
+    let subject = cluster.subject(&args.target).await?;
+    if args.follow {
+        return follow(&cluster, &subject).await;
+    }
+    let page = page(&cluster, &subject).await?;
+    let target = subject.target();
+    let log = match args.previous {
+        true => page
+            .previous_log
+            .as_deref()
+            .ok_or_else(|| NoLog::First(target.clone()))?,
+        false => page.log.as_deref().unwrap_or_default(),
+    };
+    let answer = Answer {
+        object: target.to_string(),
+        report: &page.report,
+        log,
+    };
+    args.output.answer(&answer, || log.to_owned())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn page(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Page> {
+    let workspace = subject.workspace.as_ref().ok_or_else(|| no_workspace(subject))?;
+    let place = cluster.report_place(workspace).await?;
+    let page = cluster.report(&place).await?;
+    Ok(page.ok_or_else(|| NoLog::Unreported(subject.target()))?)
+}
+
+fn no_workspace(subject: &Subject) -> NoLog {
+    let message = subject
+        .apply
+        .as_ref()
+        .and_then(|apply| apply.status.as_ref()?.message.clone());
+    NoLog::Workspaceless {
+        target: subject.target(),
+        message: message
+            .filter(|message| !message.is_empty())
+            .unwrap_or_else(|| "it is to be made".to_owned()),
+    }
+}
+
+/// Prints what is there and what is added, until the report is gone, which goes with its Workspace.
+async fn follow(cluster: &Cluster, subject: &Subject) -> anyhow::Result<ExitCode> {
+    let workspace = subject.workspace.as_ref().ok_or_else(|| no_workspace(subject))?;
+    let place = cluster.report_place(workspace).await?;
+    let named = watcher::Config::default().fields(&format!("metadata.name={}", place.name));
+    let mut events = watcher::watcher(cluster.reports(&place), named)
+        .default_backoff()
+        .boxed();
+    let mut follower = Follower::default();
+    let (mut was_there, mut is_there) = (false, false);
+    while let Some(event) = events.next().await {
+        let map = match event {
+            // A watch that fell behind lists again, and may find that nothing is left.
+            Ok(Event::Init) => {
+                is_there = false;
+                continue;
+            }
+            Ok(Event::InitDone) if was_there && !is_there => break,
+            Ok(Event::InitDone) => continue,
+            Ok(Event::Delete(_)) => break,
+            Ok(Event::Apply(map) | Event::InitApply(map)) => map,
+            Err(error) => {
+                tracing::warn!(%error, "the watch is interrupted and begins again");
+                continue;
+            }
+        };
+        let Some(page) = place.read(&map) else {
+            // A namesake has taken its place.
+            break;
+        };
+        (was_there, is_there) = (true, true);
+        let new = follower.next(
+            page.log.as_deref().unwrap_or_default(),
+            page.previous_log.as_deref(),
+        );
+        print(&new).context("cannot print")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,237 @@
+//! A plan in words and as data.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use capt_api::run::{PlanReport, PlannedChange};
+use serde::Serialize;
+
+use super::namespace_of;
+use crate::objects::Subject;
+
+/// Lines of changes that people are shown.
+const MANY: usize = 100;
+
+/// What came of asking for a plan.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answer {
+    /// What it is about.
+    object: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
+    /// What runs Terraform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) engine: Option<String>,
+    /// Why there is no plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<String>,
+    /// Holes of the template that no variable fills.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unfilled: Vec<String>,
+    #[serde(flatten)]
+    pub(super) plan: Option<Planned>,
+    /// Where there is no plan step: what would become of the Workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rendering: Option<Rendering>,
+}
+
+/// A plan.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Planned {
+    pub(super) plan: PlanReport,
+    /// As Terraform tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<String>,
+    /// The command that approves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) approve: Option<String>,
+}
+
+/// How the rendering differs from the Workspace.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Rendering {
+    pub(super) changes: Vec<String>,
+    /// The command that approves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) approve: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn new(subject: &Subject) -> Self {
+        Self {
+            object: subject.target().to_string(),
+            namespace: namespace_of(subject),
+            workspace: subject.workspace.as_ref().map(|workspace| workspace.name.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// There is a plan, or what stands for one.
+    pub(super) fn is_plan(&self) -> bool {
+        self.problem.is_none()
+    }
+
+    pub(super) fn exit_code(&self) -> ExitCode {
+        if self.is_plan() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
+    }
+
+    /// For people.
+    pub(super) fn words(&self) -> String {
+        let mut text = self.head();
+        // Writing to a string cannot fail.
+        if let Some(problem) = &self.problem {
+            let _ = writeln!(text, "There is no plan: {problem}");
+        }
+        for hole in &self.unfilled {
+            let _ = writeln!(text, "No variable fills {hole}");
+        }
+        if let Some(Planned { plan, approve, .. }) = &self.plan {
+            let _ = writeln!(text, "Plan {}: {}", plan.id, plan.summary);
+            lines(&mut text, &plan.changes, "");
+            lines(&mut text, &plan.drift, " by somebody else");
+            match approve {
+                Some(command) => {
+                    let _ = writeln!(
+                        text,
+                        "It waits for an approval. To approve exactly this plan:\n  {command}"
+                    );
+                }
+                None if plan.changes.is_empty() => {}
+                None => text.push_str("It needs no approval.\n"),
+            }
+        }
+        if let Some(rendering) = &self.rendering {
+            text.push_str(
+                "provider-terraform runs this Workspace, and it has no plan step: what Terraform would do is not known.\n",
+            );
+            match rendering.changes.is_empty() {
+                true => text.push_str("The Workspace is what the template and the variables say.\n"),
+                false => text.push_str("What is rendered differs from the Workspace:\n"),
+            }
+            for change in &rendering.changes {
+                let _ = writeln!(text, "  {change}");
+            }
+            if let Some(command) = &rendering.approve {
+                let _ = writeln!(
+                    text,
+                    "It waits for an approval. To approve exactly this rendering:\n  {command}"
+                );
+            }
+        }
+        text
+    }
+
+    fn head(&self) -> String {
+        let mut head = self.object.clone();
+        if let Some(namespace) = &self.namespace {
+            let _ = write!(head, " in {namespace}");
+        }
+        if let Some(engine) = &self.engine {
+            let _ = write!(head, ", by {engine}");
+        }
+        head + "\n"
+    }
+}
+
+fn lines(text: &mut String, changes: &[PlannedChange], who: &str) {
+    for change in changes.iter().take(MANY) {
+        let reason = change
+            .reason
+            .as_ref()
+            .map(|reason| format!(" ({})", reason.replace('_', " ")));
+        let paths = (!change.paths.is_empty()).then(|| format!(": {}", change.paths.join(", ")));
+        let (reason, paths) = (reason.unwrap_or_default(), paths.unwrap_or_default());
+        let _ = writeln!(
+            text,
+            "  {:<8} {}{who}{reason}{paths}",
+            change.action, change.address
+        );
+    }
+    if changes.len() > MANY {
+        let _ = writeln!(text, "  … and {} more", changes.len() - MANY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_told_with_what_it_does_and_how_to_approve_it() {
+        let change = |address: &str, action: &str, reason: Option<&str>| PlannedChange {
+            address: address.to_owned(),
+            action: action.to_owned(),
+            reason: reason.map(str::to_owned),
+            paths: vec!["input".to_owned()],
+        };
+        let answer = Answer {
+            object: "wtapply/greeting".to_owned(),
+            namespace: Some("default".to_owned()),
+            engine: Some("terraform 1.11.4".to_owned()),
+            plan: Some(Planned {
+                plan: PlanReport {
+                    id: "abc".to_owned(),
+                    summary: "1 to replace".to_owned(),
+                    awaits_approval: true,
+                    changes: vec![change("terraform_data.x", "replace", Some("cannot_update"))],
+                    drift: vec![change("terraform_data.y", "update", None)],
+                    ..PlanReport::default()
+                },
+                text: None,
+                approve: Some("capt approve wtapply/greeting --plan abc".to_owned()),
+            }),
+            ..Answer::default()
+        };
+        assert_eq!(
+            answer.words(),
+            "wtapply/greeting in default, by terraform 1.11.4\n\
+             Plan abc: 1 to replace\n  \
+               replace  terraform_data.x (cannot update): input\n  \
+               update   terraform_data.y by somebody else: input\n\
+             It waits for an approval. To approve exactly this plan:\n  \
+               capt approve wtapply/greeting --plan abc\n"
+        );
+        let data = serde_json::to_value(&answer).unwrap();
+        assert_eq!(data["plan"]["id"], "abc");
+        assert_eq!(data["approve"], "capt approve wtapply/greeting --plan abc");
+    }
+
+    #[test]
+    fn without_a_plan_it_says_why_and_fails() {
+        let answer = Answer {
+            problem: Some("no variable fills name".to_owned()),
+            unfilled: vec!["${name} in spec.x".to_owned()],
+            ..Answer::default()
+        };
+        assert!(
+            answer
+                .words()
+                .contains("There is no plan: no variable fills name\nNo variable fills ${name} in spec.x\n")
+        );
+        assert!(!answer.is_plan());
+    }
+
+    #[test]
+    fn a_foreign_runner_is_told_to_have_no_plans() {
+        let answer = Answer {
+            rendering: Some(Rendering {
+                changes: vec!["~ x: 1 → 2".to_owned()],
+                approve: None,
+            }),
+            ..Answer::default()
+        };
+        let words = answer.words();
+        assert!(
+            words.contains("no plan step") && words.contains("~ x: 1 → 2"),
+            "{words}"
+        );
+    }
+}

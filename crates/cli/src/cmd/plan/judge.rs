@@ -1,0 +1,114 @@
+//! Whether a plan that was asked for is there.
+
+use capt_api::{WorkspaceTemplateApply, marks};
+use capt_runner::view::WorkspaceView;
+
+use crate::objects::Page;
+
+/// What is known about a plan that was asked for.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It is there.
+    Answered(Box<Page>),
+    /// It will not come.
+    Refused(Unanswered),
+    /// It may still come; what is waited for.
+    Waiting(String),
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unanswered {
+    pub(super) problem: String,
+}
+
+/// Reasons of the condition Applied with which nothing can be rendered.
+const UNRENDERED: [&str; 6] = [
+    "TemplateNotFound",
+    "TemplateNotShared",
+    "TemplateInvalid",
+    "RevisionNotFound",
+    "VariableMissing",
+    "VariableInvalid",
+];
+
+/// Judges what is there now.
+pub(super) fn judge(
+    apply: Option<&WorkspaceTemplateApply>,
+    workspace: Option<&WorkspaceView>,
+    page: Option<Page>,
+    token: &str,
+) -> Verdict {
+    if let Some(verdict) = apply.and_then(of_apply) {
+        return verdict;
+    }
+    let Some(workspace) = workspace else {
+        let message = apply
+            .and_then(|apply| apply.status.as_ref()?.message.clone())
+            .filter(|message| !message.is_empty());
+        let message = message.unwrap_or_else(|| "the Workspace has to be made".to_owned());
+        return Verdict::Waiting(message);
+    };
+    if workspace.policies.as_ref().is_some_and(Vec::is_empty) {
+        return refused("the Workspace is paused, and nothing is planned meanwhile");
+    }
+    let Some(page) = page else {
+        return Verdict::Waiting("a runner has to take the Workspace up".to_owned());
+    };
+    let is_answered = page
+        .report
+        .answered
+        .get(marks::PLAN_REQUESTED)
+        .is_some_and(|answered| answered == token);
+    let operation = page.report.operation.as_ref();
+    if is_answered {
+        let failed = operation.filter(|operation| operation.outcome.as_deref() == Some("failed"));
+        return match (failed, &page.report.plan) {
+            (Some(operation), _) if operation.kind == "plan" => refused(
+                operation
+                    .message
+                    .as_deref()
+                    .unwrap_or("planning failed; see capt logs"),
+            ),
+            (_, None) => refused("planning failed; see capt logs"),
+            (_, Some(_)) => Verdict::Answered(Box::new(page)),
+        };
+    }
+    let running = operation.filter(|operation| operation.ended_at.is_none() && !operation.kind.is_empty());
+    Verdict::Waiting(match running {
+        Some(operation) => format!("{} is running", operation.kind),
+        None => "the runner has to begin".to_owned(),
+    })
+}
+
+fn of_apply(apply: &WorkspaceTemplateApply) -> Option<Verdict> {
+    if apply.metadata.deletion_timestamp.is_some() {
+        return Some(refused("it is being deleted"));
+    }
+    let status = apply.status.as_ref()?;
+    // What is said about an older spec may not be true any more.
+    if status.observed_generation != apply.metadata.generation {
+        return Some(Verdict::Waiting("the controllers have to look at it".to_owned()));
+    }
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let condition = |type_: &str| conditions.iter().find(|condition| condition.type_ == type_);
+    if let Some(paused) = condition("Paused").filter(|paused| paused.status == "True") {
+        return Some(refused(&format!(
+            "it is paused, and nothing is planned meanwhile: {}",
+            paused.message
+        )));
+    }
+    let applied = condition("Applied").filter(|applied| applied.status != "True")?;
+    UNRENDERED
+        .contains(&applied.reason.as_str())
+        .then(|| refused(&applied.message))
+}
+
+fn refused(problem: &str) -> Verdict {
+    Verdict::Refused(Unanswered {
+        problem: problem.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+use capt_api::{
+    foreign::Workspace,
+    run::{Operation, PlanReport, RunReport},
+};
+use serde_json::json;
+
+use super::*;
+
+fn apply(status: &serde_json::Value) -> WorkspaceTemplateApply {
+    serde_json::from_value(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "WorkspaceTemplateApply",
+        "metadata": {"name": "x", "generation": 2},
+        "spec": {"templateRef": {"name": "t"}},
+        "status": status,
+    }))
+    .unwrap()
+}
+
+fn condition(type_: &str, status: &str, reason: &str) -> serde_json::Value {
+    json!({"observedGeneration": 2, "conditions": [{
+        "type": type_, "status": status, "reason": reason, "message": format!("because of {reason}"),
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]})
+}
+
+fn workspace() -> WorkspaceView {
+    let workspace: Workspace = serde_json::from_value(json!({
+        "apiVersion": "tf.m.upbound.io/v1beta1",
+        "kind": "Workspace",
+        "metadata": {"name": "x", "namespace": "default", "uid": "1"},
+        "spec": {"forProvider": {"source": "Inline", "module": ""}},
+    }))
+    .unwrap();
+    WorkspaceView::from(&workspace)
+}
+
+fn page(answered: &str, plan: Option<PlanReport>, operation: Option<Operation>) -> Page {
+    Page {
+        report: RunReport {
+            answered: [(marks::PLAN_REQUESTED.to_owned(), answered.to_owned())].into(),
+            plan,
+            operation,
+            ..RunReport::default()
+        },
+        ..Page::default()
+    }
+}
+
+fn said(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Answered(_) => "answered".to_owned(),
+        Verdict::Refused(unanswered) => format!("refused: {}", unanswered.problem),
+        Verdict::Waiting(reason) => format!("waiting: {reason}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused_at_once_and_the_rest_is_waited_for() {
+    for (status, expected) in [
+        (
+            condition("Applied", "False", "VariableMissing"),
+            "refused: because of VariableMissing",
+        ),
+        (
+            condition("Applied", "False", "TemplateInvalid"),
+            "refused: because of TemplateInvalid",
+        ),
+        (condition("Paused", "True", "Paused"), "refused: it is paused"),
+        (json!({"observedGeneration": 1}), "waiting: the controllers"),
+        (
+            json!({"observedGeneration": 2, "message": "Waiting for Secrets"}),
+            "waiting: Waiting for Secrets",
+        ),
+        (
+            json!({"observedGeneration": 2}),
+            "waiting: the Workspace has to be made",
+        ),
+    ] {
+        let verdict = said(judge(Some(&apply(&status)), None, None, "token"));
+        assert!(verdict.starts_with(expected), "{status}: {verdict}");
+    }
+    let mut going = apply(&json!({}));
+    going.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
+    assert!(said(judge(Some(&going), None, None, "token")).starts_with("refused: it is being deleted"));
+}
+
+#[test]
+fn a_plan_is_the_answer_to_one_question_only() {
+    let workspace = workspace();
+    let judged = |page: Option<Page>| said(judge(None, Some(&workspace), page, "token"));
+    let operation = |kind: &str, outcome: Option<&str>| Operation {
+        kind: kind.to_owned(),
+        outcome: outcome.map(str::to_owned),
+        message: Some("no credentials".to_owned()),
+        ended_at: outcome.map(|_| k8s_openapi::jiff::Timestamp::UNIX_EPOCH),
+        ..Operation::default()
+    };
+    let plan = Some(PlanReport::default());
+    assert_eq!(judged(Some(page("token", plan.clone(), None))), "answered");
+    assert_eq!(
+        judged(Some(page(
+            "token",
+            plan.clone(),
+            Some(operation("plan", Some("succeeded")))
+        ))),
+        "answered"
+    );
+    assert_eq!(
+        judged(Some(page(
+            "token",
+            plan.clone(),
+            Some(operation("plan", Some("failed")))
+        ))),
+        "refused: no credentials"
+    );
+    assert_eq!(
+        judged(Some(page("token", None, None))),
+        "refused: planning failed; see capt logs"
+    );
+    assert_eq!(
+        judged(Some(page("older", plan, Some(operation("apply", None))))),
+        "waiting: apply is running"
+    );
+    assert_eq!(judged(None), "waiting: a runner has to take the Workspace up");
+}

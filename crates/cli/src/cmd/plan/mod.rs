@@ -1,0 +1,144 @@
+//! `capt plan`: what would change, without changing it.
+
+mod answer;
+mod difference;
+mod judge;
+mod wait;
+
+use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
+
+use capt_api::marks;
+use kube::ResourceExt as _;
+
+use self::{
+    answer::{Answer, Planned, Rendering},
+    judge::Unanswered,
+};
+use crate::{
+    access::{Access, Cluster},
+    args,
+    objects::Subject,
+    output::Output,
+    target::{Kind, Target},
+};
+
+/// Show what would change, without changing it
+///
+/// Asks the runner for a plan of the Workspace and waits for it. Nothing is applied by that. A plan that deletes
+/// or replaces something waits for `capt approve`; any other is applied by itself sooner or later. With
+/// provider-terraform, which has no plan step, the difference between the rendering and the Workspace is shown.
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  capt plan wtapply/greeting-world
+
+  # Of a Workspace that no template made
+  capt plan workspace/network -n team-a
+
+  # Of everything that uses a template
+  capt plan workspacetemplate/greeting
+
+  # For a program
+  capt plan wtapply/greeting-world -o json | jq .plan.summary")]
+pub(crate) struct Args {
+    /// What to plan: wtapply/NAME, workspace/NAME, or workspacetemplate/NAME for all that use it
+    #[arg(value_name = "KIND/NAME")]
+    target: Target,
+
+    /// How long to wait for the plan
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = args::length)]
+    timeout: Duration,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    access: Access,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let cluster = args.access.connect().await?;
+    if args.target.kind != Kind::Template {
+        let subject = cluster.subject(&args.target).await?;
+        let answer = plan(&cluster, subject, args.timeout).await?;
+        args.output.answer(&answer, || answer.words())?;
+        return Ok(answer.exit_code());
+    }
+    let users = cluster.users_of(&args.target.name).await?;
+    let mut answers = Vec::new();
+    for apply in users {
+        let subject = cluster.subject_of(apply).await?;
+        answers.push(plan(&cluster, subject, args.timeout).await?);
+    }
+    args.output.answer(&answers, || match answers.is_empty() {
+        true => format!("Nothing uses {}.\n", args.target),
+        false => answers.iter().map(Answer::words).collect::<Vec<_>>().join("\n"),
+    })?;
+    let worst = answers.iter().any(|answer| !answer.is_plan());
+    Ok(if worst {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// The plan of one Workspace, or why there is none.
+async fn plan(cluster: &Cluster, subject: Subject, timeout: Duration) -> anyhow::Result<Answer> {
+    let mut answer = Answer::new(&subject);
+    if let Some(apply) = &subject.apply {
+        answer.unfilled = difference::unfilled(cluster, apply).await?;
+    }
+    if let Some(workspace) = &subject.workspace
+        && cluster.is_foreign(workspace).await?
+    {
+        answer.rendering = Some(Rendering {
+            changes: difference::of(cluster, &subject).await?,
+            approve: pending(&subject).map(|revision| approve(&subject.target(), &revision)),
+        });
+        return Ok(answer);
+    }
+    let token = uuid::Uuid::new_v4().to_string();
+    cluster.annotate(&subject, marks::PLAN_REQUESTED, &token).await?;
+    let show = std::io::stderr().is_terminal();
+    match wait::for_plan(cluster, &subject, &token, timeout, show).await? {
+        Ok(page) => {
+            let report = page.report;
+            answer.engine = Some(report.engine).filter(|engine| !engine.is_empty());
+            let plan = report.plan.unwrap_or_default();
+            let needs = plan.awaits_approval.then(|| approve(&subject.target(), &plan.id));
+            answer.plan = Some(Planned {
+                approve: needs,
+                text: page.plan,
+                plan,
+            });
+        }
+        Err(Unanswered { problem }) => answer.problem = Some(problem),
+    }
+    Ok(answer)
+}
+
+/// The rendering that waits for an approval, where there are no plans.
+pub(super) fn pending(subject: &Subject) -> Option<String> {
+    let status = subject.apply.as_ref()?.status.as_ref()?;
+    let needed = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_ == "ApprovalNeeded");
+    let is_needed = needed.is_some_and(|condition| condition.status == "True");
+    status.pending_revision.clone().filter(|_| is_needed)
+}
+
+/// What a person types to approve.
+pub(super) fn approve(target: &Target, id: &str) -> String {
+    format!("capt approve {target} --plan {id}")
+}
+
+/// The name of a subject for sentences.
+fn namespace_of(subject: &Subject) -> Option<String> {
+    match (&subject.apply, &subject.workspace) {
+        (Some(apply), _) => apply.namespace(),
+        (None, Some(workspace)) => workspace.namespace.clone(),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,349 @@
+//! The objects that a command is about, read from the API.
+
+mod call;
+mod near;
+mod report;
+
+use capt_api::{
+    WorkspaceTemplate, WorkspaceTemplateApply,
+    foreign::{ClusterWorkspace, LegacyProviderConfigUsage, ProviderConfigUsage, Workspace},
+    marks,
+};
+use capt_core::render::WorkspaceGroup;
+use capt_runner::view::WorkspaceView;
+use kube::{
+    Api, ResourceExt as _,
+    api::{ListParams, Patch, PatchParams},
+};
+use serde_json::json;
+
+pub(crate) use call::{CallError, call, call_opt};
+pub(crate) use report::{Page, ReportPlace};
+
+use crate::{
+    access::Cluster,
+    target::{Kind, Target},
+};
+
+const FIELD_MANAGER: &str = "capt-cli";
+/// Objects that are looked at for a name that may have been meant.
+const MANY: u32 = 500;
+
+/// Why there is nothing to talk about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ObjectError {
+    /// There is no such object.
+    #[error("there is no {target} in namespace {namespace}{hint}")]
+    Missing {
+        /// What was looked for.
+        target: Target,
+        /// Where.
+        namespace: String,
+        /// What may have been meant.
+        hint: String,
+    },
+    /// There are two.
+    #[error(
+        "there is a workspace/{0} in this namespace and another of the whole cluster; write \
+         workspace.tf.m.upbound.io/{0} or workspace.tf.upbound.io/{0}"
+    )]
+    Two(String),
+    /// The API does not know the kind.
+    #[error(
+        "this cluster does not know {0}; install capt's kinds: capt manifests crds | kubectl apply --server-side -f -"
+    )]
+    NoKind(&'static str),
+    /// The API did not answer as it should.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+/// What a command is about: a WorkspaceTemplateApply and its Workspace, as far as they are there.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) apply: Option<WorkspaceTemplateApply>,
+    /// The whole spec of the Workspace, to be compared.
+    pub(crate) spec: serde_json::Value,
+    pub(crate) workspace: Option<WorkspaceView>,
+}
+
+impl Cluster {
+    /// Finds what a command is about. Templates have no Workspace, and are found otherwise.
+    pub(crate) async fn subject(&self, target: &Target) -> Result<Subject, ObjectError> {
+        match target.kind {
+            Kind::Apply | Kind::Template => {
+                let apply = self.apply(&target.name).await?;
+                self.subject_of(apply).await
+            }
+            Kind::Workspace(group) => {
+                let (workspace, spec) = self.workspace(group, target).await?;
+                let apply = self.apply_of(&workspace).await?;
+                Ok(Subject {
+                    apply,
+                    spec,
+                    workspace: Some(workspace),
+                })
+            }
+        }
+    }
+
+    /// A WorkspaceTemplateApply and its Workspace.
+    pub(crate) async fn subject_of(&self, apply: WorkspaceTemplateApply) -> Result<Subject, ObjectError> {
+        let namespace = apply.namespace().unwrap_or_else(|| self.namespace.clone());
+        let found = match place_of(&apply) {
+            Some((group, name)) => self.workspace_in(group, &namespace, &name).await?,
+            None => None,
+        };
+        // A namesake that is somebody else's is not what this is about.
+        let ours = found
+            .filter(|(workspace, _)| workspace.labels.get(marks::WTA_UID) == apply.metadata.uid.as_ref());
+        let (workspace, spec) = ours.unzip();
+        Ok(Subject {
+            apply: Some(apply),
+            spec: spec.unwrap_or_default(),
+            workspace,
+        })
+    }
+
+    /// The same as it is now.
+    pub(crate) async fn refreshed(&self, subject: &Subject) -> Result<Subject, ObjectError> {
+        if let Some(apply) = &subject.apply {
+            let api: Api<WorkspaceTemplateApply> =
+                Api::namespaced(self.client.clone(), &apply.namespace().unwrap_or_default());
+            let apply = call_opt(api.get(&apply.name_any())).await?;
+            return match apply {
+                Some(apply) => self.subject_of(apply).await,
+                None => Err(self
+                    .missing::<WorkspaceTemplateApply>(Kind::Apply, &subject.target().name)
+                    .await),
+            };
+        }
+        match &subject.workspace {
+            Some(workspace) => {
+                self.subject(&Target {
+                    kind: Kind::Workspace(Some(workspace.group)),
+                    name: workspace.name.clone(),
+                })
+                .await
+            }
+            None => Ok(subject.clone()),
+        }
+    }
+
+    /// A WorkspaceTemplateApply.
+    pub(crate) async fn apply(&self, name: &str) -> Result<WorkspaceTemplateApply, ObjectError> {
+        let api: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), &self.namespace);
+        match call_opt(api.get(name)).await? {
+            Some(apply) => Ok(apply),
+            None => Err(self.missing::<WorkspaceTemplateApply>(Kind::Apply, name).await),
+        }
+    }
+
+    /// A WorkspaceTemplate.
+    pub(crate) async fn template(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<WorkspaceTemplate>, ObjectError> {
+        let api: Api<WorkspaceTemplate> = Api::namespaced(self.client.clone(), namespace);
+        Ok(call_opt(api.get(name)).await?)
+    }
+
+    /// The WorkspaceTemplateApplies that use a template of our namespace.
+    pub(crate) async fn users_of(&self, template: &str) -> Result<Vec<WorkspaceTemplateApply>, ObjectError> {
+        if self.template(&self.namespace, template).await?.is_none() {
+            return Err(self.missing::<WorkspaceTemplate>(Kind::Template, template).await);
+        }
+        let api: Api<WorkspaceTemplateApply> = Api::all(self.client.clone());
+        let applies = call(api.list(&ListParams::default())).await?;
+        let uses = |apply: &WorkspaceTemplateApply| {
+            let reference = &apply.spec.template_ref;
+            let namespace = reference.namespace.clone().or_else(|| apply.namespace());
+            reference.name == template && namespace.as_deref() == Some(self.namespace.as_str())
+        };
+        Ok(applies.items.into_iter().filter(uses).collect())
+    }
+
+    async fn workspace(
+        &self,
+        group: Option<WorkspaceGroup>,
+        target: &Target,
+    ) -> Result<(WorkspaceView, serde_json::Value), ObjectError> {
+        let name = &target.name;
+        let look = |wanted| group.is_none_or(|group| group == wanted);
+        let mut found = Vec::new();
+        for group in [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped] {
+            if look(group) {
+                found.extend(self.workspace_in(group, &self.namespace, name).await?);
+            }
+        }
+        match found.pop() {
+            None if group == Some(WorkspaceGroup::ClusterScoped) => {
+                Err(self.missing::<ClusterWorkspace>(target.kind, name).await)
+            }
+            None => Err(self.missing::<Workspace>(target.kind, name).await),
+            Some(_) if !found.is_empty() => Err(ObjectError::Two(name.clone())),
+            Some(only) => Ok(only),
+        }
+    }
+
+    async fn workspace_in(
+        &self,
+        group: WorkspaceGroup,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<(WorkspaceView, serde_json::Value)>, ObjectError> {
+        let client = self.client.clone();
+        Ok(match group {
+            WorkspaceGroup::Namespaced => {
+                let found = call_opt(Api::<Workspace>::namespaced(client, namespace).get(name)).await?;
+                found.map(|found| (WorkspaceView::from(&found), json!(found.spec)))
+            }
+            WorkspaceGroup::ClusterScoped => {
+                let found = call_opt(Api::<ClusterWorkspace>::all(client).get(name)).await?;
+                found.map(|found| (WorkspaceView::from(&found), json!(found.spec)))
+            }
+        })
+    }
+
+    /// The WorkspaceTemplateApply that a Workspace was made for, if it still is.
+    async fn apply_of(
+        &self,
+        workspace: &WorkspaceView,
+    ) -> Result<Option<WorkspaceTemplateApply>, ObjectError> {
+        let label = |name: &str| workspace.labels.get(name).filter(|value| !value.is_empty());
+        let (Some(namespace), Some(uid)) = (label(marks::WTA_NAMESPACE), label(marks::WTA_UID)) else {
+            return Ok(None);
+        };
+        let api: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), namespace);
+        let applies = call_opt(api.list(&ListParams::default())).await?;
+        let mut applies = applies.into_iter().flatten();
+        Ok(applies.find(|apply| apply.metadata.uid.as_ref() == Some(uid)))
+    }
+
+    /// Whether provider-terraform runs this Workspace.
+    pub(crate) async fn is_foreign(&self, workspace: &WorkspaceView) -> Result<bool, ObjectError> {
+        let client = self.client.clone();
+        let name = &workspace.uid;
+        Ok(match (workspace.group, &workspace.namespace) {
+            (WorkspaceGroup::Namespaced, Some(namespace)) => {
+                let api: Api<ProviderConfigUsage> = Api::namespaced(client, namespace);
+                call_opt(api.get_metadata(name)).await?.is_some()
+            }
+            _ => {
+                let api: Api<LegacyProviderConfigUsage> = Api::all(client);
+                call_opt(api.get_metadata(name)).await?.is_some()
+            }
+        })
+    }
+
+    /// Writes a mark on what carries the wishes of people: the WorkspaceTemplateApply, or a Workspace without one.
+    pub(crate) async fn annotate(
+        &self,
+        subject: &Subject,
+        mark: &str,
+        value: &str,
+    ) -> Result<(), ObjectError> {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {mark: value}}}));
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let client = self.client.clone();
+        if let Some(apply) = &subject.apply {
+            let namespace = apply.namespace().unwrap_or_default();
+            let api: Api<WorkspaceTemplateApply> = Api::namespaced(client, &namespace);
+            call(api.patch_metadata(&apply.name_any(), &params, &patch)).await?;
+        } else if let Some(workspace) = &subject.workspace {
+            match &workspace.namespace {
+                Some(namespace) => {
+                    let api: Api<Workspace> = Api::namespaced(client, namespace);
+                    call(api.patch_metadata(&workspace.name, &params, &patch)).await?;
+                }
+                None => {
+                    let api: Api<ClusterWorkspace> = Api::all(client);
+                    call(api.patch_metadata(&workspace.name, &params, &patch)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that something is not there, and what may have been meant.
+    async fn missing<K>(&self, kind: Kind, name: &str) -> ObjectError
+    where
+        K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    {
+        let api: Api<K> = Api::all(self.client.clone());
+        let found = match call_opt(api.list_metadata(&ListParams::default().limit(MANY))).await {
+            Ok(Some(found)) => found.items,
+            Ok(None) => {
+                return ObjectError::NoKind(match kind {
+                    Kind::Apply => "WorkspaceTemplateApplies",
+                    Kind::Workspace(_) => "Workspaces",
+                    Kind::Template => "WorkspaceTemplates",
+                });
+            }
+            // Whoever may not see all of them still learns that this one is not there.
+            Err(_) => Vec::new(),
+        };
+        let is_here =
+            |namespace: &Option<String>| namespace.as_ref().is_none_or(|other| *other == self.namespace);
+        let (here, elsewhere): (Vec<_>, Vec<_>) = found
+            .iter()
+            .map(|object| (object.namespace(), object.name_any()))
+            .partition(|(namespace, _)| is_here(namespace));
+        let names: Vec<String> = here.into_iter().map(|(_, name)| name).collect();
+        let others: Vec<String> = elsewhere
+            .into_iter()
+            .filter(|(_, other)| other == name)
+            .filter_map(|(namespace, _)| namespace)
+            .collect();
+        let hint = match (near::near(name, &names), &others[..]) {
+            (_, [namespace, ..]) => format!("; there is one in namespace {namespace}: add -n {namespace}"),
+            (near, []) if !near.is_empty() => format!("; did you mean {}?", near.join(" or ")),
+            _ if names.is_empty() => "; there is none at all".to_owned(),
+            _ => format!(
+                "; there are {}",
+                names.into_iter().take(5).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        ObjectError::Missing {
+            target: Target {
+                kind,
+                name: name.to_owned(),
+            },
+            namespace: self.namespace.clone(),
+            hint,
+        }
+    }
+}
+
+impl Subject {
+    /// What a person writes to mean it.
+    pub(crate) fn target(&self) -> Target {
+        let (kind, name) = match (&self.apply, &self.workspace) {
+            (Some(apply), _) => (Kind::Apply, apply.name_any()),
+            (None, Some(workspace)) => (Kind::Workspace(None), workspace.name.clone()),
+            (None, None) => (Kind::Workspace(None), String::new()),
+        };
+        Target { kind, name }
+    }
+
+    /// The value of a mark where people's wishes are.
+    pub(crate) fn mark(&self, mark: &str) -> Option<&String> {
+        match (&self.apply, &self.workspace) {
+            (Some(apply), _) => apply.annotations().get(mark),
+            (None, Some(workspace)) => workspace.annotations.get(mark),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Which Workspace a WorkspaceTemplateApply has.
+pub(crate) fn place_of(apply: &WorkspaceTemplateApply) -> Option<(WorkspaceGroup, String)> {
+    let (group, name) = apply.annotations().get(marks::WORKSPACE)?.split_once('/')?;
+    let groups = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped];
+    let group = groups.into_iter().find(|known| known.name() == group)?;
+    Some((group, name.to_owned()))
+}
