@@ -28,6 +28,8 @@ pub const LET_GO: &str = "infrastructure.cluster.x-k8s.io/let-go";
 pub const AUTHORED: &str = "infrastructure.cluster.x-k8s.io/authored";
 /// Annotation on a WorkspaceTemplateApply: `group/name` of a Workspace that exists or must still be destroyed.
 pub const WORKSPACE: &str = "infrastructure.cluster.x-k8s.io/workspace";
+/// Annotation on the Secret with a kubeconfig: until when the token in it is honoured.
+pub const TOKEN_EXPIRES: &str = "infrastructure.cluster.x-k8s.io/token-expires";
 /// Annotation on a CAPTControlPlane: which of its children may operate now.
 pub const TURN: &str = "infrastructure.cluster.x-k8s.io/turn";
 /// Annotation on a WorkspaceTemplateApply: a person asks for a plan.

@@ -5,6 +5,7 @@
 //! that what is proved about a decision here is what happens in a cluster.
 
 pub mod cluster;
+pub mod controlplane;
 pub mod decision;
 pub mod gates;
 pub mod graph;

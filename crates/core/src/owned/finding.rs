@@ -51,7 +51,8 @@ impl<'a> Found<'a> {
 
 /// Finds the WorkspaceTemplateApply that an owner has for a role: by its labels, by the name in the owner's spec, or by
 /// one of the names that it may have had. `seen` are those that carry the owner's label, that have an owner reference to
-/// it, and that have any of these names, all in the owner's namespace.
+/// it, and that have any of these names, all in the owner's namespace. The caller vouches for the former names: one that
+/// has such a name and no owner is taken over.
 #[must_use]
 pub fn find<'a>(
     owner: &Owner<'_>,
@@ -89,10 +90,14 @@ pub fn find<'a>(
     }
     let candidates = [new_name.preferred(), new_name.parted()];
     let former = former_names.iter().map(String::as_str);
-    for name in candidates.into_iter().chain(former) {
+    for name in candidates.into_iter().chain(former.clone()) {
         if let Some(one) = at(name).filter(|one| is_ours(one)) {
             return Found::Ours(one);
         }
+    }
+    let unowned = |one: &&OwnedSeen| owner::recorded(&one.wta).is_none();
+    if let Some(one) = former.filter_map(at).find(unowned) {
+        return Found::TakenOver(one);
     }
     Found::Absent {
         name: new_name.choose(|name| at(name).is_some()).to_owned(),

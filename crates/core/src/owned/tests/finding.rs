@@ -64,6 +64,12 @@ fn it_is_found_by_labels_by_the_name_in_the_spec_and_by_former_names() {
             "ours blue-old".to_owned(),
         ),
         (
+            "by a former name, nobody's",
+            None,
+            vec![unowned("blue-old")],
+            "taken blue-old".to_owned(),
+        ),
+        (
             "by the spec, nobody's",
             Some("free"),
             vec![unowned("free")],

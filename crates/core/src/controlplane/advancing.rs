@@ -1,0 +1,83 @@
+//! How far a control plane is.
+
+use capt_api::captcontrolplane::OperationResult;
+
+use super::{
+    deciding::Deciding,
+    judging::{Eks, Facts, Problem, Setup},
+    progress::{self, Now},
+};
+use crate::owned::OwnedSeen;
+
+/// How far the operation is.
+pub(super) fn advance(
+    deciding: &mut Deciding<'_>,
+    facts: &Facts,
+    seen: Option<&OwnedSeen>,
+    restarts: bool,
+    message: &str,
+) {
+    let is_stopped = matches!(facts.eks, Eks::Broken(_))
+        || matches!(facts.setup, Setup::Broken(_)) && facts.eks == Eks::Up
+        || matches!(
+            &facts.problem,
+            Some(Problem {
+                is_passing: false,
+                ..
+            })
+        );
+    let waits_for_a_person = matches!(facts.eks, Eks::AwaitsApproval(_));
+    let operation = if is_stopped || waits_for_a_person {
+        None
+    } else if !facts.was_initialized {
+        let is_made = facts.infrastructure.is_ok()
+            && facts.problem.is_none()
+            && facts.eks == Eks::Up
+            && facts.setup == Setup::Done;
+        (!is_made).then_some(progress::CREATE)
+    } else if matches!(facts.eks, Eks::Building(_)) {
+        Some(progress::UPDATE)
+    } else if matches!(facts.setup, Setup::Outstanding(_)) {
+        Some(progress::CONFIGURE)
+    } else {
+        None
+    };
+    let live = seen
+        .and_then(|seen| seen.wta.status.as_ref())
+        .and_then(|status| status.progress.as_ref());
+    let share = live
+        .and_then(|live| live.percent_complete)
+        .unwrap_or_default()
+        .clamp(0, 100);
+    let percent = match (&facts.infrastructure, &facts.problem, &facts.eks) {
+        _ if facts.was_initialized => 5 + share * 90 / 100,
+        (Err(_), ..) => 0,
+        (Ok(()), Some(_), _) => 5,
+        (Ok(()), None, Eks::Up) => 90,
+        (Ok(()), None, _) => 10 + share * 75 / 100,
+    };
+    let outcome = if is_stopped {
+        OperationResult::Failed
+    } else if waits_for_a_person {
+        OperationResult::Cancelled
+    } else {
+        OperationResult::Succeeded
+    };
+    let now = Now {
+        operation,
+        percent,
+        live_remaining: live
+            .and_then(|live| live.estimated_time_remaining.as_ref())
+            .and_then(capt_api::duration::Duration::to_std),
+        outcome: if restarts && operation.is_some() {
+            OperationResult::Cancelled
+        } else {
+            outcome
+        },
+        message: Some(message),
+        restarts,
+    };
+    let before = deciding.status.progress.take();
+    let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
+    deciding.status.progress = Some(progress);
+}

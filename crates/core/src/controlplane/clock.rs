@@ -1,0 +1,83 @@
+//! The steps that are going on, and what time says about them.
+
+use capt_api::conditions::captcontrolplane::CAPTControlPlaneReason as Reason;
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    deciding::Deciding,
+    judging::{Eks, Facts, Note, Setup},
+    progress,
+    timeouts::{self, Running, Step},
+};
+use crate::owned::OwnedSeen;
+
+/// Lets time have its say.
+pub(super) fn judge(
+    deciding: &mut Deciding<'_>,
+    facts: &mut Facts,
+    seen: Option<&OwnedSeen>,
+    restarts: bool,
+) {
+    let running = steps(deciding, facts, seen, restarts);
+    let spec = &deciding.snapshot.control_plane.spec;
+    let verdict = timeouts::judge(spec, &running, deciding.history(), deciding.now);
+    facts.expired = verdict
+        .expired
+        .map(|(step, limit)| Note::new(step.reason(), step.message(limit)));
+    deciding.look_again(verdict.look_again);
+}
+
+/// The steps that are going on, and since when.
+fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, restarts: bool) -> Vec<Running> {
+    let now = deciding.now;
+    let began = |operation| {
+        let last = progress::last_began(deciding.history(), operation);
+        if restarts { now } else { last.unwrap_or(now) }
+    };
+    let since = |step, fact: Option<Timestamp>, began: Timestamp| Running {
+        step,
+        since: fact.map_or(began, |fact| fact.max(began)),
+    };
+    let mut steps = Vec::new();
+    let waits_for_a_person = matches!(facts.eks, Eks::AwaitsApproval(_)) || facts.problem.is_some();
+    if waits_for_a_person {
+        return steps;
+    }
+    if facts.was_initialized {
+        if matches!(facts.eks, Eks::Building(_)) {
+            let last = progress::running(deciding.history())
+                .filter(|record| record.operation == progress::UPDATE && !restarts);
+            steps.push(Running {
+                step: Step::Update,
+                since: last.map_or(now, |record| record.start_time.0),
+            });
+        }
+        return steps;
+    }
+    let began = began(progress::CREATE);
+    if facts.infrastructure.is_err() {
+        steps.push(since(Step::Vpc, None, began));
+        return steps;
+    }
+    let ready_since = deciding
+        .snapshot
+        .infrastructure
+        .as_ref()
+        .filter(|infrastructure| infrastructure.ready)
+        .and_then(|infrastructure| infrastructure.ready_since);
+    steps.push(since(Step::ControlPlane, ready_since, began));
+    let workspace = seen.and_then(|seen| seen.workspace.as_ref());
+    if matches!(facts.eks, Eks::Building(_) | Eks::Unwell(_))
+        && let Some(created) = workspace.and_then(|workspace| workspace.created_at)
+    {
+        steps.push(since(Step::Workspace, Some(created), began));
+    }
+    if let (Eks::Up, Setup::Outstanding(note)) = (&facts.eks, &facts.setup)
+        && note.reason == Reason::SecretError
+    {
+        let ready = seen.and_then(|seen| seen.condition("Ready"));
+        let ready = ready.map(|ready| ready.last_transition_time.0);
+        steps.push(since(Step::Secret, ready, began));
+    }
+    steps
+}

@@ -1,0 +1,270 @@
+//! A decision about a CAPTControlPlane while it is being made.
+
+use std::time::Duration;
+
+use capt_api::{
+    CONTROL_PLANE_GROUP, VERSION,
+    captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationRecord},
+    conditions::{
+        Word as _,
+        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
+        find_condition,
+    },
+    foreign::marks as foreign_marks,
+    marks,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    adoption,
+    judging::{Answer, Note, Verdict},
+    kubeconfig,
+    machine::{self, Goal, Position},
+    progress, setup,
+    snapshot::Snapshot,
+    view::{self, Said},
+};
+use crate::{
+    decision::{Decision, Desired, Event, EventKind, OwnChange, Removal},
+    metadata, names,
+    owned::{self, Found, Owner, Role},
+};
+
+/// Group and version of a CAPTControlPlane.
+pub(super) const API_VERSION: &str = "controlplane.cluster.x-k8s.io/v1beta1";
+
+/// What is known, and what was decided so far.
+pub(super) struct Deciding<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) now: Timestamp,
+    pub(super) owner: Owner<'a>,
+    /// The WorkspaceTemplateApply of the EKS cluster.
+    pub(super) found: Found<'a>,
+    pub(super) children: Vec<Desired>,
+    pub(super) removals: Vec<Removal>,
+    pub(super) own: OwnChange<CAPTControlPlaneStatus>,
+    pub(super) events: Vec<Event>,
+    pub(super) status: CAPTControlPlaneStatus,
+    said: Vec<Said>,
+    look_again: Option<Duration>,
+}
+
+impl<'a> Deciding<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
+        debug_assert_eq!(API_VERSION, format!("{CONTROL_PLANE_GROUP}/{VERSION}"));
+        let metadata = &snapshot.control_plane.metadata;
+        let label = metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(foreign_marks::CLUSTER_NAME));
+        let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.name.as_str());
+        let owner = Owner {
+            api_version: API_VERSION,
+            kind: "CAPTControlPlane",
+            namespace: metadata.namespace.as_deref().unwrap_or_default(),
+            name: metadata.name.as_deref().unwrap_or_default(),
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+            cluster: cluster.or(label.map(String::as_str)),
+        };
+        Self {
+            snapshot,
+            now,
+            owner,
+            found: eks_apply(snapshot, &owner),
+            children: Vec::new(),
+            removals: Vec::new(),
+            own: OwnChange::default(),
+            events: Vec::new(),
+            status: snapshot.control_plane.status.clone().unwrap_or_default(),
+            said: Vec::new(),
+            look_again: None,
+        }
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        metadata::is_deleting(&self.snapshot.control_plane.metadata)
+    }
+
+    /// What a person asks for: another try.
+    pub(super) fn retry(&self) -> Option<&'a str> {
+        metadata::annotation(&self.snapshot.control_plane.metadata, marks::RETRY_REQUESTED)
+    }
+
+    pub(super) fn was_initialized(&self) -> bool {
+        self.status.initialized
+    }
+
+    pub(super) fn history(&self) -> &[OperationRecord] {
+        let progress = self.status.progress.as_ref();
+        progress
+            .and_then(|progress| progress.history.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// What must be on the object before anything is made for it.
+    pub(super) fn prepare(&mut self) {
+        let finalizer = marks::CAPTCONTROLPLANE_FINALIZER;
+        if !self.is_deleting() && !metadata::has_finalizer(&self.snapshot.control_plane.metadata, finalizer) {
+            self.own.add_finalizers.push(finalizer.to_owned());
+        }
+    }
+
+    /// Time in which nothing was done is written down once it is over.
+    pub(super) fn end_pause(&mut self) {
+        let conditions = self.status.conditions.as_deref().unwrap_or_default();
+        let since = find_condition(conditions, Type::Paused.as_str())
+            .filter(|paused| paused.status == "True")
+            .map(|paused| paused.last_transition_time.0);
+        if let Some(since) = since {
+            let progress = self.status.progress.get_or_insert_default();
+            let history = progress.history.get_or_insert_default();
+            progress::record_pause(history, since, self.now);
+        }
+    }
+
+    /// Puts a token into the kubeconfig that lasts longer than the one in it, and changes nothing else.
+    pub(super) fn renew_token(&mut self) {
+        let snapshot = self.snapshot;
+        let (Some(cluster), Some(seen)) = (&snapshot.cluster, self.found.usable()) else {
+            return;
+        };
+        if self.is_deleting() || snapshot.kubeconfig.is_none() || snapshot.token.is_none() {
+            return;
+        }
+        let names = setup::Names {
+            cluster: &cluster.name,
+            in_aws: "",
+            region: None,
+        };
+        let around = setup::look(snapshot, &self.owner, &names, seen, true, self.now);
+        let name = kubeconfig::secret_name(&cluster.name);
+        let renewed = around
+            .secrets
+            .into_iter()
+            .filter(|secret| secret.target.name == name);
+        self.children.extend(renewed);
+        self.look_again(around.look_again);
+    }
+
+    /// Says something by a condition, in place of what was said by it before.
+    pub(super) fn say(&mut self, said: Said) {
+        self.said.retain(|other| other.type_ != said.type_);
+        self.said.push(said);
+    }
+
+    /// Goes where the facts lead, and says so in every way.
+    pub(super) fn arrive(&mut self, verdict: &Verdict, answer: &Answer) {
+        let from = self.status.state.unwrap_or(State::Pending);
+        let lines = machine::walk(from, verdict.goal);
+        let last = lines.len().saturating_sub(1);
+        for (index, line) in lines.iter().enumerate() {
+            let (reason, message) = if index == last {
+                (verdict.note.reason, verdict.note.message.as_str())
+            } else {
+                (line.reason, line.because)
+            };
+            let kind = match line.to {
+                State::Failed | State::Degraded => EventKind::Warning,
+                _ => EventKind::Normal,
+            };
+            let message = format!("{:?} -> {:?}: {message}", line.from, line.to);
+            self.tell(kind, reason, &message);
+        }
+        let state = lines.last().map_or(from, |line| line.to);
+        let position = Position::new(state, verdict.serves, self.was_initialized(), self.is_deleting());
+        self.stand(position, &verdict.note, answer);
+    }
+
+    /// Stays where it is, and says so in every way.
+    pub(super) fn stay(&mut self, note: &Note, answer: &Answer) {
+        let state = self.status.state.unwrap_or(State::Pending);
+        let position = Position::new(
+            state,
+            self.status.ready,
+            self.was_initialized(),
+            self.is_deleting(),
+        );
+        self.stand(position, note, answer);
+    }
+
+    fn stand(&mut self, position: Position, note: &Note, answer: &Answer) {
+        view::show(&mut self.status, position, note);
+        for said in view::conditions(position, note, answer) {
+            self.say(said);
+        }
+        self.status.external_managed_control_plane = Some(true);
+        self.status.observed_generation = self.snapshot.control_plane.metadata.generation;
+    }
+
+    pub(super) fn tell(&mut self, kind: EventKind, reason: Reason, message: &str) {
+        self.events.push(Event {
+            kind,
+            reason: reason.as_str().to_owned(),
+            message: message.chars().take(1024).collect(),
+        });
+    }
+
+    /// Decides again after this time, unless there is reason to do so sooner.
+    pub(super) fn look_again(&mut self, after: Option<Duration>) {
+        // A moment that has come needs no other decision than this one.
+        let after = after.filter(|after| !after.is_zero());
+        self.look_again = [self.look_again, after].into_iter().flatten().min();
+    }
+
+    /// The decision.
+    pub(super) fn finish(mut self) -> Decision<CAPTControlPlaneStatus> {
+        let old = self.snapshot.control_plane.status.clone();
+        let conditions = self.status.conditions.take().unwrap_or_default();
+        self.status.conditions = Some(view::merge(
+            &conditions,
+            &self.said,
+            self.snapshot.control_plane.metadata.generation,
+            self.now,
+        ));
+        if !self.own.add_finalizers.is_empty() {
+            // Nothing is made before the object is held.
+            self.children.clear();
+            self.removals.clear();
+            self.own.spec.clear();
+            self.own.annotations.clear();
+            self.own.only_if_unchanged = false;
+        }
+        // Nobody can write the status of an object that is gone.
+        let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
+        if !is_leaving && old.as_ref() != Some(&self.status) {
+            self.own.status = Some(self.status);
+        }
+        Decision {
+            children: self.children,
+            removals: self.removals,
+            own: self.own,
+            events: self.events,
+            look_again: self.look_again,
+        }
+    }
+}
+
+/// The WorkspaceTemplateApply of the EKS cluster.
+pub(super) fn eks_apply<'a>(snapshot: &'a Snapshot, owner: &Owner<'_>) -> Found<'a> {
+    owned::find(
+        owner,
+        &Role::Eks,
+        snapshot
+            .control_plane
+            .spec
+            .workspace_template_apply_name
+            .as_deref(),
+        &names::eks_apply(owner.name),
+        &adoption::former_names(owner.name, &snapshot.applies),
+        &snapshot.applies,
+    )
+}
+
+/// The goal of something that nothing is known about.
+pub(super) fn waiting(reason: Reason, message: &str) -> Verdict {
+    Verdict {
+        goal: Goal::Pending,
+        serves: false,
+        note: Note::new(reason, message),
+    }
+}

@@ -1,0 +1,166 @@
+//! How the EKS cluster stands, read from its WorkspaceTemplateApply.
+
+use capt_api::conditions::{
+    captcontrolplane::CAPTControlPlaneReason as Reason,
+    workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
+};
+
+use super::judging::{Eks, Note};
+use crate::owned::{OwnedSeen, Standing, standing};
+
+/// How the EKS cluster stands, and what is not wholly as it should be with what is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// How it stands.
+    pub eks: Eks,
+    /// What is not wholly as it should be, although it is there.
+    pub impairment: Option<Note>,
+    /// What passes by itself.
+    pub remark: Option<Note>,
+}
+
+/// Reads how the EKS cluster stands. `is_written` says that its WorkspaceTemplateApply is about to be written.
+#[must_use]
+pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
+    let plain = |eks| Reading {
+        eks,
+        impairment: None,
+        remark: None,
+    };
+    let Some(seen) = seen else {
+        return plain(Eks::Building(Note::new(
+            Reason::Creating,
+            "The WorkspaceTemplateApply of the EKS cluster is being made",
+        )));
+    };
+    let name = seen.name();
+    if is_written {
+        let message = format!("The WorkspaceTemplateApply {name} is being written");
+        return plain(Eks::Building(Note::new(Reason::Creating, message)));
+    }
+    let holds = seen.holds();
+    let impaired = |note: Note| Reading {
+        eks: Eks::Up,
+        impairment: Some(note),
+        remark: None,
+    };
+    match standing(seen) {
+        Standing::Ready => plain(Eks::Up),
+        Standing::Going { .. } => plain(Eks::Unwell(Note::new(
+            Reason::WorkspaceNotReady,
+            format!(
+                "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
+            ),
+        ))),
+        Standing::Working if is_change(seen) => {
+            plain(Eks::Building(Note::new(Reason::WorkspaceNotReady, working(seen))))
+        }
+        Standing::Working => plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, unwell(seen)))),
+        Standing::Retrying { message } => {
+            let note = Note::new(Reason::Retrying, format!("It is being tried again: {message}"));
+            if is_change(seen) || !seen.is("Ready") {
+                plain(Eks::Building(note))
+            } else {
+                Reading {
+                    eks: Eks::Up,
+                    impairment: None,
+                    remark: Some(note),
+                }
+            }
+        }
+        Standing::Waiting { message, .. } if holds && !is_change(seen) => Reading {
+            eks: Eks::Up,
+            impairment: None,
+            remark: Some(Note::new(Reason::Ready, message)),
+        },
+        Standing::Waiting { message, .. } => {
+            let message = format!("The WorkspaceTemplateApply {name} waits: {message}");
+            plain(Eks::Building(Note::new(Reason::WorkspaceNotReady, message)))
+        }
+        Standing::AwaitsApproval { message } => {
+            let note = Note::new(Reason::WaitingForApproval, message);
+            if holds {
+                impaired(note)
+            } else {
+                plain(Eks::AwaitsApproval(note))
+            }
+        }
+        Standing::Refused { reason, message } => {
+            let message = format!("The WorkspaceTemplateApply {name} cannot be applied: {message}");
+            let note = Note::new(refusal(reason), message);
+            if holds {
+                impaired(note)
+            } else {
+                plain(Eks::Broken(note))
+            }
+        }
+        Standing::Failed { message } => plain(Eks::Broken(failure(seen, &message))),
+    }
+}
+
+/// Whether something else is wanted than what Terraform last made real.
+#[must_use]
+pub fn is_change(seen: &OwnedSeen) -> bool {
+    let status = seen.wta.status.as_ref();
+    !seen.is_observed()
+        || status
+            .is_none_or(|status| !status.applied || status.last_applied_revision != status.ready_revision)
+}
+
+/// Whether Terraform ever made it real.
+#[must_use]
+pub fn was_ready(seen: &OwnedSeen) -> bool {
+    let status = seen.wta.status.as_ref();
+    seen.holds() || status.is_some_and(|status| status.ready_revision.is_some())
+}
+
+fn working(seen: &OwnedSeen) -> String {
+    let progress = seen
+        .wta
+        .status
+        .as_ref()
+        .and_then(|status| status.progress.as_ref());
+    let resource = progress.and_then(|progress| progress.current_resource.as_deref());
+    match resource {
+        Some(resource) => format!("Terraform is at work on {resource}"),
+        None => "Terraform is at work".to_owned(),
+    }
+}
+
+fn unwell(seen: &OwnedSeen) -> String {
+    let ready = seen.condition("Ready");
+    let message = ready
+        .map(|ready| ready.message.as_str())
+        .filter(|message| !message.is_empty());
+    match message {
+        Some(message) => format!("The Workspace was ready and is not any more: {message}"),
+        None => "The Workspace was ready and is not any more".to_owned(),
+    }
+}
+
+/// What went wrong, and the way out.
+fn failure(seen: &OwnedSeen, message: &str) -> Note {
+    let reason = if was_ready(seen) && is_change(seen) {
+        Reason::UpdateFailed
+    } else {
+        Reason::WorkspaceError
+    };
+    let message = message.trim_end_matches(['.', '\n']);
+    Note::new(
+        reason,
+        format!(
+            "Terraform failed: {message}. Mend it, or change the spec, and ask for another try with capt retry"
+        ),
+    )
+}
+
+fn refusal(reason: ApplyReason) -> Reason {
+    match reason {
+        ApplyReason::TemplateNotFound => Reason::WorkspaceTemplateNotFound,
+        ApplyReason::TemplateNotShared => Reason::TemplateNotShared,
+        ApplyReason::DependencyCycle => Reason::DependencyCycle,
+        ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained => Reason::WorkspaceNotOurs,
+        ApplyReason::VariableMissing | ApplyReason::VariableInvalid => Reason::InvalidSpec,
+        _ => Reason::WorkspaceError,
+    }
+}

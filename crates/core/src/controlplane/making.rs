@@ -1,0 +1,212 @@
+//! The WorkspaceTemplateApply of an EKS cluster: what it is told.
+
+use capt_api::{
+    conditions::{
+        Word as _,
+        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
+        find_condition,
+    },
+    marks,
+    version::{Minor, Version},
+    workspacetemplateapply::WorkspaceTemplateApplySpec,
+};
+use serde_json::json;
+
+use super::{
+    connection,
+    deciding::Deciding,
+    eks::{self, Reading},
+    judging::{Eks, Note},
+    snapshot::ClusterSeen,
+    validity::Valid,
+    variables::{self, Inputs},
+    version::{self, Known},
+};
+use crate::{
+    decision::EventKind,
+    owned::{self, OwnedSeen, Role, Wanted},
+};
+
+/// What became of making the WorkspaceTemplateApply.
+pub(super) struct Made {
+    /// It is about to be written, with another rendering.
+    pub(super) is_written: bool,
+    /// What is not wholly as it should be.
+    pub(super) impairments: Vec<Note>,
+}
+
+/// Makes the WorkspaceTemplateApply what it should be.
+pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &Valid) -> Made {
+    let snapshot = deciding.snapshot;
+    let seen = deciding.found.usable();
+    let spec = &snapshot.control_plane.spec;
+    let mut made = Made {
+        is_written: false,
+        impairments: Vec::new(),
+    };
+    let name = deciding.found.name().to_owned();
+    if spec.workspace_template_apply_name.is_none() {
+        let field = "workspaceTemplateApplyName".to_owned();
+        deciding.own.spec.insert(field, json!(name));
+    }
+    let before = seen.and_then(|seen| seen.wta.spec.variables.as_ref());
+    // What exists keeps its name in AWS.
+    let cluster_name = before
+        .and_then(|before| before.get("cluster_name"))
+        .map_or(cluster.name.as_str(), String::as_str);
+    let step = version::next(&known_versions(deciding, valid.version));
+    made.impairments.extend(version_note(&spec.version, &step));
+    let released = owned::release(
+        seen,
+        snapshot
+            .template
+            .as_ref()
+            .map(|template| template.revision.as_str()),
+        &snapshot.peers,
+    );
+    let template = snapshot
+        .template
+        .as_ref()
+        .and_then(|template| template.spec.as_ref());
+    let vpc_secret = snapshot.vpc_secret.as_ref().map(|secret| secret.name.clone());
+    let vpc_workspace = snapshot
+        .infrastructure
+        .as_ref()
+        .and_then(|infrastructure| infrastructure.vpc_workspace_name.clone());
+    let wanted = Wanted {
+        name: name.clone(),
+        role: Role::Eks,
+        template: spec.workspace_template_ref.clone(),
+        revision: released.revision,
+        variables: variables::variables(&Inputs {
+            spec,
+            cluster_name,
+            version: step.variable,
+            region: &valid.region,
+            vpc: valid.vpc.as_ref(),
+            before,
+        }),
+        connection_secret: connection::wanted_name(spec, deciding.owner.name, template, seen),
+        wait_for_secrets: waits(seen, vpc_secret, |spec| {
+            let names = spec.wait_for_secrets.as_deref().unwrap_or_default();
+            names.iter().map(|reference| reference.name.clone()).collect()
+        }),
+        wait_for_workspaces: waits(seen, vpc_workspace, |spec| {
+            let names = spec.wait_for_workspaces.as_deref().unwrap_or_default();
+            names.iter().map(|reference| reference.name.clone()).collect()
+        }),
+        retain: false,
+        retry: deciding.retry().map(str::to_owned),
+    };
+    if let Some(seen) = seen {
+        if seen.is_deleting() {
+            return made;
+        }
+        if wanted.changes_template(&deciding.owner, seen) {
+            made.impairments.push(Note::new(
+                Reason::InvalidSpec,
+                format!(
+                    "spec.workspaceTemplateRef cannot be changed while the cluster exists: it is made from {}. Write \
+                     that again",
+                    seen.wta.spec.template_ref.name
+                ),
+            ));
+        }
+    }
+    if let Some(change) = wanted.change(&deciding.owner, seen) {
+        let authored = seen.and_then(|seen| seen.annotation(marks::AUTHORED));
+        made.is_written = authored != change.rendered_from.as_deref() || wanted.retry.is_some();
+        deciding.children.push(change);
+        if seen.is_none() {
+            let message = format!("The WorkspaceTemplateApply {name} is made");
+            deciding.tell(EventKind::Normal, Reason::Creating, &message);
+        }
+    }
+    made
+}
+
+/// What is waited for is decided once: it only matters before the Workspace is made, and what was adopted keeps its own.
+fn waits(
+    seen: Option<&OwnedSeen>,
+    wanted: Option<String>,
+    of: fn(&WorkspaceTemplateApplySpec) -> Vec<String>,
+) -> Vec<String> {
+    match seen {
+        Some(seen) if seen.has_workspace() => {
+            // What we authored is stated again, and what others wrote is left to them.
+            let is_ours = seen.annotation(marks::AUTHORED).is_some();
+            if is_ours { of(&seen.wta.spec) } else { Vec::new() }
+        }
+        _ => wanted.into_iter().collect(),
+    }
+}
+
+fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
+    let seen = deciding.found.usable();
+    let rendered = seen
+        .and_then(|seen| seen.wta.spec.variables.as_ref()?.get("kubernetes_version"))
+        .and_then(|text| Version::from(text.as_str()).minor());
+    let conditions = deciding.status.conditions.as_deref().unwrap_or_default();
+    let was_ahead = [Type::Ready, Type::Available]
+        .iter()
+        .filter_map(|type_| find_condition(conditions, type_.as_str()))
+        .any(|condition| condition.reason == Reason::VersionAhead.as_str());
+    Known {
+        wanted,
+        rendered,
+        running: seen.and_then(|seen| running_version(deciding, seen)),
+        is_settled: seen.is_some_and(|seen| seen.holds() && !eks::is_change(seen)),
+        was_ahead,
+    }
+}
+
+/// The version that runs, if the module tells.
+pub(super) fn running_version(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<Minor> {
+    let text = connection::output(deciding.snapshot, seen, "cluster_version").ok()?;
+    Version::from(text.trim()).minor()
+}
+
+fn version_note(wanted: &Version, step: &version::Step) -> Option<Note> {
+    let running = step.variable;
+    match step.verdict {
+        version::Verdict::Fine | version::Verdict::Walking => None,
+        version::Verdict::TooLow => Some(Note::new(
+            Reason::VersionTooLow,
+            format!(
+                "spec.version {wanted} is below {running}, which runs, and EKS cannot go back. Write {running} again, or more"
+            ),
+        )),
+        version::Verdict::Ahead => Some(Note::new(
+            Reason::VersionAhead,
+            format!(
+                "AWS upgraded the cluster to {running}, and spec.version still says {wanted}. Write {running}, or more"
+            ),
+        )),
+    }
+}
+
+/// Says which version is on the way, where there is one.
+pub(super) fn name_versions(deciding: &Deciding<'_>, reading: &mut Reading) {
+    let wanted = deciding.snapshot.control_plane.spec.version.minor();
+    let Some(seen) = deciding.found.usable() else {
+        return;
+    };
+    let variables = seen.wta.spec.variables.as_ref();
+    let going = variables
+        .and_then(|variables| variables.get("kubernetes_version"))
+        .and_then(|text| Version::from(text.as_str()).minor());
+    let (Eks::Building(note), Some(going), Some(wanted)) = (&mut reading.eks, going, wanted) else {
+        return;
+    };
+    let running = running_version(deciding, seen);
+    if running.is_some_and(|running| running < going) || going < wanted {
+        note.message = if going == wanted {
+            format!("{}; on the way to version {wanted}", note.message)
+        } else {
+            format!(
+                "{}; on the way to version {going}, and from there to {wanted}",
+                note.message
+            )
+        };
+    }
+}

@@ -1,0 +1,321 @@
+//! How far an operation is, and what was done before.
+//!
+//! The running operation stands in the history too, as the record without an end: that is where its beginning is
+//! remembered. What depends on the clock alone is computed anew only when something else changes, or a status would
+//! never come to rest.
+
+use std::time::Duration;
+
+use capt_api::{
+    captcontrolplane::{OperationRecord, OperationResult, ProgressInfo},
+    duration,
+};
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+
+use super::timeouts;
+
+/// How many records are kept.
+pub const MAX_RECORDS: usize = 20;
+/// The longest message of a record.
+const MAX_MESSAGE: usize = 1024;
+
+/// The operation that makes a control plane.
+pub const CREATE: &str = "Create";
+/// The operation that changes one.
+pub const UPDATE: &str = "Update";
+/// The operation that sets up again what is around one.
+pub const CONFIGURE: &str = "Configure";
+/// The operation that repairs one.
+pub const RECOVER: &str = "Recover";
+/// The operation that removes one.
+pub const DELETE: &str = "Delete";
+/// Not an operation: time in which nothing was done, because somebody asked for that.
+pub const PAUSED: &str = "Paused";
+
+/// How long operations took before, for the same template. Gather it from the ConfigMap of statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// How long it takes to make a control plane.
+    pub create: Option<Duration>,
+    /// How long it takes to change one.
+    pub update: Option<Duration>,
+    /// How long it takes to remove one.
+    pub delete: Option<Duration>,
+}
+
+impl Statistics {
+    /// How long an operation takes.
+    #[must_use]
+    pub fn of(&self, operation: &str) -> Option<Duration> {
+        match operation {
+            CREATE => self.create,
+            UPDATE => self.update,
+            DELETE => self.delete,
+            _ => None,
+        }
+    }
+}
+
+/// What is known about the operation now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Now<'a> {
+    /// What is being done, if anything is.
+    pub operation: Option<&'a str>,
+    /// How much of it is done, in per cent.
+    pub percent: i32,
+    /// How long the rest takes, if the runner knows.
+    pub live_remaining: Option<Duration>,
+    /// How the operation before this one ended, if it has to end now.
+    pub outcome: OperationResult,
+    /// More about how it ended.
+    pub message: Option<&'a str>,
+    /// It is begun anew, although it is the same.
+    pub restarts: bool,
+}
+
+/// The record of the running operation.
+#[must_use]
+pub fn running(history: &[OperationRecord]) -> Option<&OperationRecord> {
+    history
+        .iter()
+        .rev()
+        .find(|record| record.end_time.is_none() && record.operation != PAUSED)
+}
+
+/// When an operation last began, whether it still runs or not.
+#[must_use]
+pub fn last_began(history: &[OperationRecord], operation: &str) -> Option<Timestamp> {
+    history
+        .iter()
+        .rev()
+        .find(|record| record.operation == operation)
+        .map(|record| record.start_time.0)
+}
+
+/// Records that nothing was done from a time on until now.
+pub fn record_pause(history: &mut Vec<OperationRecord>, since: Timestamp, now: Timestamp) {
+    push(
+        history,
+        OperationRecord {
+            operation: PAUSED.to_owned(),
+            start_time: Time(since),
+            end_time: Some(Time(now)),
+            result: Some(OperationResult::Succeeded),
+            message: None,
+        },
+    );
+}
+
+/// The progress from now on.
+#[must_use]
+pub fn advance(
+    old: Option<&ProgressInfo>,
+    now: &Now<'_>,
+    statistics: &Statistics,
+    at: Timestamp,
+) -> ProgressInfo {
+    let old = old.cloned().unwrap_or_default();
+    let mut history = old.history.clone().unwrap_or_default();
+    let before = running(&history).map(|record| record.operation.clone());
+    let is_same = before.as_deref() == now.operation && !now.restarts;
+    if !is_same {
+        end(&mut history, now, at);
+        if let Some(operation) = now.operation {
+            push(
+                &mut history,
+                OperationRecord {
+                    operation: operation.to_owned(),
+                    start_time: Time(at),
+                    end_time: None,
+                    result: None,
+                    message: None,
+                },
+            );
+        }
+    }
+    let percent = match (now.operation, before.is_some()) {
+        (Some(_), _) if is_same => now
+            .percent
+            .clamp(0, 99)
+            .max(old.percent_complete.unwrap_or_default()),
+        (Some(_), _) => now.percent.clamp(0, 99),
+        (None, true) if now.outcome == OperationResult::Succeeded => 100,
+        (None, _) => old.percent_complete.unwrap_or_default(),
+    };
+    let is_known = now.operation.is_some() || old.percent_complete.is_some() || before.is_some();
+    let percent = is_known.then_some(percent);
+    let estimated_time_remaining = match now.operation {
+        None => None,
+        Some(_) if is_same && percent == old.percent_complete => old.estimated_time_remaining,
+        Some(operation) => remaining(&history, operation, now, statistics, at),
+    };
+    ProgressInfo {
+        current_operation: now.operation.map(str::to_owned),
+        percent_complete: percent,
+        estimated_time_remaining,
+        history: (!history.is_empty()).then_some(history),
+    }
+}
+
+/// How long the rest takes: what the runner says, or what is left of the usual time. In steps of ten seconds, because
+/// nobody knows better.
+fn remaining(
+    history: &[OperationRecord],
+    operation: &str,
+    now: &Now<'_>,
+    statistics: &Statistics,
+    at: Timestamp,
+) -> Option<duration::Duration> {
+    let by_statistics = || {
+        let began = running(history)?.start_time.0;
+        let usual = statistics.of(operation)?;
+        usual.checked_sub(timeouts::elapsed(began, history, at))
+    };
+    let left = now.live_remaining.or_else(by_statistics)?;
+    let steps = left.as_secs().div_ceil(10) * 10;
+    Some(Duration::from_secs(steps).into())
+}
+
+fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
+    let open = history
+        .iter_mut()
+        .filter(|record| record.end_time.is_none() && record.operation != PAUSED);
+    for record in open {
+        record.end_time = Some(Time(at));
+        record.result = Some(now.outcome);
+        record.message = now
+            .message
+            .filter(|_| now.outcome != OperationResult::Succeeded)
+            .map(|message| message.chars().take(MAX_MESSAGE).collect());
+    }
+}
+
+/// Adds a record, and drops the oldest that is over if there are too many.
+fn push(history: &mut Vec<OperationRecord>, record: OperationRecord) {
+    history.push(record);
+    while history.len() > MAX_RECORDS {
+        let oldest = history.iter().position(|record| record.end_time.is_some());
+        history.remove(oldest.unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_000_000 + second).expect("a valid time")
+    }
+
+    fn doing(operation: Option<&str>, percent: i32) -> Now<'_> {
+        Now {
+            operation,
+            percent,
+            live_remaining: None,
+            outcome: OperationResult::Succeeded,
+            message: None,
+            restarts: false,
+        }
+    }
+
+    fn none() -> Statistics {
+        Statistics::default()
+    }
+
+    #[test]
+    fn the_percentage_never_falls_within_one_operation_and_ends_at_a_hundred() {
+        let mut progress = None;
+        let mut last = 0;
+        for (second, percent) in [5, 20, 10, 60, 0, 100, 30].into_iter().enumerate() {
+            let second = i64::try_from(second).expect("small");
+            let next = advance(
+                progress.as_ref(),
+                &doing(Some(CREATE), percent),
+                &none(),
+                at(second),
+            );
+            let shown = next.percent_complete.expect("one is running");
+            assert!(shown >= last, "{shown} after {last}");
+            assert!(shown < 100, "it is not done");
+            last = shown;
+            progress = Some(next);
+        }
+        let done = advance(progress.as_ref(), &doing(None, 0), &none(), at(60));
+        assert_eq!(done.percent_complete, Some(100));
+        assert_eq!(done.current_operation, None);
+        let next = advance(Some(&done), &doing(Some(UPDATE), 3), &none(), at(61));
+        assert_eq!(next.percent_complete, Some(3), "another operation begins anew");
+    }
+
+    #[test]
+    fn an_operation_is_recorded_with_its_beginning_its_end_and_how_it_ended() {
+        let started = advance(None, &doing(Some(CREATE), 0), &none(), at(1));
+        let failed = Now {
+            outcome: OperationResult::Failed,
+            message: Some("no subnets"),
+            ..doing(None, 0)
+        };
+        let ended = advance(Some(&started), &failed, &none(), at(9));
+        let history = ended.history.clone().expect("a record");
+        assert_eq!(
+            history,
+            [OperationRecord {
+                operation: CREATE.to_owned(),
+                start_time: Time(at(1)),
+                end_time: Some(Time(at(9))),
+                result: Some(OperationResult::Failed),
+                message: Some("no subnets".to_owned()),
+            }]
+        );
+        let again = advance(Some(&ended), &failed, &none(), at(20));
+        assert_eq!(again.history, Some(history), "it ended once");
+        let restarted = Now {
+            restarts: true,
+            outcome: OperationResult::Cancelled,
+            ..doing(Some(CREATE), 0)
+        };
+        let twice = advance(Some(&started), &restarted, &none(), at(5));
+        let results: Vec<_> = twice
+            .history
+            .expect("records")
+            .iter()
+            .map(|one| one.result)
+            .collect();
+        assert_eq!(results, [Some(OperationResult::Cancelled), None]);
+    }
+
+    #[test]
+    fn the_history_is_bounded_and_keeps_what_runs() {
+        let mut progress = advance(None, &doing(Some(CREATE), 0), &none(), at(0));
+        for second in 1..100 {
+            let mut history = progress.history.take().unwrap_or_default();
+            record_pause(&mut history, at(second), at(second));
+            progress.history = Some(history);
+        }
+        let history = progress.history.expect("records");
+        assert_eq!(history.len(), MAX_RECORDS);
+        assert_eq!(running(&history).map(|record| record.start_time.0), Some(at(0)));
+    }
+
+    #[test]
+    fn time_alone_changes_nothing() {
+        let statistics = Statistics {
+            create: Some(Duration::from_secs(600)),
+            ..none()
+        };
+        let first = advance(None, &doing(Some(CREATE), 10), &statistics, at(0));
+        assert_eq!(first.estimated_time_remaining, Some("10m0s".into()));
+        let later = advance(Some(&first), &doing(Some(CREATE), 10), &statistics, at(100));
+        assert_eq!(later, first);
+        let further = advance(Some(&first), &doing(Some(CREATE), 20), &statistics, at(95));
+        assert_eq!(further.estimated_time_remaining, Some("8m30s".into()));
+        let late = advance(Some(&first), &doing(Some(CREATE), 30), &statistics, at(1000));
+        assert_eq!(late.estimated_time_remaining, None, "nobody knows any more");
+        let live = Now {
+            live_remaining: Some(Duration::from_secs(41)),
+            ..doing(Some(CREATE), 40)
+        };
+        let told = advance(Some(&first), &live, &statistics, at(1));
+        assert_eq!(told.estimated_time_remaining, Some("50s".into()));
+    }
+}

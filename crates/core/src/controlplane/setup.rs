@@ -1,0 +1,365 @@
+//! What is around an EKS cluster that is up: its endpoint, whether that answers, and the Secrets that let others in.
+
+use std::time::Duration;
+
+use capt_api::{
+    captcontrolplane::{CAPTControlPlaneSpec, EndpointCheck},
+    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+    endpoint::ApiEndpoint,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    connection, endpoint,
+    judging::{Answer, Note, Setup},
+    kubeconfig::{self, Source},
+    snapshot::{Snapshot, Token},
+    timeouts::between,
+};
+use crate::{
+    decision::Desired,
+    owned::{OwnedSeen, Owner},
+};
+
+/// How long silence is no news. Cluster API's own probe has the same patience.
+pub const PATIENCE: Duration = Duration::from_secs(50);
+/// How long an API server may be silent before it counts as not serving.
+pub const DEAD_AFTER: Duration = Duration::from_secs(5 * 60);
+/// How long an answer is believed.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// What is around an EKS cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surroundings {
+    /// Where the API server answers.
+    pub endpoint: Option<ApiEndpoint>,
+    /// Whether it does.
+    pub answer: Answer,
+    /// Secrets that have to be written.
+    pub secrets: Vec<Desired>,
+    /// How all of it stands.
+    pub setup: Setup,
+    /// How the kubeconfig stands.
+    pub kubeconfig: Result<Note, Note>,
+    /// What is not wholly as it should be.
+    pub impairment: Option<Note>,
+    /// When time alone may change any of this.
+    pub look_again: Option<Duration>,
+}
+
+/// What a control plane is called, where.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The Cluster.
+    pub cluster: &'a str,
+    /// The cluster's name in AWS.
+    pub in_aws: &'a str,
+    /// Its region.
+    pub region: Option<&'a str>,
+}
+
+/// Whether the API server has to answer.
+#[must_use]
+pub fn check(spec: &CAPTControlPlaneSpec) -> EndpointCheck {
+    let access = spec
+        .control_plane_config
+        .as_ref()
+        .and_then(|config| config.endpoint_access.as_ref());
+    let is_private = access.and_then(|access| access.public) == Some(false);
+    spec.endpoint_check.unwrap_or(if is_private {
+        EndpointCheck::Optional
+    } else {
+        EndpointCheck::Required
+    })
+}
+
+/// Where the API server answers: what the module says, or what was known before.
+///
+/// # Errors
+///
+/// The module says something that is no endpoint, or nothing.
+pub fn endpoint_of(snapshot: &Snapshot, seen: &OwnedSeen) -> Result<ApiEndpoint, Note> {
+    let known = snapshot
+        .control_plane
+        .spec
+        .control_plane_endpoint
+        .as_ref()
+        .and_then(endpoint::stored);
+    match connection::output(snapshot, seen, "cluster_endpoint") {
+        Ok(text) => endpoint::parse(text).map_err(|problem| {
+            Note::new(
+                Reason::EndpointError,
+                format!(
+                    "The module's output cluster_endpoint cannot be understood: {problem}. Make it a URL or a host, \
+                     such as https://example.org"
+                ),
+            )
+        }),
+        Err(problem) => known.ok_or_else(|| Note::new(Reason::OutputInvalid, problem.to_string())),
+    }
+}
+
+/// Whether the API server answers.
+#[must_use]
+pub fn answer(
+    snapshot: &Snapshot,
+    endpoint: &ApiEndpoint,
+    was_initialized: bool,
+    now: Timestamp,
+) -> (Answer, Option<Duration>) {
+    let is_optional = check(&snapshot.control_plane.spec) == EndpointCheck::Optional;
+    let unknown = || {
+        if is_optional {
+            Answer::NotChecked
+        } else {
+            Answer::Unknown
+        }
+    };
+    let probe = snapshot
+        .probe
+        .as_ref()
+        .filter(|probe| endpoint::is_same(&probe.endpoint, endpoint))
+        .filter(|probe| between(probe.seen_at, now) < FORGOTTEN_AFTER);
+    let Some(probe) = probe else {
+        return (unknown(), None);
+    };
+    let Some(since) = probe.failing_since else {
+        return (Answer::Yes, None);
+    };
+    if is_optional {
+        return (Answer::NotChecked, None);
+    }
+    let silence = between(since, now);
+    let message = format!(
+        "The API server does not answer at {}: {}",
+        endpoint::display(endpoint),
+        probe.message
+    );
+    if !was_initialized {
+        (Answer::Silent(message), None)
+    } else if silence >= DEAD_AFTER {
+        (Answer::Dead(message), None)
+    } else if silence >= PATIENCE {
+        (Answer::Silent(message), Some(DEAD_AFTER.saturating_sub(silence)))
+    } else {
+        (Answer::Yes, Some(PATIENCE.saturating_sub(silence)))
+    }
+}
+
+/// Looks at what is around an EKS cluster that is up, or was.
+#[must_use]
+pub fn look(
+    snapshot: &Snapshot,
+    owner: &Owner<'_>,
+    names: &Names<'_>,
+    seen: &OwnedSeen,
+    was_initialized: bool,
+    now: Timestamp,
+) -> Surroundings {
+    let nothing = |setup: Setup, note: &Note| Surroundings {
+        endpoint: None,
+        answer: Answer::Unknown,
+        secrets: Vec::new(),
+        setup,
+        kubeconfig: Err(note.clone()),
+        impairment: None,
+        look_again: None,
+    };
+    let endpoint = match endpoint_of(snapshot, seen) {
+        Ok(endpoint) => endpoint,
+        // Outputs and Secret arrive after the Workspace says that it is ready.
+        Err(note)
+            if note.reason == Reason::OutputInvalid
+                && snapshot.connection.is_none()
+                && !connection::has_outputs(seen) =>
+        {
+            let note = Note::new(
+                Reason::EndpointNotReady,
+                "Waiting for the outputs of the module, with cluster_endpoint among them",
+            );
+            return nothing(Setup::Outstanding(note.clone()), &note);
+        }
+        Err(note) => return nothing(Setup::Broken(note.clone()), &note),
+    };
+    let (answer, silence) = answer(snapshot, &endpoint, was_initialized, now);
+    let access = access(snapshot, owner, names, seen, &endpoint, now);
+    let mut around = Surroundings {
+        endpoint: Some(endpoint),
+        answer,
+        secrets: access.secrets,
+        setup: Setup::Done,
+        kubeconfig: Ok(Note::new(Reason::KubeconfigGenerated, "The kubeconfig is there")),
+        impairment: None,
+        look_again: [silence, access.look_again].into_iter().flatten().min(),
+    };
+    match access.outcome {
+        Ok(Some(remark)) => around.kubeconfig = Ok(remark),
+        Ok(None) => {}
+        Err(setup) => {
+            let (Setup::Outstanding(note) | Setup::Broken(note)) = &setup else {
+                return around;
+            };
+            around.kubeconfig = Err(note.clone());
+            around.setup = setup;
+            return around;
+        }
+    }
+    match &around.answer {
+        Answer::Yes | Answer::NotChecked => {}
+        Answer::Unknown if was_initialized => {}
+        Answer::Unknown => {
+            let message = "Waiting for the API server to answer";
+            around.setup = Setup::Outstanding(Note::new(Reason::EndpointNotReady, message));
+        }
+        Answer::Silent(message) if was_initialized => {
+            around.impairment = Some(Note::new(Reason::EndpointNotReady, message));
+        }
+        Answer::Silent(message) => {
+            around.setup = Setup::Outstanding(Note::new(Reason::EndpointNotReady, message));
+        }
+        Answer::Dead(_) => {}
+    }
+    around
+}
+
+/// The Secrets that let others in.
+struct Access {
+    secrets: Vec<Desired>,
+    outcome: Result<Option<Note>, Setup>,
+    look_again: Option<Duration>,
+}
+
+fn access(
+    snapshot: &Snapshot,
+    owner: &Owner<'_>,
+    names: &Names<'_>,
+    seen: &OwnedSeen,
+    endpoint: &ApiEndpoint,
+    now: Timestamp,
+) -> Access {
+    let mut access = Access {
+        secrets: Vec::new(),
+        outcome: Ok(None),
+        look_again: None,
+    };
+    let ca_data = connection::output(snapshot, seen, "cluster_certificate_authority_data");
+    let source = kubeconfig::source(&snapshot.control_plane.spec, &endpoint.host);
+    let mut wanted = Vec::new();
+    let kubeconfig = match source {
+        Source::Output => from_output(snapshot, seen, names),
+        Source::AwsIam => match &ca_data {
+            Err(problem) => Err(missing(snapshot, seen, &problem.to_string())),
+            Ok(ca_data) => {
+                if let Some(region) = names.region {
+                    let people =
+                        kubeconfig::for_people(names.cluster, endpoint, ca_data, names.in_aws, region);
+                    wanted.push((people, snapshot.user_kubeconfig.as_ref(), false));
+                }
+                let token =
+                    kubeconfig::current_token(snapshot.token.as_ref(), snapshot.kubeconfig.as_ref(), now);
+                access.look_again = renewal(token.as_ref(), now);
+                match (token, &snapshot.token_trouble) {
+                    (Some(token), trouble) => {
+                        access.outcome = Ok(trouble.as_ref().map(|trouble| {
+                            let message = format!("The token is valid, and could not be renewed: {trouble}");
+                            Note::new(Reason::KubeconfigGenerationFailed, message)
+                        }));
+                        Ok(kubeconfig::with_token(names.cluster, endpoint, ca_data, &token))
+                    }
+                    (None, Some(trouble)) => Err(Setup::Outstanding(Note::new(
+                        Reason::KubeconfigGenerationFailed,
+                        format!("No token could be had: {trouble}"),
+                    ))),
+                    (None, None) => Err(Setup::Outstanding(Note::new(
+                        Reason::KubeconfigGenerationFailed,
+                        "Waiting for a token",
+                    ))),
+                }
+            }
+        },
+    };
+    match kubeconfig {
+        Ok(kubeconfig) => wanted.push((kubeconfig, snapshot.kubeconfig.as_ref(), true)),
+        Err(setup) => access.outcome = Err(setup),
+    }
+    if let Ok(ca_data) = &ca_data {
+        match kubeconfig::ca_certificate(ca_data) {
+            Some(certificate) => {
+                wanted.push((
+                    kubeconfig::ca(names.cluster, &certificate),
+                    snapshot.ca.as_ref(),
+                    false,
+                ));
+            }
+            None if source == Source::AwsIam => {
+                access.outcome = Err(Setup::Broken(Note::new(
+                    Reason::OutputInvalid,
+                    "The module's output cluster_certificate_authority_data is not base64 of a PEM certificate. Take \
+                     it from the EKS cluster as it is",
+                )));
+            }
+            // Nothing needs it here.
+            None => {}
+        }
+    }
+    for (secret, present, is_contract) in wanted {
+        match secret.change(owner, present, is_contract) {
+            Ok(change) => access.secrets.extend(change),
+            Err(message) if is_contract => {
+                access.outcome = Err(Setup::Broken(Note::new(Reason::SecretError, message)));
+            }
+            Err(message) => {
+                if let Ok(remark) = &mut access.outcome {
+                    *remark = Some(Note::new(Reason::SecretError, message));
+                }
+            }
+        }
+    }
+    access
+}
+
+fn from_output(
+    snapshot: &Snapshot,
+    seen: &OwnedSeen,
+    names: &Names<'_>,
+) -> Result<kubeconfig::Wanted, Setup> {
+    match connection::output(snapshot, seen, "kubeconfig") {
+        Ok(text) => match kubeconfig::unusable(text) {
+            None => Ok(kubeconfig::from_output(names.cluster, text)),
+            Some(why) => Err(Setup::Broken(Note::new(
+                Reason::KubeconfigGenerationFailed,
+                format!("The module's output kubeconfig {why}"),
+            ))),
+        },
+        Err(_) if snapshot.connection.is_some() => Err(Setup::Broken(Note::new(
+            Reason::OutputInvalid,
+            "The module has no output kubeconfig, from which the kubeconfig is to be taken. Add it, marked as \
+             sensitive, or set spec.kubeconfig.source to AwsIam",
+        ))),
+        Err(_) => Err(waiting_for_secret()),
+    }
+}
+
+/// What is missing is the module's fault only if everything else is there.
+fn missing(snapshot: &Snapshot, seen: &OwnedSeen, problem: &str) -> Setup {
+    if snapshot.connection.is_none() && !connection::has_outputs(seen) {
+        waiting_for_secret()
+    } else {
+        Setup::Broken(Note::new(Reason::OutputInvalid, problem))
+    }
+}
+
+fn waiting_for_secret() -> Setup {
+    Setup::Outstanding(Note::new(
+        Reason::SecretError,
+        "Waiting for the connection Secret of the EKS cluster",
+    ))
+}
+
+/// When the next token is due; after that, when this one ends.
+fn renewal(token: Option<&Token>, now: Timestamp) -> Option<Duration> {
+    let token = token?;
+    let due = between(now, kubeconfig::renew_by(Some(token), now));
+    let end = between(now, token.expires_at);
+    [due, end].into_iter().find(|left| !left.is_zero())
+}

@@ -1,0 +1,173 @@
+//! Everything that a decision about a CAPTControlPlane depends on, as plain data, and where each fact comes from.
+
+use std::{collections::BTreeMap, fmt};
+
+use capt_api::{CAPTControlPlane, endpoint::ApiEndpoint, region::Region};
+use k8s_openapi::jiff::Timestamp;
+
+use super::progress::Statistics;
+use crate::{
+    owned::{OwnedSeen, Peer},
+    wta::snapshot::TemplateSeen,
+};
+
+/// What is known when it is decided about a CAPTControlPlane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The object itself, from the cache of CAPTControlPlanes.
+    pub control_plane: CAPTControlPlane,
+    /// The Cluster that an owner reference of the object names (kind Cluster, group `cluster.x-k8s.io`, any version), or
+    /// else the one that its label `cluster.x-k8s.io/cluster-name` names; in the object's namespace, from the cache of
+    /// Clusters. None if there is none.
+    pub cluster: Option<ClusterSeen>,
+    /// The CAPTCluster that the Cluster's `spec.infrastructureRef` names, from the cache of CAPTClusters. None if that
+    /// names another kind or does not exist.
+    pub infrastructure: Option<InfrastructureSeen>,
+    /// The WorkspaceTemplate that `spec.workspaceTemplateRef` names, from the cache of WorkspaceTemplates; its namespace
+    /// is the object's if the reference names none.
+    pub template: Option<TemplateSeen>,
+    /// All other WorkspaceTemplateApplies of all namespaces that use this template and have a recorded owner (see
+    /// [`crate::wta::owner::recorded`]), each by [`Peer::of`].
+    pub peers: Vec<Peer>,
+    /// WorkspaceTemplateApplies in the object's namespace that have this object as their recorded owner, and those that
+    /// [`super::adoption::names`] lists, whosever they are.
+    pub applies: Vec<OwnedSeen>,
+    /// Names of other CAPTControlPlanes in the namespace whose `spec.workspaceTemplateApplyName` is this one's.
+    pub rivals: Vec<String>,
+    /// The Secret with the facts about the network: the first that exists of [`super::vpc::secret_names`].
+    pub vpc_secret: Option<SecretSeen>,
+    /// The Secret with the facts about the EKS cluster: the first that exists of [`super::connection::secret_names`].
+    pub connection: Option<SecretSeen>,
+    /// The Secret of [`super::kubeconfig::secret_name`], if it exists.
+    pub kubeconfig: Option<SecretSeen>,
+    /// The Secret of [`super::kubeconfig::user_secret_name`], if it exists.
+    pub user_kubeconfig: Option<SecretSeen>,
+    /// The Secret of [`super::kubeconfig::ca_secret_name`], if it exists.
+    pub ca: Option<SecretSeen>,
+    /// What a prober last saw at the endpoint that [`super::wants()`] named. None if it was not asked yet.
+    pub probe: Option<Probe>,
+    /// The last token that was issued for the wish that [`super::wants()`] named. None after a restart: the Secret then
+    /// still has one.
+    pub token: Option<Token>,
+    /// Why no token could be issued, in words, if the last try failed. Never a secret.
+    pub token_trouble: Option<String>,
+    /// How long operations took before, from the ConfigMap of statistics of the template.
+    pub statistics: Statistics,
+}
+
+/// The Cluster that a control plane belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterSeen {
+    /// Its name.
+    pub name: String,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// The name in `spec.controlPlaneRef`, if that refers to a CAPTControlPlane.
+    pub control_plane_ref: Option<String>,
+    /// It has a `spec.infrastructureRef`.
+    pub has_infrastructure_ref: bool,
+    /// `status.initialization.infrastructureProvisioned`.
+    pub infrastructure_provisioned: bool,
+    /// `spec.controlPlaneEndpoint`, if it has a host and a port.
+    pub endpoint: Option<ApiEndpoint>,
+}
+
+/// The infrastructure of the Cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InfrastructureSeen {
+    /// Name of the CAPTCluster.
+    pub name: String,
+    /// `spec.region`.
+    pub region: Option<Region>,
+    /// `spec.connectionSecretName`.
+    pub connection_secret_name: Option<String>,
+    /// The name of the Secret that its template writes to, without holes, if it names one.
+    pub template_connection_secret: Option<String>,
+    /// `status.vpcWorkspaceName`.
+    pub vpc_workspace_name: Option<String>,
+    /// `status.initialization.provisioned`.
+    pub provisioned: bool,
+    /// `status.ready`.
+    pub ready: bool,
+    /// When its condition Ready last changed.
+    pub ready_since: Option<Timestamp>,
+    /// The message of its condition Ready.
+    pub message: String,
+}
+
+/// A Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecretSeen {
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Its version.
+    pub resource_version: String,
+    /// Its type.
+    pub type_: String,
+    /// It is going away.
+    pub deleting: bool,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// `kind/name` and uid of the owner reference that says `controller`.
+    pub controller: Option<(String, String)>,
+    /// Its data, decoded. What is no text is left out.
+    pub data: BTreeMap<String, Hidden>,
+}
+
+impl SecretSeen {
+    /// What it has under a key.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.data.get(key).map(Hidden::reveal)
+    }
+}
+
+/// A text that is never printed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Hidden(String);
+
+impl Hidden {
+    /// Hides a text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for where it belongs.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+/// What a prober saw at an endpoint: whether the API server answers at all, with whatever status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// What was asked.
+    pub endpoint: ApiEndpoint,
+    /// When it was asked last.
+    pub seen_at: Timestamp,
+    /// Since when it does not answer; none if it does.
+    pub failing_since: Option<Timestamp>,
+    /// Why it does not answer.
+    pub message: String,
+}
+
+/// A token for the API server of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The token.
+    pub value: Hidden,
+    /// Until when it is honoured.
+    pub expires_at: Timestamp,
+}

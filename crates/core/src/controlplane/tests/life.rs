@@ -1,0 +1,509 @@
+//! From nothing to ready, and what may come between.
+
+use capt_api::{
+    captcontrolplane::{
+        ControlPlanePhase as Phase, ControlPlaneState as State, EndpointCheck, OperationResult,
+    },
+    endpoint::ApiEndpoint,
+    marks,
+};
+use serde_json::json;
+
+use super::{
+    super::{Snapshot, decide, kubeconfig, setup, snapshot::ClusterSeen, wants},
+    World, at, fresh, living, message, said,
+    world::Terraform,
+};
+use crate::owned::TroubleClass;
+
+#[test]
+fn a_control_plane_goes_from_nothing_to_ready_and_comes_to_rest() {
+    let mut world = World::new(fresh());
+    world.settle();
+    let status = world.status();
+    assert_eq!(status.state, Some(State::Ready));
+    assert_eq!(status.phase, Some(Phase::Ready));
+    assert!(status.ready && status.initialized);
+    assert_eq!(
+        status
+            .initialization
+            .as_ref()
+            .and_then(|one| one.control_plane_initialized),
+        Some(true)
+    );
+    assert_eq!(status.external_managed_control_plane, Some(true));
+    assert_eq!(status.version.as_deref(), Some("1.31"));
+    assert_eq!(status.endpoint.as_deref(), Some("10.0.0.1:6443"));
+    for (type_, expected) in [
+        ("Available", "True/Available"),
+        ("Ready", "True/Ready"),
+        ("Initialized", "True/Initialized"),
+        ("Creating", "False/Ready"),
+        ("Failed", "False/NotFailed"),
+        ("RollingOut", "False/NotRollingOut"),
+        ("EndpointAnswers", "True/EndpointReady"),
+        ("KubeconfigReady", "True/KubeconfigGenerated"),
+        ("Paused", "False/NotPaused"),
+        ("Deleting", "False/NotDeleting"),
+    ] {
+        assert_eq!(said(&status, type_), expected, "{type_}");
+    }
+    let spec = &world.snapshot.control_plane.spec;
+    assert_eq!(
+        spec.workspace_template_apply_name.as_deref(),
+        Some("blue-eks-controlplane-apply")
+    );
+    assert_eq!(
+        spec.control_plane_endpoint,
+        Some(ApiEndpoint {
+            host: "10.0.0.1".to_owned(),
+            port: 6443
+        })
+    );
+    let apply = &world.apply().wta.spec;
+    assert_eq!(world.variable("vpc_id"), Some("vpc-1"));
+    assert_eq!(apply.template_revision.as_deref(), Some("t1"));
+    let secret = apply.write_connection_secret_to_ref.as_ref();
+    assert_eq!(
+        secret.map(|secret| secret.name.as_str()),
+        Some("blue-eks-connection")
+    );
+    let awaited = apply.wait_for_workspaces.as_deref().unwrap_or_default();
+    assert_eq!(awaited[0].name, "blue-vpc", "so that the network goes after it");
+    let kubeconfig = world.snapshot.kubeconfig.as_ref().expect("a kubeconfig");
+    assert_eq!(
+        kubeconfig.text(kubeconfig::VALUE),
+        Some("clusters: []\nusers: []\n")
+    );
+    let progress = status.progress.clone().expect("progress");
+    assert_eq!(
+        (progress.current_operation, progress.percent_complete),
+        (None, Some(100))
+    );
+    let record = &progress.history.expect("a record")[0];
+    assert_eq!(
+        (record.operation.as_str(), record.result),
+        ("Create", Some(OperationResult::Succeeded))
+    );
+    let decision = world.decide();
+    assert!(decision.is_quiet(), "{decision:#?}");
+    assert_eq!(decision.look_again, None, "a steady cluster costs nothing");
+}
+
+#[test]
+fn every_state_on_the_way_is_told() {
+    let mut world = World::new(fresh());
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster.infrastructure_provisioned = false;
+    let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+    infrastructure.provisioned = false;
+    infrastructure.ready = false;
+    world.calm();
+    assert_eq!(world.status().state, Some(State::Pending));
+    assert_eq!(said(&world.status(), "Ready"), "False/WaitingForVPC");
+    assert!(world.snapshot.applies.is_empty());
+    world
+        .snapshot
+        .infrastructure
+        .as_mut()
+        .expect("infrastructure")
+        .provisioned = true;
+    world
+        .snapshot
+        .infrastructure
+        .as_mut()
+        .expect("infrastructure")
+        .ready = true;
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Provisioning));
+    assert_eq!(
+        world
+            .status()
+            .progress
+            .and_then(|progress| progress.percent_complete),
+        Some(47)
+    );
+    world.terraform = Terraform::Works;
+    world.answers = false;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Configuring));
+    assert_eq!(world.status().phase, Some(Phase::Creating));
+    assert!(!world.status().ready, "never before it answers");
+    assert!(message(&world.status(), "Ready").contains("refused"));
+    world.answers = true;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    let ways: Vec<&str> = world
+        .events
+        .iter()
+        .filter_map(|event| event.split_once(": ")?.1.split_once(": "))
+        .map(|(way, _)| way)
+        .filter(|way| way.contains("->"))
+        .collect();
+    assert_eq!(
+        ways,
+        [
+            "Pending -> Validating",
+            "Validating -> Provisioning",
+            "Provisioning -> Configuring",
+            "Configuring -> Ready",
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_made_before_a_cluster_owns_it_and_before_it_is_held() {
+    let mut world = World::new(fresh());
+    let owners = world.snapshot.control_plane.metadata.owner_references.take();
+    world.calm();
+    assert_eq!(world.status().state, Some(State::Pending));
+    assert_eq!(said(&world.status(), "Ready"), "False/WaitingForCluster");
+    assert!(world.snapshot.applies.is_empty());
+    let mut unheld = World::new(fresh());
+    let first = unheld.step();
+    assert!(
+        first.children.is_empty() && first.own.spec.is_empty(),
+        "{first:#?}"
+    );
+    assert_eq!(first.own.add_finalizers, [marks::CAPTCONTROLPLANE_FINALIZER]);
+    world.snapshot.control_plane.metadata.owner_references = owners;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    // An owner reference that is stripped later changes nothing.
+    world.snapshot.control_plane.metadata.owner_references = None;
+    assert!(world.decide().is_quiet());
+    world.snapshot.cluster = None;
+    world.calm();
+    assert_eq!(
+        world.status().state,
+        Some(State::Ready),
+        "it still is what it was"
+    );
+}
+
+#[test]
+fn a_cluster_of_another_name_gives_its_name_to_what_others_see() {
+    let mut world = World::new(fresh());
+    world.snapshot.control_plane.metadata.name = Some("blue-x7k2p".to_owned());
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster.control_plane_ref = Some("blue-x7k2p".to_owned());
+    world.settle();
+    assert_eq!(world.variable("cluster_name"), Some("blue"));
+    assert_eq!(world.apply().name(), "blue-x7k2p-eks-controlplane-apply");
+    assert!(
+        world.snapshot.kubeconfig.is_some(),
+        "blue-kubeconfig, by the contract"
+    );
+}
+
+#[test]
+fn the_end_is_the_same_whichever_write_was_the_last_before_a_restart() {
+    let expected = living();
+    for limit in 0..4 {
+        for round in 0..8 {
+            let mut world = World::new(fresh());
+            for past in 0..8 {
+                let decision = world.decide();
+                let limit = if past == round { limit } else { usize::MAX };
+                world.carry_out(&decision, limit);
+                world.act();
+            }
+            world.settle();
+            let (found, wanted) = (world.status(), expected.status());
+            assert_eq!(found.state, wanted.state, "{limit} writes in round {round}");
+            assert_eq!(found.endpoint, wanted.endpoint);
+            assert_eq!(world.snapshot.applies.len(), 1);
+            assert_eq!(world.snapshot.kubeconfig, expected.snapshot.kubeconfig);
+            assert_eq!(
+                world.snapshot.control_plane.spec,
+                expected.snapshot.control_plane.spec
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pause_stops_everything_at_every_step_and_nothing_is_lost() {
+    for steps in 0..10 {
+        for by_cluster in [false, true] {
+            let mut world = World::new(fresh());
+            for _ in 0..steps {
+                world.step();
+                world.act();
+            }
+            let before = world.status();
+            pause(&mut world, by_cluster, true);
+            let decision = world.step();
+            assert!(decision.children.is_empty() && decision.removals.is_empty());
+            assert!(decision.own.annotations.is_empty() && decision.own.spec.is_empty());
+            assert_eq!(said(&world.status(), "Paused"), "True/Paused");
+            assert_eq!(world.status().state, before.state, "frozen");
+            world.delete();
+            let decision = world.decide();
+            assert!(decision.is_quiet(), "paused comes before deletion: {decision:#?}");
+            world.snapshot.control_plane.metadata.deletion_timestamp = None;
+            pause(&mut world, by_cluster, false);
+            world.settle();
+            assert_eq!(world.status().state, Some(State::Ready), "after {steps} steps");
+        }
+    }
+}
+
+fn pause(world: &mut World, by_cluster: bool, on: bool) {
+    if by_cluster {
+        world.snapshot.cluster.as_mut().expect("a Cluster").paused = on;
+    } else if on {
+        world.annotate("cluster.x-k8s.io/paused", "");
+    } else {
+        world.snapshot.control_plane.metadata.annotations = world
+            .snapshot
+            .control_plane
+            .metadata
+            .annotations
+            .take()
+            .map(|mut annotations| {
+                annotations.remove("cluster.x-k8s.io/paused");
+                annotations
+            });
+    }
+}
+
+#[test]
+fn what_passes_by_itself_keeps_the_state_and_what_does_not_fails() {
+    let mut world = World::new(fresh());
+    world.terraform = Terraform::Fails(TroubleClass::Transient);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Provisioning));
+    assert_eq!(said(&world.status(), "Ready"), "False/Retrying");
+    assert!(message(&world.status(), "Ready").contains("no subnets"));
+    world.terraform = Terraform::Fails(TroubleClass::Terminal);
+    world.settle();
+    let status = world.status();
+    assert_eq!(
+        (status.state, status.phase),
+        (Some(State::Failed), Some(Phase::Failed))
+    );
+    assert_eq!(status.failure_reason.as_deref(), Some("WorkspaceError"));
+    let words = status.failure_message.expect("what to do");
+    assert!(
+        words.contains("no subnets") && words.contains("capt retry"),
+        "{words}"
+    );
+    assert_eq!(said(&world.status(), "Failed"), "True/WorkspaceError");
+    let history = world.status().progress.and_then(|progress| progress.history);
+    let last = history
+        .and_then(|history| history.last().cloned())
+        .expect("a record");
+    assert_eq!(last.result, Some(OperationResult::Failed));
+    assert!(world.decide().is_quiet(), "no endless retry");
+    // It recovers by itself, or by somebody's help that is not ours to know.
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(world.status().failure_reason, None);
+}
+
+#[test]
+fn a_request_for_another_try_is_passed_on_once() {
+    let mut world = World::new(fresh());
+    world.terraform = Terraform::Fails(TroubleClass::Terminal);
+    world.settle();
+    world.annotate(marks::RETRY_REQUESTED, "7");
+    world.step();
+    assert_eq!(world.apply().annotation(marks::RETRY_REQUESTED), Some("7"));
+    assert_eq!(
+        world.status().state,
+        Some(State::Provisioning),
+        "it is told at once"
+    );
+    let annotations = world
+        .snapshot
+        .control_plane
+        .metadata
+        .annotations
+        .clone()
+        .unwrap_or_default();
+    assert!(!annotations.contains_key(marks::RETRY_REQUESTED));
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(
+        world.apply().annotation(marks::RETRY_REQUESTED),
+        Some("7"),
+        "a request stays"
+    );
+}
+
+#[test]
+fn a_private_endpoint_may_be_silent_and_holds_nothing_back() {
+    for by_spec in [true, false] {
+        let mut world = World::new(fresh());
+        if by_spec {
+            world.snapshot.control_plane.spec.endpoint_check = Some(EndpointCheck::Optional);
+        } else {
+            let config = json!({"endpointAccess": {"public": false, "private": true}});
+            world.snapshot.control_plane.spec.control_plane_config =
+                Some(serde_json::from_value(config).expect("a config"));
+        }
+        world.answers = false;
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready));
+        assert_eq!(
+            said(&world.status(), "EndpointAnswers"),
+            "Unknown/EndpointNotChecked"
+        );
+        assert_eq!(said(&world.status(), "Available"), "True/Available");
+        world.answers = true;
+        world.settle();
+        assert_eq!(said(&world.status(), "EndpointAnswers"), "True/EndpointReady");
+    }
+}
+
+#[test]
+fn silence_is_no_news_then_degrades_then_fails_and_ends_when_it_answers() {
+    let mut world = living();
+    world.answers = false;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready), "a moment is no news");
+    assert_eq!(world.decide().look_again, Some(setup::PATIENCE));
+    world.clock += 50;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert!(world.status().ready);
+    assert_eq!(said(&world.status(), "Available"), "False/EndpointNotReady");
+    world.clock += 250;
+    world.settle();
+    let status = world.status();
+    assert_eq!(
+        (status.state, status.ready, status.initialized),
+        (Some(State::Failed), false, true)
+    );
+    assert_eq!(said(&status, "Available"), "False/EndpointNotReady");
+    world.answers = true;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    // Nobody asked for a while: that proves nothing.
+    world.clock += 3600;
+    assert!(world.decide().own.status.is_none_or(|status| status.ready));
+}
+
+#[test]
+fn the_turn_is_given_before_it_is_used_and_kept_when_nobody_else_needs_it() {
+    let mut world = World::new(fresh());
+    world.step();
+    let decision = world.step();
+    assert_eq!(decision.children.len(), 1);
+    let turn = decision.own.annotations.get(marks::TURN).cloned().flatten();
+    assert_eq!(turn.as_deref(), Some("blue-eks-controlplane-apply"));
+    assert!(decision.own.only_if_unchanged);
+    world.settle();
+    let annotations = world
+        .snapshot
+        .control_plane
+        .metadata
+        .annotations
+        .clone()
+        .unwrap_or_default();
+    assert_eq!(annotations.get(marks::TURN), turn.as_ref());
+}
+
+#[test]
+fn what_is_stripped_comes_back_and_nothing_is_rolled_out_for_it() {
+    let mut world = living();
+    world.snapshot.control_plane.metadata.finalizers = None;
+    world.apply_mut().wta.metadata.owner_references = None;
+    world.apply_mut().wta.metadata.labels = None;
+    world.snapshot.kubeconfig = None;
+    let mut states = Vec::new();
+    for _ in 0..4 {
+        world.step();
+        states.push(world.status().state);
+    }
+    assert_eq!(states, [Some(State::Ready); 4]);
+    let finalizers = world.snapshot.control_plane.metadata.finalizers.clone();
+    assert_eq!(
+        finalizers,
+        Some(vec![marks::CAPTCONTROLPLANE_FINALIZER.to_owned()])
+    );
+    assert_eq!(world.apply().label(marks::OWNER), Some("CAPTControlPlane.blue"));
+    assert_eq!(
+        world.apply().wta.metadata.owner_references.as_ref().map(Vec::len),
+        Some(1)
+    );
+    assert!(world.snapshot.kubeconfig.is_some());
+}
+
+#[test]
+fn one_that_somebody_deleted_is_made_again_around_its_workspace() {
+    let mut world = living();
+    world.apply_mut().wta.metadata.deletion_timestamp =
+        Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(9)));
+    world.calm();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert!(world.status().ready, "it serves all the while");
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(world.snapshot.applies.len(), 1);
+    assert!(world.destroyed.is_empty());
+}
+
+#[test]
+fn after_a_move_everything_is_found_again_and_nothing_is_written_twice() {
+    let mut world = living();
+    let apply = world.apply().wta.spec.clone();
+    // Status does not move, and uids are new.
+    world.snapshot.control_plane.status = None;
+    world.apply_mut().wta.status = None;
+    world.snapshot.probe = None;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert!(world.status().initialized);
+    assert_eq!(world.apply().wta.spec, apply);
+}
+
+#[test]
+fn what_was_moved_away_is_left_alone() {
+    let mut world = living();
+    world.annotate("clusterctl.cluster.x-k8s.io/delete-for-move", "");
+    world.delete();
+    assert_eq!(
+        decide(&world.snapshot, at(0)),
+        crate::decision::Decision::default()
+    );
+}
+
+#[test]
+fn nothing_is_asked_of_the_world_before_there_is_something_to_ask() {
+    let empty: Snapshot = fresh();
+    assert_eq!(wants(&empty, at(0)), super::super::Wants::default());
+    let world = living();
+    let wishes = wants(&world.snapshot, at(0));
+    let probe = wishes.probe.expect("a probe");
+    assert_eq!(probe.endpoint.host, "10.0.0.1");
+    assert_eq!(probe.ca.as_deref(), Some(super::CA));
+    assert_eq!(wishes.token, None, "no token outside of EKS");
+    let mut deleting = world;
+    deleting.delete();
+    assert_eq!(wants(&deleting.snapshot, at(0)), super::super::Wants::default());
+}
+
+#[test]
+fn infrastructure_that_is_somebody_elses_needs_a_region_and_nothing_more() {
+    let mut world = World::new(fresh());
+    world.snapshot.infrastructure = None;
+    world.snapshot.cluster = Some(ClusterSeen {
+        infrastructure_provisioned: true,
+        ..world.snapshot.cluster.clone().expect("a Cluster")
+    });
+    world.settle();
+    assert_eq!(said(&world.status(), "Failed"), "True/InvalidSpec");
+    assert!(message(&world.status(), "Failed").contains("spec.controlPlaneConfig.region"));
+    world.edit(|spec| {
+        let config = json!({"region": "us-gov-west-1"});
+        spec.control_plane_config = Some(serde_json::from_value(config).expect("a config"));
+    });
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(world.variable("region"), Some("us-gov-west-1"));
+}

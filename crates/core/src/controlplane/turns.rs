@@ -1,0 +1,298 @@
+//! Turns: EKS does one thing at a time with a cluster, so that its owner says which of its children may operate.
+//!
+//! Whose turn it is stands in an annotation on the owner, written before the turn is used and only if nobody wrote since.
+//! It is given to a child only while every other one is at rest, so that a stale view can delay an operation but never
+//! put two side by side. Who cannot use the turn does not hold it: it fails, or waits for a person, a Secret or the end
+//! of a pause.
+
+use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
+use k8s_openapi::jiff::Timestamp;
+
+use crate::owned::{OwnedSeen, Standing, standing};
+
+/// What a child could do with the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    Nothing,
+    /// Make or change something.
+    Work,
+    /// Destroy something.
+    Deletion,
+}
+
+/// One that takes turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// Its name.
+    pub name: String,
+    /// What it could do with the turn.
+    pub need: Need,
+    /// It is proved that nothing runs for it.
+    pub is_at_rest: bool,
+    /// Since when it waits for the turn, if it does.
+    pub waiting_since: Option<Timestamp>,
+}
+
+impl Child {
+    /// A WorkspaceTemplateApply that exists.
+    #[must_use]
+    pub fn of(seen: &OwnedSeen) -> Self {
+        let waiting = seen
+            .condition("Waiting")
+            .filter(|condition| condition.reason == "WaitingForTurn" && condition.status == "True");
+        Self {
+            name: seen.name().to_owned(),
+            need: need(seen),
+            is_at_rest: is_at_rest(seen),
+            waiting_since: waiting.map(|condition| condition.last_transition_time.0),
+        }
+    }
+
+    /// One that is about to be made.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            need: Need::Work,
+            is_at_rest: true,
+            waiting_since: None,
+        }
+    }
+}
+
+fn need(seen: &OwnedSeen) -> Need {
+    let word = |type_: &str| seen.condition(type_).map(|condition| condition.reason.as_str());
+    match standing(seen) {
+        Standing::Going { .. } => {
+            let waits_for_others = word("Deleting") == Some("WaitingForDependents");
+            let is_let_go = seen.annotation(marks::LET_GO) == Some("true");
+            if is_let_go && seen.has_workspace() && !waits_for_others {
+                Need::Deletion
+            } else {
+                Need::Nothing
+            }
+        }
+        Standing::Working | Standing::Retrying { .. } => Need::Work,
+        Standing::Waiting {
+            reason: Reason::WaitingForTurn,
+            ..
+        } => Need::Work,
+        Standing::Waiting { .. }
+        | Standing::Refused { .. }
+        | Standing::AwaitsApproval { .. }
+        | Standing::Failed { .. }
+        | Standing::Ready => Need::Nothing,
+    }
+}
+
+/// Whether it is proved that nothing runs for a WorkspaceTemplateApply and nothing will start by itself.
+fn is_at_rest(seen: &OwnedSeen) -> bool {
+    let is_running = seen.run.as_ref().is_some_and(|run| run.is_running);
+    let is_paused = seen.condition("Synced").is_some_and(|synced| {
+        let generation = seen.workspace.as_ref().map(|workspace| workspace.generation);
+        synced.reason == "ReconcilePaused" && synced.observed_generation == generation
+    });
+    !seen.has_workspace() || is_paused || (seen.holds() && !is_running && !seen.is_deleting())
+}
+
+/// Whose turn it is from now on. `None` is nobody's, until everybody is at rest.
+#[must_use]
+pub fn hand_out(holder: Option<&str>, children: &[Child]) -> Option<String> {
+    let queue = queue(children);
+    let Some(first) = queue.first() else {
+        // Nobody needs it, so that nothing has to be written.
+        return holder.map(str::to_owned);
+    };
+    let current = children.iter().find(|child| Some(child.name.as_str()) == holder);
+    if let Some(current) = current {
+        let is_overtaken = current.need == Need::Work && current.is_at_rest && first.need == Need::Deletion;
+        if current.need != Need::Nothing && !is_overtaken {
+            return Some(current.name.clone());
+        }
+    }
+    let others_rest = children
+        .iter()
+        .filter(|child| child.name != first.name)
+        .all(|child| child.is_at_rest);
+    others_rest.then(|| first.name.clone())
+}
+
+/// Those that could use the turn, in the order in which they get it: deletions first, then who waits longest.
+#[must_use]
+pub fn queue(children: &[Child]) -> Vec<&Child> {
+    let mut queue: Vec<&Child> = children
+        .iter()
+        .filter(|child| child.need != Need::Nothing)
+        .collect();
+    queue.sort_by_key(|child| {
+        let since = child.waiting_since.unwrap_or(Timestamp::MAX);
+        (child.need != Need::Deletion, since)
+    });
+    queue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn child(name: &str, need: Need, is_at_rest: bool, waiting_since: Option<i64>) -> Child {
+        Child {
+            name: name.to_owned(),
+            need,
+            is_at_rest,
+            waiting_since: waiting_since.map(|second| Timestamp::from_second(second).expect("a time")),
+        }
+    }
+
+    fn idle(name: &str) -> Child {
+        child(name, Need::Nothing, true, None)
+    }
+
+    fn running(name: &str) -> Child {
+        child(name, Need::Work, false, None)
+    }
+
+    fn waiting(name: &str, since: i64) -> Child {
+        child(name, Need::Work, true, Some(since))
+    }
+
+    fn deleting(name: &str, is_at_rest: bool) -> Child {
+        child(name, Need::Deletion, is_at_rest, None)
+    }
+
+    #[test]
+    fn the_turn_goes_round_one_at_a_time() {
+        let failed_and_running = child("eks", Need::Nothing, false, None);
+        for (name, holder, children, expected) in [
+            ("nobody is there", None, vec![], None),
+            ("the first one", None, vec![Child::new("eks")], Some("eks")),
+            (
+                "nobody needs it",
+                Some("eks"),
+                vec![idle("eks"), idle("a")],
+                Some("eks"),
+            ),
+            (
+                "it is used",
+                Some("eks"),
+                vec![running("eks"), waiting("a", 1)],
+                Some("eks"),
+            ),
+            (
+                "it is done with",
+                Some("eks"),
+                vec![idle("eks"), waiting("a", 1)],
+                Some("a"),
+            ),
+            (
+                "who waits longest is next",
+                Some("eks"),
+                vec![idle("eks"), waiting("a", 9), waiting("b", 3)],
+                Some("b"),
+            ),
+            (
+                "a failed holder gives it up, and is waited for until it rests",
+                Some("eks"),
+                vec![failed_and_running, waiting("a", 1)],
+                None,
+            ),
+            (
+                "it is given when all rest",
+                None,
+                vec![idle("eks"), waiting("a", 1)],
+                Some("a"),
+            ),
+            (
+                "the holder is gone",
+                Some("gone"),
+                vec![idle("eks"), waiting("a", 1)],
+                Some("a"),
+            ),
+            (
+                "somebody runs without the turn",
+                Some("gone"),
+                vec![running("eks"), waiting("a", 1)],
+                None,
+            ),
+            (
+                "a deletion waits for a running holder",
+                Some("eks"),
+                vec![running("eks"), deleting("a", true)],
+                Some("eks"),
+            ),
+            (
+                "a deletion overtakes a waiting one",
+                Some("eks"),
+                vec![waiting("eks", 1), deleting("a", true)],
+                Some("a"),
+            ),
+            (
+                "a deletion goes before who waits longest",
+                Some("eks"),
+                vec![idle("eks"), waiting("a", 1), deleting("b", true)],
+                Some("b"),
+            ),
+            (
+                "a deletion that runs is not overtaken",
+                Some("a"),
+                vec![idle("eks"), deleting("a", false), deleting("b", true)],
+                Some("a"),
+            ),
+        ] {
+            let given = hand_out(holder, &children);
+            assert_eq!(given.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn everybody_gets_a_turn_and_never_two_at_once() {
+        // Each needs three rounds of work, and one fails in its first.
+        let mut work = [3, 3, 3, 3];
+        let names = ["eks", "a", "b", "c"];
+        let mut holder: Option<String> = None;
+        let mut order = Vec::new();
+        for round in 0..40 {
+            let children: Vec<Child> = (0..4)
+                .map(|index| {
+                    let is_holder = holder.as_deref() == Some(names[index]);
+                    let has_failed = index == 1 && work[index] < 3;
+                    let need = if work[index] == 0 || has_failed {
+                        Need::Nothing
+                    } else {
+                        Need::Work
+                    };
+                    let is_running = is_holder && need == Need::Work && work[index] < 3;
+                    child(
+                        names[index],
+                        need,
+                        !is_running,
+                        Some(index.try_into().expect("small")),
+                    )
+                })
+                .collect();
+            let running: Vec<&str> = children
+                .iter()
+                .filter(|child| !child.is_at_rest)
+                .map(|child| child.name.as_str())
+                .collect();
+            assert!(running.len() <= 1, "round {round}: {running:?}");
+            holder = hand_out(holder.as_deref(), &children);
+            if let Some(name) = &holder {
+                let index = names.iter().position(|known| known == name).expect("a child");
+                if children[index].need == Need::Work {
+                    work[index] -= 1;
+                    if order.last() != Some(&names[index]) {
+                        order.push(names[index]);
+                    }
+                }
+            }
+        }
+        assert_eq!(
+            order,
+            ["eks", "a", "b", "c"],
+            "a failed one does not block the rest"
+        );
+        assert_eq!(work, [0, 2, 0, 0]);
+    }
+}

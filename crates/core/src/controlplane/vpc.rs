@@ -1,0 +1,229 @@
+//! The facts about the network that a control plane needs, as they stand in a Secret.
+
+use capt_api::CAPTControlPlane;
+use hcl_edit::{
+    expr::Expression,
+    structure::{Body, Structure},
+};
+
+use super::snapshot::{InfrastructureSeen, SecretSeen};
+use crate::names;
+
+/// The name that the first documents used for every cluster. It is read only if no other is there.
+pub const FIXED_NAME: &str = "vpc-connection";
+
+/// The facts about a network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vpc {
+    /// Its id.
+    pub id: String,
+    /// Its private subnets.
+    pub private_subnets: Vec<String>,
+}
+
+/// What is wrong with the Secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VpcProblem {
+    /// A key is missing.
+    #[error(
+        "The Secret {secret} has no key {key}, and none vpc_config that says it. Add it to the outputs of the module"
+    )]
+    Missing {
+        /// The Secret.
+        secret: String,
+        /// The key.
+        key: &'static str,
+    },
+    /// A key cannot be read.
+    #[error("The key {key} of the Secret {secret} {what}")]
+    Malformed {
+        /// The Secret.
+        secret: String,
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+/// The names under which the Secret is looked for, in this order. The last is only to be used if it belongs to no other
+/// cluster: if its label `cluster.x-k8s.io/cluster-name` is absent or names this one.
+#[must_use]
+pub fn secret_names(infrastructure: &InfrastructureSeen) -> Vec<String> {
+    let derived = names::vpc_connection(&infrastructure.name);
+    let known = [
+        infrastructure.connection_secret_name.clone(),
+        infrastructure.template_connection_secret.clone(),
+        Some(derived.preferred().to_owned()),
+        Some(derived.parted().to_owned()),
+        Some(FIXED_NAME.to_owned()),
+    ];
+    let mut all = Vec::new();
+    for name in known.into_iter().flatten() {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+/// Reads the facts: from plain keys, or from the text under `vpc_config`.
+///
+/// # Errors
+///
+/// A key is missing or cannot be read.
+pub fn read(secret: &SecretSeen) -> Result<Vpc, VpcProblem> {
+    let config = match secret.text("vpc_config") {
+        None => None,
+        Some(text) => Some(text.parse::<Body>().map_err(|_| VpcProblem::Malformed {
+            secret: secret.name.clone(),
+            key: "vpc_config",
+            what: "is no HCL: write vpc_id = \"vpc-…\" and private_subnets = [\"subnet-…\"]",
+        })?),
+    };
+    let from_config = |name: &str| {
+        config.as_ref()?.iter().find_map(|structure| match structure {
+            Structure::Attribute(attribute) if attribute.key.as_str() == name => Some(&attribute.value),
+            _ => None,
+        })
+    };
+    let malformed = |key, what| VpcProblem::Malformed {
+        secret: secret.name.clone(),
+        key,
+        what,
+    };
+    let missing = |key| VpcProblem::Missing {
+        secret: secret.name.clone(),
+        key,
+    };
+    let id = match (secret.text("vpc_id"), from_config("vpc_id")) {
+        (Some(text), _) => text.trim().trim_matches('"').to_owned(),
+        (None, Some(Expression::String(text))) => text.as_str().to_owned(),
+        (None, Some(_)) => return Err(malformed("vpc_config", "has a vpc_id that is no text")),
+        (None, None) => return Err(missing("vpc_id")),
+    };
+    if id.is_empty() {
+        return Err(malformed("vpc_id", "is empty"));
+    }
+    let private_subnets = match (secret.text("private_subnets"), from_config("private_subnets")) {
+        (Some(text), _) => serde_json::from_str(text).map_err(|_| {
+            malformed(
+                "private_subnets",
+                "is no JSON list of texts: write [\"subnet-…\", \"subnet-…\"]",
+            )
+        })?,
+        (None, Some(Expression::Array(items))) => items
+            .iter()
+            .map(|item| match item {
+                Expression::String(text) => Ok(text.as_str().to_owned()),
+                _ => Err(malformed(
+                    "vpc_config",
+                    "has private_subnets that are no list of texts",
+                )),
+            })
+            .collect::<Result<_, _>>()?,
+        (None, Some(_)) => {
+            return Err(malformed(
+                "vpc_config",
+                "has private_subnets that are no list of texts",
+            ));
+        }
+        (None, None) => return Err(missing("private_subnets")),
+    };
+    Ok(Vpc { id, private_subnets })
+}
+
+/// Whether a Secret under the fixed name may be used for a control plane.
+#[must_use]
+pub fn belongs_to(secret: &SecretSeen, control_plane: &CAPTControlPlane) -> bool {
+    let label = capt_api::foreign::marks::CLUSTER_NAME;
+    let own = control_plane
+        .metadata
+        .labels
+        .as_ref()
+        .and_then(|labels| labels.get(label));
+    let theirs = secret.labels.get(label);
+    theirs.is_none() || theirs == own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::snapshot::Hidden, *};
+
+    fn secret(data: &[(&str, &str)]) -> SecretSeen {
+        SecretSeen {
+            name: "blue-vpc-connection".to_owned(),
+            data: data
+                .iter()
+                .map(|(key, text)| ((*key).to_owned(), Hidden::new(*text)))
+                .collect(),
+            ..SecretSeen::default()
+        }
+    }
+
+    #[test]
+    fn facts_are_read_from_plain_keys_and_from_the_text_of_the_first_documents() {
+        let expected = Vpc {
+            id: "vpc-1".to_owned(),
+            private_subnets: vec!["subnet-a".to_owned(), "subnet-b".to_owned()],
+        };
+        let config = "vpc_id = \"vpc-1\"\nprivate_subnets = [\"subnet-a\", \"subnet-b\"]\nother = 1\n";
+        for data in [
+            vec![
+                ("vpc_id", "vpc-1"),
+                ("private_subnets", "[\"subnet-a\",\"subnet-b\"]"),
+            ],
+            vec![
+                ("vpc_id", "\"vpc-1\"\n"),
+                ("private_subnets", "[\"subnet-a\",\"subnet-b\"]"),
+            ],
+            vec![("vpc_config", config)],
+            vec![("vpc_id", "vpc-1"), ("vpc_config", config)],
+        ] {
+            assert_eq!(read(&secret(&data)), Ok(expected.clone()), "{data:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_secret_and_key() {
+        for (data, words) in [
+            (vec![], "has no key vpc_id"),
+            (vec![("vpc_id", "vpc-1")], "has no key private_subnets"),
+            (
+                vec![("vpc_id", " "), ("private_subnets", "[]")],
+                "The key vpc_id of",
+            ),
+            (
+                vec![("vpc_id", "vpc-1"), ("private_subnets", "a,b")],
+                "is no JSON list",
+            ),
+            (vec![("vpc_config", "vpc_id = ")], "is no HCL"),
+            (vec![("vpc_config", "vpc_id = 1")], "a vpc_id that is no text"),
+            (
+                vec![("vpc_config", "vpc_id = \"v\"\nprivate_subnets = \"s\"")],
+                "private_subnets that are no list",
+            ),
+            (
+                vec![("vpc_config", "vpc_id = \"v\"\nprivate_subnets = [1]")],
+                "private_subnets that are no list",
+            ),
+        ] {
+            let problem = read(&secret(&data)).expect_err(words).to_string();
+            assert!(problem.contains(words), "{problem}");
+            assert!(problem.contains("blue-vpc-connection"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn what_the_spec_names_comes_first_and_the_fixed_name_last() {
+        let infrastructure = InfrastructureSeen {
+            name: "blue".to_owned(),
+            connection_secret_name: Some("mine".to_owned()),
+            template_connection_secret: Some("theirs".to_owned()),
+            ..InfrastructureSeen::default()
+        };
+        let names = secret_names(&infrastructure);
+        assert_eq!(names[..3], ["mine", "theirs", "blue-vpc-connection"]);
+        assert_eq!(names.last().map(String::as_str), Some(FIXED_NAME));
+    }
+}

@@ -1,0 +1,245 @@
+//! What is done for a CAPTControlPlane that lives, is not paused and belongs to a Cluster.
+
+use capt_api::{
+    captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason, marks,
+    region::Region, version::Version,
+};
+use serde_json::json;
+
+use super::{
+    advancing, clock, connection,
+    deciding::Deciding,
+    eks::{self, Reading},
+    endpoint,
+    judging::{self, Answer, Eks, Facts, Note, Profiles, Recovery, Setup},
+    making,
+    setup::{self, Names, Surroundings},
+    snapshot::ClusterSeen,
+    taking, validity, version, view,
+};
+use crate::{
+    decision::EventKind,
+    owned::{self, OwnedSeen},
+};
+
+/// Decides about a control plane of this Cluster.
+pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
+    let snapshot = deciding.snapshot;
+    let restarts = restarts(deciding);
+    let was_initialized = deciding.was_initialized();
+    let valid = validity::check(snapshot, cluster, &deciding.found);
+    let seen = deciding.found.usable();
+    let infrastructure = infrastructure(deciding, cluster, seen);
+    let mut impairments = Vec::new();
+    let mut is_written = false;
+    if let (Ok(valid), Ok(())) = (&valid, &infrastructure) {
+        let made = making::make(deciding, cluster, valid);
+        is_written = made.is_written;
+        impairments.extend(made.impairments);
+    }
+    if deciding.retry().is_some() {
+        // It is passed on by now, and would restart everything for ever.
+        let mark = marks::RETRY_REQUESTED.to_owned();
+        deciding.own.annotations.insert(mark, None);
+    }
+    let mut reading = eks::read(seen, is_written);
+    making::name_versions(deciding, &mut reading);
+    impairments.extend(reading.impairment.clone());
+    impairments.extend(infrastructure_impairment(deciding));
+    let around = surroundings(deciding, cluster, seen, &reading, was_initialized);
+    if let Some(around) = &around {
+        publish(deciding, cluster, around, &mut impairments);
+    }
+    report(deciding, seen);
+    let mut facts = Facts {
+        was_initialized,
+        infrastructure,
+        problem: valid.err(),
+        eks: reading.eks,
+        setup: around.as_ref().map_or_else(
+            || Setup::Outstanding(Note::new(Reason::EndpointNotReady, "EKS is not up yet")),
+            |around| around.setup.clone(),
+        ),
+        answer: around
+            .as_ref()
+            .map_or(Answer::Unknown, |around| around.answer.clone()),
+        profiles: Profiles::default(),
+        recovery: Recovery::default(),
+        impairments,
+        expired: None,
+        remark: reading.remark,
+    };
+    clock::judge(deciding, &mut facts, seen, restarts);
+    taking::hand_out(deciding, &facts);
+    let verdict = judging::judge(&facts);
+    advancing::advance(deciding, &facts, seen, restarts, &verdict.note.message);
+    deciding.say(view::endpoint(&facts.answer));
+    deciding.say(view::kubeconfig(&around.map_or_else(
+        || Err(Note::new(Reason::KubeconfigGenerationFailed, "EKS is not up yet")),
+        |around| around.kubeconfig,
+    )));
+    deciding.arrive(&verdict, &facts.answer);
+}
+
+/// Whether time is to begin anew: a person asked for another try, or changed the spec of something that failed.
+fn restarts(deciding: &Deciding<'_>) -> bool {
+    let is_changed =
+        deciding.status.observed_generation != deciding.snapshot.control_plane.metadata.generation;
+    deciding.retry().is_some() || (deciding.status.failure_reason.is_some() && is_changed)
+}
+
+/// Whether the infrastructure was ready once; else what is waited for.
+fn infrastructure(
+    deciding: &Deciding<'_>,
+    cluster: &ClusterSeen,
+    seen: Option<&OwnedSeen>,
+) -> Result<(), Note> {
+    let seen_ready = deciding
+        .snapshot
+        .infrastructure
+        .as_ref()
+        .is_some_and(|infrastructure| infrastructure.provisioned);
+    let is_there = cluster.infrastructure_provisioned
+        || seen_ready
+        || !cluster.has_infrastructure_ref
+        || deciding.was_initialized()
+        || seen.is_some_and(OwnedSeen::has_workspace);
+    if is_there {
+        return Ok(());
+    }
+    let message = match &deciding.snapshot.infrastructure {
+        Some(infrastructure) if !infrastructure.message.is_empty() => format!(
+            "Waiting for the CAPTCluster {}: {}",
+            infrastructure.name, infrastructure.message
+        ),
+        Some(infrastructure) => format!("Waiting for the CAPTCluster {}", infrastructure.name),
+        None => "Waiting for the infrastructure that the Cluster refers to".to_owned(),
+    };
+    Err(Note::new(Reason::WaitingForVpc, message))
+}
+
+fn infrastructure_impairment(deciding: &Deciding<'_>) -> Option<Note> {
+    let infrastructure = deciding.snapshot.infrastructure.as_ref()?;
+    (infrastructure.provisioned && !infrastructure.ready).then(|| {
+        let message = format!(
+            "The CAPTCluster {} is not ready any more: {}",
+            infrastructure.name, infrastructure.message
+        );
+        Note::new(Reason::WaitingForVpc, message)
+    })
+}
+
+/// What is around the EKS cluster, if that is up or was.
+fn surroundings(
+    deciding: &mut Deciding<'_>,
+    cluster: &ClusterSeen,
+    seen: Option<&OwnedSeen>,
+    reading: &Reading,
+    was_initialized: bool,
+) -> Option<Surroundings> {
+    let seen = seen?;
+    if reading.eks != Eks::Up && !was_initialized && !seen.holds() {
+        return None;
+    }
+    let region = validity::region(deciding.snapshot, Some(seen)).ok();
+    let names = Names {
+        cluster: &cluster.name,
+        in_aws: name_in_aws(deciding, cluster, seen),
+        region: region.as_ref().map(Region::as_str),
+    };
+    let around = setup::look(
+        deciding.snapshot,
+        &deciding.owner,
+        &names,
+        seen,
+        was_initialized,
+        deciding.now,
+    );
+    deciding.look_again(around.look_again);
+    Some(around)
+}
+
+/// What the cluster is called in AWS.
+pub(super) fn name_in_aws<'a>(
+    deciding: &Deciding<'a>,
+    cluster: &'a ClusterSeen,
+    seen: &'a OwnedSeen,
+) -> &'a str {
+    let variables = seen.wta.spec.variables.as_ref();
+    let told = variables.and_then(|variables| variables.get("cluster_name"));
+    connection::output(deciding.snapshot, seen, "cluster_name")
+        .unwrap_or_else(|_| told.map_or(cluster.name.as_str(), String::as_str))
+}
+
+/// Tells others where the API server answers, and lets them in.
+fn publish(
+    deciding: &mut Deciding<'_>,
+    cluster: &ClusterSeen,
+    around: &Surroundings,
+    impairments: &mut Vec<Note>,
+) {
+    deciding.children.extend(around.secrets.iter().cloned());
+    impairments.extend(around.impairment.clone());
+    let Some(new) = &around.endpoint else { return };
+    deciding.status.endpoint = Some(endpoint::display(new));
+    let old = deciding
+        .snapshot
+        .control_plane
+        .spec
+        .control_plane_endpoint
+        .as_ref();
+    if old != Some(new) {
+        deciding
+            .own
+            .spec
+            .insert("controlPlaneEndpoint".to_owned(), json!(new));
+        if let Some(old) = old
+            .and_then(endpoint::stored)
+            .filter(|old| !endpoint::is_same(old, new))
+        {
+            let message = format!(
+                "The endpoint changed from {} to {}",
+                endpoint::display(&old),
+                endpoint::display(new)
+            );
+            deciding.tell(EventKind::Warning, Reason::EndpointChanged, &message);
+        }
+    }
+    // Cluster API copies an endpoint once and never again.
+    let copied = cluster.endpoint.as_ref().and_then(endpoint::stored);
+    if let Some(copied) = copied.filter(|copied| !endpoint::is_same(copied, new)) {
+        impairments.push(Note::new(
+            Reason::EndpointChanged,
+            format!(
+                "The Cluster still says {}, and the API server answers at {}. Change spec.controlPlaneEndpoint of the \
+                 Cluster {}",
+                endpoint::display(&copied),
+                endpoint::display(new),
+                cluster.name
+            ),
+        ));
+    }
+}
+
+/// What is told about the Workspace and the version.
+fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
+    let Some(seen) = seen else { return };
+    let before = deciding.status.workspace_template_status.take();
+    deciding.status.workspace_template_status = Some(owned::report(seen, before.as_ref()));
+    let told = making::running_version(deciding, seen);
+    // A module that does not tell is believed when it is done.
+    let rendered = seen
+        .wta
+        .spec
+        .variables
+        .as_ref()
+        .and_then(|variables| Version::from(variables.get("kubernetes_version")?.as_str()).minor())
+        .filter(|_| seen.holds() && !eks::is_change(seen));
+    if let Some(running) = told.or(rendered) {
+        let version = version::in_form_of(&deciding.snapshot.control_plane.spec.version, running);
+        deciding.status.versions = Some(vec![ReportedVersion {
+            version: version.clone(),
+        }]);
+        deciding.status.version = Some(version);
+    }
+}
