@@ -183,3 +183,6 @@ fn change(
         "data": wanted,
     })))
 }
+
+#[cfg(test)]
+mod tests;

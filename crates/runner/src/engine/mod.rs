@@ -62,7 +62,7 @@ impl fmt::Display for About {
 }
 
 /// Everything that Terraform is told. Values that are secret are in [`Inputs::secrets`] too.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Inputs {
     /// uid of the Workspace. Names what is kept on this machine between sessions.
     pub uid: String,
@@ -90,6 +90,23 @@ pub struct Inputs {
     pub secrets: Secrets,
     /// What only a simulation looks at: annotations of the Workspace that tell it how to behave.
     pub simulation: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Inputs {
+    /// Values may be secret, names are not.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names =
+            |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        f.debug_struct("Inputs")
+            .field("uid", &self.uid)
+            .field("terraform_workspace", &self.terraform_workspace)
+            .field("files", &self.files)
+            .field("vars", &names(&self.vars))
+            .field("var_files", &self.var_files)
+            .field("env", &names(&self.env))
+            .field("secrets", &self.secrets)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The module to run.

@@ -67,7 +67,7 @@ pub(super) fn asked(
             .flatten()
             .map(|(name, value)| (name, Some(Value::String(value)))),
     );
-    let is_trusted = module.is_none() && !set_by_arguments && kind != ConfigKind::Namespaced;
+    let mut is_trusted = module.is_none() && !set_by_arguments && kind != ConfigKind::Namespaced;
     let backend = match (module, configured) {
         (Some(_), Some(_)) => return Err(InputError::TwoBackends),
         (module, configured) => module.or(configured),
@@ -77,7 +77,7 @@ pub(super) fn asked(
     let backend = backend.map(|mut backend| {
         backend.settings.extend(more);
         if backend.kind == "kubernetes" {
-            defaults_from(env, &mut backend.settings);
+            is_trusted &= !defaults_from(env, &mut backend.settings);
         }
         backend
     });
@@ -264,8 +264,9 @@ pub(super) fn backend_argument(argument: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('=')).then_some(rest)
 }
 
-/// The backend takes settings that it is not told from the environment.
-fn defaults_from(env: &[(String, String)], settings: &mut BTreeMap<String, Option<Value>>) {
+/// The backend takes settings that it is not told from the environment. True if it takes any.
+fn defaults_from(env: &[(String, String)], settings: &mut BTreeMap<String, Option<Value>>) -> bool {
+    let mut takes_any = false;
     for (setting, variable) in [
         ("namespace", "KUBE_NAMESPACE"),
         ("host", "KUBE_HOST"),
@@ -278,9 +279,11 @@ fn defaults_from(env: &[(String, String)], settings: &mut BTreeMap<String, Optio
             .rev()
             .find(|(name, value)| name == variable && !value.is_empty());
         if let Some((_, value)) = value {
-            settings
-                .entry(setting.to_owned())
-                .or_insert_with(|| Some(Value::String(value.clone())));
+            settings.entry(setting.to_owned()).or_insert_with(|| {
+                takes_any = true;
+                Some(Value::String(value.clone()))
+            });
         }
     }
+    takes_any
 }

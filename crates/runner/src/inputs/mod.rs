@@ -91,3 +91,6 @@ impl Home {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
