@@ -1,9 +1,6 @@
 //! The arguments of each command.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsString, path::Path};
 
 use crate::engine::{ExtraArgs, Goal};
 
@@ -45,16 +42,14 @@ const NEEDLESS: &[&str] = &["auto-approve"];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arguments {
     extra: ExtraArgs,
-    var_files: Vec<PathBuf>,
 }
 
 impl Arguments {
-    /// With these extra arguments and files of variables, in rising order of precedence. Fails with the first argument
-    /// that the runner cannot leave to others.
-    pub(super) fn new(extra: ExtraArgs, var_files: Vec<PathBuf>) -> Result<Self, String> {
+    /// With these extra arguments. Fails with the first one that the runner cannot leave to others.
+    pub(super) fn new(extra: ExtraArgs) -> Result<Self, String> {
         let all = [&extra.init, &extra.plan, &extra.apply, &extra.destroy];
         for arg in all.into_iter().flatten() {
-            if !arg.starts_with('-') {
+            if !arg.starts_with('-') || name(arg).is_empty() {
                 return Err(format!(
                     "The argument {arg:?} is no flag; write a flag and its value as one argument, such as -parallelism=5."
                 ));
@@ -65,7 +60,7 @@ impl Arguments {
                 ));
             }
         }
-        Ok(Self { extra, var_files })
+        Ok(Self { extra })
     }
 
     /// Of `init`. With a state of ours, a backend is not configured by anybody else.
@@ -96,8 +91,9 @@ impl Arguments {
         ]
         .map(OsString::from)
         .into();
-        args.push(joined("-out=", file));
-        args.extend(self.var_files.iter().map(|file| joined("-var-file=", file)));
+        let mut out = OsString::from("-out=");
+        out.push(file);
+        args.push(out);
         let of_apply = match goal {
             Goal::Converge => {
                 args.extend(self.extra.plan.iter().map(OsString::from));
@@ -139,12 +135,6 @@ fn name(arg: &str) -> &str {
     name.split_once('=').map_or(name, |(name, _)| name)
 }
 
-fn joined(flag: &str, path: &Path) -> OsString {
-    let mut arg = OsString::from(flag);
-    arg.push(path);
-    arg
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,9 +161,8 @@ mod tests {
             &["-target=a", "--replace=b", "-parallelism=5", "-auto-approve"],
             &["-refresh=false", "-lock-timeout=5s"],
         );
-        let arguments = Arguments::new(extra, vec!["/v/0".into(), "/v/1".into()]).unwrap();
-        let always =
-            "plan -json -input=false -detailed-exitcode -lock=false -out=/p -var-file=/v/0 -var-file=/v/1";
+        let arguments = Arguments::new(extra).unwrap();
+        let always = "plan -json -input=false -detailed-exitcode -lock=false -out=/p";
         assert_eq!(
             text(&arguments.plan(Goal::Converge, Path::new("/p"))),
             format!("{always} -parallelism=3 -target=a --replace=b")
@@ -209,9 +198,10 @@ mod tests {
             "-chdir=/",
             "-from-module=x",
             "plain",
+            "--",
             "-destroy",
         ] {
-            let problem = Arguments::new(extra(&[], &[arg], &[], &[]), Vec::new()).unwrap_err();
+            let problem = Arguments::new(extra(&[], &[arg], &[], &[])).unwrap_err();
             assert!(problem.contains(arg), "{problem}");
         }
     }

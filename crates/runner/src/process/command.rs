@@ -37,6 +37,8 @@ pub struct Supervisor {
 /// All that the commands of one session have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
+    /// What people call the engine.
+    pub(super) engine: String,
     pub(super) supervisor: Supervisor,
     pub(super) program: PathBuf,
     pub(super) grace: Duration,
@@ -213,6 +215,8 @@ impl Supervised {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // Its program may be a path that says nothing.
+            .arg0("capt")
             // What a terminal sends to the runner is not meant for it.
             .process_group(0);
         let mut child = command

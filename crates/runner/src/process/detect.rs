@@ -144,12 +144,13 @@ mod tests {
 
     #[tokio::test]
     async fn says_what_is_wrong_with_a_program() {
-        use std::{fs, os::unix::fs::PermissionsExt as _};
         let folder = tempfile::tempdir().unwrap();
+        // A program that this process itself had open for writing may be busy in what another test starts.
         let script = |name: &str, text: &str| {
             let path = folder.path().join(name);
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", "printf %s \"$1\" > \"$2\" && chmod 700 \"$2\"", "sh", text]);
+            assert!(command.arg(&path).status().unwrap().success());
             path
         };
         let cases = [

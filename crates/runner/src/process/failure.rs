@@ -152,3 +152,77 @@ fn last_lines(text: &str) -> String {
     }
     format!(": {}", &text[start..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(exit: Exit, stderr: &str) -> Ended {
+        Ended {
+            exit,
+            cancelled: false,
+            stderr: stderr.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_called_so_wherever_it_shows() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let failure = machine("write the state", &full);
+        assert_eq!(failure.kind, FailureKind::Machine(Class::DiskFull));
+        assert!(failure.message.contains("write the state") && failure.message.contains("make room"));
+        let said = Diagnostic {
+            summary: "Failed to persist state".to_owned(),
+            detail: "write x: no space left on device".to_owned(),
+            ..Diagnostic::default()
+        };
+        let failure = command("terraform", "apply", &ended(Exit::Code(1), ""), vec![said]);
+        assert_eq!(failure.kind, FailureKind::Terraform(Class::DiskFull));
+        let enospc = rustix::io::Errno::NOSPC.raw_os_error();
+        let not_started = Exit::NotStarted {
+            errno: Some(enospc),
+            problem: "x".to_owned(),
+        };
+        let failure = command("terraform", "plan", &ended(not_started, ""), Vec::new());
+        assert_eq!(failure.kind, FailureKind::Machine(Class::DiskFull));
+    }
+
+    #[test]
+    fn how_it_ended_says_what_it_was() {
+        let missing = Exit::NotStarted {
+            errno: Some(rustix::io::Errno::NOENT.raw_os_error()),
+            problem: "no such file".to_owned(),
+        };
+        let crash = FailureKind::Terraform(Class::Crash);
+        let cases = [
+            (Exit::Signal(9), "", crash, "signal 9"),
+            (Exit::Lost, "", crash, "lost"),
+            (Exit::Code(2), "panic: nil\ngoroutine 1", crash, "goroutine"),
+            (Exit::Code(1), "panic: nil", crash, "nil"),
+            (missing, "", FailureKind::EngineMissing, "install it again"),
+            (
+                Exit::Code(1),
+                "",
+                FailureKind::Terraform(Class::Other),
+                "did not say why",
+            ),
+            (
+                Exit::Code(1),
+                "╷\n│ Error: dial tcp: connection refused\n│ \n╵\n",
+                FailureKind::Terraform(Class::Network),
+                "Error: dial tcp: connection refused",
+            ),
+        ];
+        for (exit, stderr, kind, words) in cases {
+            let failure = command("terraform", "plan", &ended(exit.clone(), stderr), Vec::new());
+            assert_eq!(failure.kind, kind, "{exit:?}");
+            assert!(failure.message.contains(words), "{exit:?}: {}", failure.message);
+        }
+        let mut stopped = ended(Exit::Signal(9), "");
+        stopped.cancelled = true;
+        assert_eq!(
+            command("terraform", "plan", &stopped, Vec::new()).kind,
+            FailureKind::Cancelled
+        );
+    }
+}

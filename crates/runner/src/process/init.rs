@@ -90,7 +90,10 @@ impl Needs<'_> {
         let src = self.folder.src();
         digest.field(self.run_in.as_os_str().as_encoded_bytes());
         let is_tofu = self.engine.kind == EngineKind::Tofu;
-        let matters = |name: &str| name == LOCK_FILE || inspect::configuration(name, is_tofu).is_some();
+        // OpenTofu lets variables say where modules are.
+        let is_var = |name: &str| is_tofu && (name.ends_with(".tfvars") || name.ends_with(".tfvars.json"));
+        let matters =
+            |name: &str| name == LOCK_FILE || inspect::configuration(name, is_tofu).is_some() || is_var(name);
         for path in files(&src, &matters)? {
             digest.field(path.as_os_str().as_encoded_bytes());
             digest.field(&std::fs::read(src.join(path))?);
@@ -132,8 +135,7 @@ pub(super) async fn init(
     if ended.exit == Exit::Code(0) && !ended.cancelled {
         return Ok(());
     }
-    let engine = needs.engine.to_string();
-    let failure = failure::command(&engine, "init", &ended, ears.said);
+    let failure = failure::command(&runs.engine, "init", &ended, ears.said);
     let kind = match failure.kind {
         FailureKind::Terraform(Class::Setup | Class::Other) if is_installing(&failure.message) => {
             FailureKind::ModuleUnavailable

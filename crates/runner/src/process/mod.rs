@@ -32,6 +32,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use tokio::time::{Instant, sleep};
 
 use crate::engine::{About, Engine, Failure, Inputs, Link, Opened};
 
@@ -53,6 +54,10 @@ pub struct Options {
     pub supervisor: Supervisor,
     /// Names of environment variables that runs take over from the runner.
     pub inherit: Vec<String>,
+    /// Where providers are kept that Workspaces share; in `root`, if it is none.
+    pub plugin_cache: Option<PathBuf>,
+    /// The settings of Terraform's command line, such as mirrors, for Workspaces that have none of their own.
+    pub cli_config: Option<PathBuf>,
 }
 
 impl Options {
@@ -61,14 +66,23 @@ impl Options {
     /// # Errors
     /// If this program does not know where it is.
     pub fn new(root: impl Into<PathBuf>) -> io::Result<Self> {
+        // On Linux this is the program that runs, even if another version of it was installed meanwhile.
+        let itself = PathBuf::from("/proc/self/exe");
+        let program = if itself.exists() {
+            itself
+        } else {
+            env::current_exe()?
+        };
         Ok(Self {
             root: root.into(),
             grace: Duration::from_secs(60),
             supervisor: Supervisor {
-                program: env::current_exe()?,
+                program,
                 args: vec!["supervise".into()],
             },
             inherit: INHERITED.iter().map(|name| (*name).to_owned()).collect(),
+            plugin_cache: None,
+            cli_config: None,
         })
     }
 }
@@ -83,6 +97,7 @@ pub struct TerraformEngine {
     supervisor: Supervisor,
     inherited: Vec<(String, String)>,
     cache: PluginCache,
+    cli_config: Option<PathBuf>,
 }
 
 impl TerraformEngine {
@@ -93,7 +108,10 @@ impl TerraformEngine {
     pub async fn detect(program: impl AsRef<Path>, options: Options) -> Result<Self, DetectError> {
         let (program, about) = detect::detect(program.as_ref()).await?;
         // Terraform runs elsewhere, so a path from here would mean something else there.
-        let root = std::path::absolute(&options.root).unwrap_or(options.root);
+        let root = absolute(options.root);
+        let cache = options
+            .plugin_cache
+            .map_or_else(|| root.join("plugin-cache"), absolute);
         let inherited = options
             .inherit
             .into_iter()
@@ -102,7 +120,8 @@ impl TerraformEngine {
         Ok(Self {
             about,
             program,
-            cache: PluginCache::new(root.join("plugin-cache")),
+            cache: PluginCache::new(cache),
+            cli_config: options.cli_config.map(absolute),
             root,
             grace: options.grace,
             supervisor: options.supervisor,
@@ -150,12 +169,21 @@ impl Engine for TerraformEngine {
             let Some(folder) = folder else {
                 return;
             };
+            // What a session that was dropped started may still be ending.
+            let until = Instant::now() + 2 * self.grace;
+            while matches!(workdir::try_lock(&folder.run_lock()), Ok(None)) && Instant::now() < until {
+                sleep(Duration::from_millis(50)).await;
+            }
             let removing = tokio::task::spawn_blocking(move || folder.remove());
             if let Ok(Err(error)) = removing.await {
                 tracing::warn!(%error, "cannot remove the folder of a Workspace that is gone");
             }
         })
     }
+}
+
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn remove_idle(folder: &WorkDir) -> bool {

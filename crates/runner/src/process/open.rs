@@ -48,6 +48,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     }
     let cache_path = cache.map(|cache| cache.path.to_string_lossy().into_owned());
     let mut runs = Runs {
+        engine: engine.about.to_string(),
         supervisor: engine.supervisor.clone(),
         program: engine.program.clone(),
         grace: engine.grace,
@@ -56,7 +57,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         cancel: link.cancel.clone(),
         folder,
     };
-    on_disk(write_home(&runs.folder, &inputs))?;
+    on_disk(write_home(engine, &runs.folder, &inputs))?;
 
     // State comes first: fetching a module may take away the folder in which it was left.
     let earlier = runs.folder.src().join(&kept.run_in);
@@ -81,7 +82,6 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         state: found.state,
         missing: found.missing,
         session: Box::new(ProcessSession {
-            engine: engine.about.to_string(),
             runs,
             told: link.told,
             arguments,
@@ -178,7 +178,8 @@ async fn prepare(
         )));
     }
     runs.run_in.clone_from(&path);
-    on_disk(write_files(&folder, inputs, kept, run_in))?;
+    let var_files = var_files(inputs);
+    on_disk(write_files(&folder, inputs, kept, &run_in, &var_files))?;
 
     let is_tofu = engine.about.kind == EngineKind::Tofu;
     let is_ours = matches!(inputs.state, StateHome::Ours { .. });
@@ -189,8 +190,8 @@ async fn prepare(
         runs.env
             .push(("TF_WORKSPACE".to_owned(), inputs.terraform_workspace.clone()));
     }
-    let var_files = write_variables(&folder, inputs, &about)?;
-    let arguments = Arguments::new(inputs.args.clone(), var_files).map_err(invalid)?;
+    write_variables(&path, inputs, &about, &var_files)?;
+    let arguments = Arguments::new(inputs.args.clone()).map_err(invalid)?;
 
     let needs = Needs {
         engine: &engine.about,
@@ -232,17 +233,21 @@ async fn push_errored(runs: &Runs) -> Result<(), Failure> {
     let args = ["state".into(), "push".into(), path.clone().into()];
     let (ended, _) = runs.printed(args.into(), "push.txt").await?;
     if ended.exit != Exit::Code(0) {
-        return Err(failure::command("terraform", "state push", &ended, Vec::new()));
+        return Err(failure::command(&runs.engine, "state push", &ended, Vec::new()));
     }
     on_disk(workdir::remove(&path))
 }
 
 /// Files that are looked for in the home folder.
-fn write_home(folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
+fn write_home(engine: &TerraformEngine, folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
     let home = folder.home();
     let given = |name: &str| inputs.files.iter().find(|file| file.name == name);
-    let settings = given(".terraformrc").map_or(b"".as_slice(), |file| &file.content);
-    write_if_changed(&home.join(".terraformrc"), settings)?;
+    let settings = match (given(".terraformrc"), &engine.cli_config) {
+        (Some(file), _) => file.content.clone(),
+        (None, Some(path)) => fs::read(path)?,
+        (None, None) => Vec::new(),
+    };
+    write_if_changed(&home.join(".terraformrc"), &settings)?;
     let credentials = home.join(".git-credentials");
     let git = match given(".git-credentials") {
         Some(file) => {
@@ -257,17 +262,38 @@ fn write_home(folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
     write_if_changed(&home.join(".gitconfig"), git.as_bytes())
 }
 
+/// The names of the files with variables: one for those that are given as text, if there are any, and the others.
+///
+/// Terraform reads them by itself, for each command and after all others, in the order of their names.
+fn var_files(inputs: &Inputs) -> Vec<String> {
+    let text = (!inputs.vars.is_empty()).then_some("");
+    let ends = inputs
+        .var_files
+        .iter()
+        .map(|file| if file.is_json { ".json" } else { "" });
+    let all = text.into_iter().chain(ends).enumerate();
+    all.map(|(number, end)| format!("~capt-{number:04}.auto.tfvars{end}"))
+        .collect()
+}
+
 /// Files beside the module. Those of the last session that are not wanted any more go.
-fn write_files(folder: &WorkDir, inputs: &Inputs, kept: &mut Kept, run_in: PathBuf) -> io::Result<()> {
-    let wanted: Vec<PathBuf> = inputs.files.iter().map(|file| run_in.join(&file.name)).collect();
+fn write_files(
+    folder: &WorkDir,
+    inputs: &Inputs,
+    kept: &mut Kept,
+    run_in: &Path,
+    var_files: &[String],
+) -> io::Result<()> {
+    let given = inputs.files.iter().map(|file| &file.name);
+    let wanted: Vec<PathBuf> = given.chain(var_files).map(|name| run_in.join(name)).collect();
     for path in kept.files.iter().filter(|path| !wanted.contains(path)) {
         workdir::remove(&folder.src().join(path))?;
     }
-    kept.files.clone_from(&wanted);
-    kept.run_in = run_in;
+    kept.files = wanted;
+    run_in.clone_into(&mut kept.run_in);
     folder.keep(kept)?;
-    for (path, file) in wanted.iter().zip(&inputs.files) {
-        write_if_changed(&folder.src().join(path), &file.content)?;
+    for file in &inputs.files {
+        write_if_changed(&folder.src().join(run_in).join(&file.name), &file.content)?;
     }
     Ok(())
 }
@@ -315,24 +341,17 @@ fn place_state(
     write_if_changed(&replaced, text.as_bytes())
 }
 
-/// Writes files of variables, in rising order of precedence.
-fn write_variables(folder: &WorkDir, inputs: &Inputs, about: &About) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    let text = variables::file(&inputs.vars, about).map_err(invalid)?;
-    if !text.is_empty() {
-        files.push((folder.run().join("vars.tfvars"), text.into_bytes()));
+/// Writes the files with variables.
+fn write_variables(run_in: &Path, inputs: &Inputs, about: &About, names: &[String]) -> Result<(), Failure> {
+    let text = match inputs.vars.as_slice() {
+        [] => None,
+        vars => Some(variables::file(vars, about).map_err(invalid)?.into_bytes()),
+    };
+    let given = inputs.var_files.iter().map(|file| file.content.clone());
+    for (name, content) in names.iter().zip(text.into_iter().chain(given)) {
+        on_disk(write_if_changed(&run_in.join(name), &content))?;
     }
-    for (number, file) in inputs.var_files.iter().enumerate() {
-        let end = if file.is_json { "tfvars.json" } else { "tfvars" };
-        files.push((
-            folder.run().join(format!("vars-{number}.{end}")),
-            file.content.clone(),
-        ));
-    }
-    for (path, content) in &files {
-        on_disk(write_if_changed(path, content))?;
-    }
-    Ok(files.into_iter().map(|(path, _)| path).collect())
+    Ok(())
 }
 
 /// Whether this is a folder that is inside, links followed.

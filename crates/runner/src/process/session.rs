@@ -24,7 +24,6 @@ use super::{
 
 /// Terraform, ready to run for one Workspace.
 pub(super) struct ProcessSession {
-    pub(super) engine: String,
     pub(super) runs: Runs,
     pub(super) told: UnboundedSender<Told>,
     pub(super) arguments: Arguments,
@@ -62,11 +61,11 @@ impl ProcessSession {
         let ended = self.runs.run(args, "plan.ndjson", &mut ears).await?;
         let plan = match ended.exit {
             Exit::Code(0) if !ended.cancelled => Plan::from_events(&ears.planned),
-            // An interrupted plan may look like a short one.
-            Exit::Code(2) if !ended.cancelled => self.shown().await?,
+            // An interrupted plan may look like a short one, and a crash of a Go program has the same code.
+            Exit::Code(2) if !ended.cancelled && file.exists() => self.shown().await?,
             _ => {
                 workdir::remove(&file).map_err(|error| machine("remove a failed plan", &error))?;
-                return Err(failure::command(&self.engine, "plan", &ended, ears.said));
+                return Err(failure::command(&self.runs.engine, "plan", &ended, ears.said));
             }
         };
         if plan.errored {
@@ -97,7 +96,7 @@ impl ProcessSession {
         let args = [OsString::from("show"), "-json".into(), self.plan_file().into()];
         let (ended, json) = self.runs.printed(args.into(), "show.json").await?;
         if ended.exit != Exit::Code(0) {
-            return Err(failure::command(&self.engine, "show", &ended, Vec::new()));
+            return Err(failure::command(&self.runs.engine, "show", &ended, Vec::new()));
         }
         if let Ok(value) = serde_json::from_slice(&json) {
             let mut secrets = Secrets::default();
@@ -107,7 +106,7 @@ impl ProcessSession {
         parse_show(&json).map_err(|error| {
             let text = format!(
                 "{error}; this version of {} may be too new for this runner",
-                self.engine
+                self.runs.engine
             );
             failure::new(FailureKind::Terraform(Class::Other), text)
         })
@@ -122,7 +121,7 @@ impl ProcessSession {
         let (ended, text) = self.runs.printed(args.into(), "show.txt").await?;
         match ended.exit {
             Exit::Code(0) => Ok(String::from_utf8_lossy(&text).trim().to_owned()),
-            _ => Err(failure::command(&self.engine, "show", &ended, Vec::new())),
+            _ => Err(failure::command(&self.runs.engine, "show", &ended, Vec::new())),
         }
     }
 
@@ -145,7 +144,7 @@ impl ProcessSession {
         }
         let ended = ended.map_err(|failure| self.with_state(failure))?;
         if ended.exit != Exit::Code(0) || ended.cancelled {
-            let failure = failure::command(&self.engine, "apply", &ended, ears.said);
+            let failure = failure::command(&self.runs.engine, "apply", &ended, ears.said);
             return Err(self.after_failure(failure, &ended.exit));
         }
         if let Some(files) = &self.state {
@@ -169,7 +168,12 @@ impl ProcessSession {
         let (ended, state) = self.runs.printed(args.into(), "pulled.tfstate").await?;
         match ended.exit {
             Exit::Code(0) => Ok(state),
-            _ => Err(failure::command(&self.engine, "state pull", &ended, Vec::new())),
+            _ => Err(failure::command(
+                &self.runs.engine,
+                "state pull",
+                &ended,
+                Vec::new(),
+            )),
         }
     }
 

@@ -110,7 +110,7 @@ pub(super) async fn fetch(runs: &Runs, kept: &mut Kept, address: &str) -> Result
     if ended.cancelled || !(ended.exit == Exit::Code(0) || was_fetched) {
         return Err(unavailable(
             address,
-            failure::command("terraform", "get", &ended, Vec::new()),
+            failure::command(&runs.engine, "get", &ended, Vec::new()),
         ));
     }
     let subfolder = subfolder(&data, &package, address);

@@ -1,6 +1,6 @@
 //! What goes wrong is told in a way that helps.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
+use std::{fs, time::Duration};
 
 use capt_runner::engine::{FailureKind, Goal, InputFile, Inputs, Module, StateHome};
 use capt_terraform::{
@@ -8,7 +8,7 @@ use capt_terraform::{
     state::{Source, State},
 };
 
-use crate::support::{World, addresses, engine, inputs, program, with_replica};
+use crate::support::{World, addresses, engine, inputs, program, with_replica, write_script};
 
 #[tokio::test]
 async fn a_failed_resource_is_tainted_and_replaced() {
@@ -195,8 +195,7 @@ async fn scripted(script: &str) -> Option<World> {
         "#!/bin/sh\nREAL={}\n[ \"$1\" = version ] && exec $REAL version\n{script}\nexec $REAL \"$@\"\n",
         real.display()
     );
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    write_script(&path, &text);
     let engine = engine(folder.path(), &path, Duration::from_secs(20)).await.into();
     Some(World { folder, engine })
 }

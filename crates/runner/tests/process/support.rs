@@ -3,7 +3,6 @@
 use std::{
     env, fs,
     future::Future,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -71,8 +70,7 @@ impl World {
             calls.display(),
             program.display()
         );
-        fs::write(&script, text).unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).unwrap();
+        write_script(&script, &text);
         Some(Self::build(folder, &script, Duration::from_secs(20)).await)
     }
 
@@ -115,6 +113,14 @@ impl World {
         let applied = session.apply().await.unwrap();
         State::parse(&applied.state).unwrap()
     }
+}
+
+/// Writes a program. It is another process that does, since one that this process had open for writing may still be
+/// open in whatever another test has just started, and then it cannot be run.
+pub(crate) fn write_script(path: &Path, text: &str) {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "printf %s \"$1\" > \"$2\" && chmod 700 \"$2\"", "sh", text]);
+    assert!(command.arg(path).status().unwrap().success());
 }
 
 /// An engine that keeps its files in this folder.

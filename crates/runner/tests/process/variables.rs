@@ -1,6 +1,6 @@
 //! Variables, and who may see them.
 
-use capt_runner::engine::{FailureKind, Goal, VarFile};
+use capt_runner::engine::{Engine as _, EngineKind, FailureKind, Goal, VarFile};
 
 use crate::support::{World, inputs, processes, until};
 
@@ -103,4 +103,23 @@ async fn nobody_sees_them_in_the_list_of_processes() {
         .into_iter()
         .any(|told| matches!(told, capt_runner::engine::Told::Secrets(_)));
     assert!(secrets);
+}
+
+#[tokio::test]
+async fn ephemeral_ones_are_there_when_a_plan_is_applied() {
+    let Some(world) = World::new().await else { return };
+    let about = world.engine.about();
+    let since = if about.kind == EngineKind::Tofu { 11 } else { 10 };
+    let minor: u32 = about.version.split('.').nth(1).unwrap().parse().unwrap();
+    if minor < since {
+        eprintln!("SKIPPED: {about} has no ephemeral variables");
+        return;
+    }
+    let module = "variable \"key\" {\n type = string\n ephemeral = true\n}\nvariable \"x\" {}\nresource \"terraform_data\" \
+                  \"x\" {\n input = var.x\n}\n";
+    let mut inputs = inputs(module);
+    inputs.vars = [("key", "k"), ("x", "y")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    assert_eq!(world.converge(&inputs).await.managed().count(), 1);
 }
