@@ -286,30 +286,12 @@ fn deletion_destroys_only_what_it_may() {
     let cases: Vec<(&str, Change, Next)> = vec![
         ("granted", |_| {}, DESTROY),
         (
-            "all",
-            |it| it.policies = Some(vec![ManagementPolicy::All]),
-            DESTROY,
-        ),
-        (
-            "without Delete",
-            |it| it.policies = Some(vec![ManagementPolicy::Observe, ManagementPolicy::Create]),
+            "not granted",
+            |it| it.policies = ORPHAN,
             Next::LetGo { is_destroyed: false },
         ),
         (
-            "orphan",
-            |it| it.deletion_policy = Some(DeletionPolicy::Orphan),
-            Next::LetGo { is_destroyed: false },
-        ),
-        (
-            "orphan, but an explicit grant",
-            |it| {
-                it.policies = ORPHAN;
-                it.policies = Some(vec![ManagementPolicy::Observe, ManagementPolicy::Delete]);
-            },
-            DESTROY,
-        ),
-        (
-            "orphan after a crash",
+            "not granted, after a crash",
             |it| {
                 it.policies = ORPHAN;
                 memory(it).is_unfinished = true;

@@ -31,6 +31,8 @@ pub(crate) enum Stage {
     Delete,
     /// Handing the outputs out.
     Publish,
+    /// Finding out that nothing exists where nothing may be made.
+    FindNothing,
 }
 
 impl Stage {
@@ -38,7 +40,7 @@ impl Stage {
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Connect => "connect failed: ",
-            Self::Observe => "observe failed: ",
+            Self::Observe | Self::FindNothing => "observe failed: ",
             Self::Create => "create failed: ",
             Self::Update => "update failed: ",
             Self::Delete => "delete failed: ",
@@ -50,7 +52,7 @@ impl Stage {
     pub(crate) fn news(self) -> News {
         match self {
             Self::Connect => News::CannotConnect,
-            Self::Observe => News::CannotObserve,
+            Self::Observe | Self::FindNothing => News::CannotObserve,
             Self::Create => News::CannotCreate,
             Self::Update => News::CannotUpdate,
             Self::Delete => News::CannotDelete,
@@ -85,8 +87,10 @@ pub(crate) fn left(state: &State) -> Option<String> {
 
 /// Which sort of thing went wrong.
 pub(crate) fn reason(kind: FailureKind, stage: Stage) -> Reason {
-    if stage == Stage::Publish {
-        return Reason::ConnectionSecretFailed;
+    match stage {
+        Stage::Publish => return Reason::ConnectionSecretFailed,
+        Stage::FindNothing => return Reason::NothingToObserve,
+        _ => {}
     }
     match kind {
         FailureKind::EngineMissing => Reason::EngineMissing,

@@ -125,10 +125,12 @@ impl Run<'_> {
         match after {
             AfterPlan::Settle => Ok(Verdict::Settled { applied: None }),
             AfterPlan::Tell => Ok(Verdict::Told),
-            AfterPlan::Refuse => Err(own(
-                Class::Configuration,
-                "nothing exists yet, and spec.managementPolicies does not let it be made: add Create",
-            )),
+            AfterPlan::Refuse => {
+                self.stage = Stage::FindNothing;
+                let words =
+                    "nothing exists yet, and spec.managementPolicies does not let it be made: add Create";
+                Err(own(Class::Configuration, words))
+            }
             AfterPlan::Hold => Ok(Verdict::Held {
                 plan: planned.id.as_str().to_owned(),
                 summary: planned.plan.summary().to_string(),

@@ -6,6 +6,13 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod asking;
+mod crashing;
+mod deletion;
+mod inputs;
 mod lifecycle;
+mod pausing;
+mod resting;
 mod script;
 mod support;
+mod truth;

@@ -9,7 +9,10 @@ use capt_api::{
 use capt_core::names;
 use capt_runner::{Options, Which};
 use capt_testkit::{Process, World};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, Secret},
+    events::v1::Event,
+};
 use kube::{
     Api, ResourceExt as _,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
@@ -221,4 +224,20 @@ pub(crate) fn is_held(object: &Workspace) -> bool {
 /// So many seconds.
 pub(crate) fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
+}
+
+/// Events about a Workspace: reason and text.
+pub(crate) async fn events(world: &World, name: &str) -> Vec<(String, String)> {
+    let api: Api<Event> = Api::all(world.client());
+    let found = api
+        .list(&ListParams::default())
+        .await
+        .expect("they can be listed");
+    let about = |event: &Event| {
+        let regarding = event.regarding.as_ref();
+        regarding.and_then(|regarding| regarding.name.as_deref()) == Some(name)
+    };
+    let all = found.items.into_iter().filter(about);
+    all.map(|event| (event.reason.unwrap_or_default(), event.note.unwrap_or_default()))
+        .collect()
 }

@@ -1,0 +1,202 @@
+//! What people ask for: approvals, plans, another try.
+
+use capt_api::{marks, run::PLAN_KEY};
+use capt_terraform::diagnostics::Class;
+use capt_testkit::World;
+use serde_json::json;
+
+use crate::{
+    script::{Script, failure},
+    support::*,
+};
+
+#[tokio::test]
+async fn a_plan_that_destroys_waits_for_an_approval_that_names_it() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+
+    patch(
+        &world,
+        "vpc",
+        json!({"spec": {"forProvider": {"module": module(&["a"])}}}),
+    )
+    .await;
+    until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+    let told = report(&world, "vpc").await;
+    let plan = told.plan.unwrap();
+    assert!(plan.awaits_approval && plan.destructive, "{plan:?}");
+    assert_eq!(plan.changes[0].address, "thing.b");
+    let words = message(&world, "vpc", "ApprovalNeeded").await;
+    assert!(words.contains(&plan.id), "{words}");
+    let synced = condition(&world, "vpc", "Synced").await.unwrap();
+    assert_ne!(
+        synced.observed_generation,
+        get(&world, "vpc").await.metadata.generation,
+        "nothing is said about the spec as it is now"
+    );
+    assert_eq!(
+        says(&world, "vpc", "Ready").await.as_deref(),
+        Some("True Available")
+    );
+
+    let plans = script.with(|stage| stage.plans);
+    annotate(&world, "vpc", marks::APPROVED, "another").await;
+    world.crash(RUNNER);
+    world.advance(seconds(3600)).await;
+    assert_eq!(
+        script.with(|stage| stage.plans),
+        plans,
+        "waiting costs nothing, a restart neither"
+    );
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
+
+    annotate(&world, "vpc", marks::APPROVED, &plan.id).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(
+        says(&world, "vpc", "ApprovalNeeded").await.as_deref(),
+        Some("False NotNeeded")
+    );
+    assert!(report(&world, "vpc").await.plan.is_none());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn who_allows_destruction_is_not_asked() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    let mut object = workspace("vpc", &["a", "b"]);
+    object["metadata"]["annotations"] = json!({(marks::ALLOW_DESTRUCTIVE): "true"});
+    create(&world, object).await;
+    until_settled(&world, "vpc").await;
+    patch(
+        &world,
+        "vpc",
+        json!({"spec": {"forProvider": {"module": module(&["a"])}}}),
+    )
+    .await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_plan_is_made_for_who_asks_and_changes_nothing() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    let mut object = workspace("new", &["x"]);
+    object["spec"]["managementPolicies"] = json!(["Observe"]);
+    create(&world, object).await;
+    until(&world, "new", "Failing", "True NothingToObserve").await;
+
+    annotate(&world, "vpc", marks::PLAN_REQUESTED, "first").await;
+    world
+        .until("an answer", async || {
+            report(&world, "vpc")
+                .await
+                .answered
+                .get(marks::PLAN_REQUESTED)
+                .map(String::as_str)
+                == Some("first")
+        })
+        .await;
+    let told = report(&world, "vpc").await;
+    assert_eq!(told.operation.unwrap().kind, "plan");
+    assert_eq!(told.plan.unwrap().summary, "no changes");
+    assert_eq!(script.with(|stage| stage.applies), 1);
+    let plans = script.with(|stage| stage.plans);
+    world.crash(RUNNER);
+    world.advance(seconds(600)).await;
+    assert_eq!(script.with(|stage| stage.plans), plans, "it is answered once");
+
+    annotate(&world, "new", marks::PLAN_REQUESTED, "what would be made?").await;
+    world
+        .until("a plan", async || report(&world, "new").await.plan.is_some())
+        .await;
+    let text = page(&world, "new").await.unwrap().data.unwrap()[PLAN_KEY].clone();
+    assert!(text.contains("+ thing.x"), "{text}");
+    assert_eq!(script.exists("new"), Vec::<String>::new());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_cannot_succeed_is_tried_again_only_when_something_changed_or_somebody_asks() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| {
+        for _ in 0..3 {
+            stage
+                .plan_failures
+                .push_back(failure(Class::Configuration, "Unsupported argument"));
+        }
+    });
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until(&world, "vpc", "Failing", "True Configuration").await;
+    let words = message(&world, "vpc", "Synced").await;
+    assert_eq!(words, "observe failed: Unsupported argument");
+    world.advance(seconds(7200)).await;
+    world.crash(RUNNER);
+    world.advance(seconds(7200)).await;
+    assert_eq!(script.with(|stage| stage.plans), 1);
+
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "1").await;
+    world
+        .until("another try", async || script.with(|stage| stage.plans == 2))
+        .await;
+    world.advance(seconds(7200)).await;
+    assert_eq!(script.with(|stage| stage.plans), 2);
+
+    patch(
+        &world,
+        "vpc",
+        json!({"spec": {"forProvider": {"module": module(&["b"])}}}),
+    )
+    .await;
+    world
+        .until("another try", async || script.with(|stage| stage.plans == 3))
+        .await;
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "2").await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(
+        says(&world, "vpc", "Failing").await.as_deref(),
+        Some("False NotFailing")
+    );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_by_itself_and_told_once() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| {
+        for _ in 0..8 {
+            stage
+                .apply_failures
+                .push_back(failure(Class::Throttled, "Throttling: Rate exceeded"));
+        }
+    });
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until(&world, "vpc", "Failing", "True Throttled").await;
+    assert_eq!(
+        message(&world, "vpc", "Synced").await,
+        "create failed: Throttling: Rate exceeded"
+    );
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.applies), 9);
+    let warnings = events(&world, "vpc").await;
+    let told = warnings
+        .iter()
+        .filter(|(reason, _)| reason == "CannotCreateExternalResource")
+        .count();
+    assert_eq!(told, 1, "{warnings:?}");
+    world.finish().await;
+}

@@ -1,0 +1,152 @@
+//! Destruction is granted, never implied.
+
+use capt_api::foreign::marks::CROSSPLANE_FINALIZER;
+use capt_terraform::diagnostics::Class;
+use capt_testkit::World;
+use serde_json::json;
+
+use crate::{
+    script::{Script, failure},
+    support::*,
+};
+
+const ALIVE: [&str; 4] = ["Observe", "Create", "Update", "LateInitialize"];
+
+#[tokio::test]
+async fn without_the_grant_infrastructure_and_state_stay_and_are_taken_up_again() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    let mut object = workspace("vpc", &["a"]);
+    object["spec"]["managementPolicies"] = json!(ALIVE);
+    create(&world, object.clone()).await;
+    until_settled(&world, "vpc").await;
+
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-capt"]);
+    assert_eq!(
+        script.with(|stage| stage.plans),
+        1,
+        "nothing is run to leave something alone"
+    );
+
+    create(&world, object).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(
+        script.with(|stage| stage.made.len()),
+        1,
+        "what exists is not made again"
+    );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_never_made_goes_without_a_run() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.plan_failures.push_back(failure(Class::Configuration, "no")));
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until(&world, "vpc", "Failing", "True Configuration").await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.plans), 1);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_deletion_stops_a_running_apply_and_destroys_what_it_had_made() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.delay = seconds(60));
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a", "b", "c"])).await;
+    world
+        .until("something to be made", async || !script.exists("vpc").is_empty())
+        .await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.stopped), 1);
+    assert!(script.with(|stage| stage.made.len()) < 3, "the rest was not made");
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    assert_eq!(state_secrets(&world).await, Vec::<String>::new());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_deletion_without_the_grant_lets_a_running_apply_finish() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.delay = seconds(60));
+    start(&world, &script);
+    let mut object = workspace("vpc", &["a", "b"]);
+    object["spec"]["managementPolicies"] = json!(ALIVE);
+    create(&world, object).await;
+    world
+        .until("something to be made", async || !script.exists("vpc").is_empty())
+        .await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.stopped), 0);
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_change_waits_for_what_runs_and_is_applied_then() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.delay = seconds(60));
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    world
+        .until("something to be made", async || !script.exists("vpc").is_empty())
+        .await;
+    patch(
+        &world,
+        "vpc",
+        json!({"spec": {"forProvider": {"module": module(&["a", "b", "c"])}}}),
+    )
+    .await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b", "thing.c"]);
+    assert_eq!(script.with(|stage| (stage.stopped, stage.applies)), (0, 2));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_failed_destruction_says_what_is_left_and_others_are_waited_for() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    patch(
+        &world,
+        "vpc",
+        json!({"metadata": {"finalizers": [CROSSPLANE_FINALIZER, "example.com/other"]}}),
+    )
+    .await;
+    script.with(|stage| stage.apply_failures.push_back(failure(Class::Denied, "may not")));
+    delete(&world, "vpc").await;
+    until(&world, "vpc", "Ready", "False Deleting").await;
+    world.advance(seconds(600)).await;
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"], "others hold it");
+
+    patch(
+        &world,
+        "vpc",
+        json!({"metadata": {"finalizers": [CROSSPLANE_FINALIZER]}}),
+    )
+    .await;
+    until(&world, "vpc", "Failing", "True Denied").await;
+    let words = message(&world, "vpc", "Synced").await;
+    assert!(words.starts_with("delete failed: may not"), "{words}");
+    assert!(words.contains("still there: thing.a, thing.b"), "{words}");
+
+    annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "now").await;
+    until_gone(&world, "vpc").await;
+    world.finish().await;
+}

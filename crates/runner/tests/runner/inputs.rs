@@ -1,0 +1,130 @@
+//! What Terraform is told, and what happens when it changes or is missing.
+
+use capt_api::run::{LOG_KEY, PREVIOUS_LOG_KEY};
+use capt_terraform::diagnostics::Class;
+use capt_testkit::World;
+use serde_json::json;
+
+use crate::{
+    script::{Script, failure},
+    support::*,
+};
+
+fn reading(name: &str, secret: &str) -> serde_json::Value {
+    let mut object = workspace(name, &["a"]);
+    object["spec"]["forProvider"]["env"] =
+        json!([{"name": "PASSWORD", "secretKeyRef": {"name": secret, "key": "password"}}]);
+    object
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_and_its_arrival_wakes() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, reading("vpc", "credentials")).await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(
+        words.starts_with("connect failed: Secret") && words.contains("credentials"),
+        "{words}"
+    );
+    assert!(
+        !is_held(&get(&world, "vpc").await),
+        "what never could run is not held"
+    );
+    world.settle().await;
+    let mark = world.recorder().mark();
+    world.advance(seconds(3600)).await;
+    assert!(
+        world.recorder().requests_since(mark).is_empty(),
+        "nobody asks again and again"
+    );
+
+    put_secret(&world, "credentials", "user", "root").await;
+    world
+        .until("the key to be missed", async || {
+            message(&world, "vpc", "Failing").await.contains("password")
+        })
+        .await;
+    put_secret(&world, "credentials", "password", "correct-horse").await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(
+        says(&world, "vpc", "Failing").await.as_deref(),
+        Some("False NotFailing")
+    );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_changed_secret_is_applied_and_an_equal_one_is_not() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    put_secret(&world, "credentials", "password", "correct-horse").await;
+    create(&world, reading("vpc", "credentials")).await;
+    create(&world, workspace("other", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    until_settled(&world, "other").await;
+    let before = script.with(|stage| (stage.plans, stage.applies));
+
+    put_secret(&world, "unrelated", "password", "whatever").await;
+    put_secret(&world, "credentials", "password", "correct-horse").await;
+    world.settle().await;
+    assert_eq!(script.with(|stage| (stage.plans, stage.applies)), before);
+
+    put_secret(&world, "credentials", "password", "battery-staple").await;
+    world
+        .until("it to be applied", async || {
+            script.with(|stage| stage.applies > before.1)
+        })
+        .await;
+    world.settle().await;
+    assert_eq!(
+        script.with(|stage| (stage.plans, stage.applies)),
+        (before.0 + 1, before.1 + 1)
+    );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn no_secret_is_seen_anywhere_although_terraform_prints_it() {
+    const SECRET: &str = "correct-horse-battery";
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    let leak = format!("the password is {SECRET}");
+    script.with(|stage| {
+        stage.prints = vec![leak.clone(), "and output-that-is-secret too".to_owned()];
+        stage.apply_failures.push_back(failure(Class::Denied, &leak));
+    });
+    start_with(&world, &script, no_polls);
+    put_secret(&world, "credentials", "password", SECRET).await;
+    create(&world, reading("vpc", "credentials")).await;
+    until(&world, "vpc", "Failing", "True Denied").await;
+    let words = message(&world, "vpc", "Synced").await;
+    assert_eq!(words, "create failed: the password is (redacted)");
+    annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "now").await;
+    until_settled(&world, "vpc").await;
+
+    let data = page(&world, "vpc").await.unwrap().data.unwrap();
+    assert!(
+        data[LOG_KEY].contains("the password is (redacted)"),
+        "{}",
+        data[LOG_KEY]
+    );
+    assert!(data[LOG_KEY].contains("and (redacted) too"), "{}", data[LOG_KEY]);
+    assert!(
+        data[PREVIOUS_LOG_KEY].contains("the password is (redacted)"),
+        "{}",
+        data[PREVIOUS_LOG_KEY]
+    );
+    for (key, text) in data {
+        assert!(!text.contains(SECRET), "{key}");
+    }
+    assert!(!format!("{:?}", get(&world, "vpc").await).contains(SECRET));
+    for (reason, note) in events(&world, "vpc").await {
+        assert!(!note.contains(SECRET), "{reason}: {note}");
+    }
+    world.finish().await;
+}

@@ -1,0 +1,205 @@
+//! What is said must be so: drift, incomplete states, simulations, missing engines, other people's Workspaces.
+
+use capt_api::{foreign::ProviderConfigUsage, marks};
+use capt_terraform::state::Created;
+use capt_testkit::World;
+use kube::{
+    Api,
+    api::{DeleteParams, PostParams},
+};
+use serde_json::json;
+
+use crate::{script::Script, support::*};
+
+#[tokio::test]
+async fn drift_is_told_before_it_is_repaired() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(says(&world, "vpc", "Drifted").await, None);
+
+    script.with(|stage| {
+        stage.drift = vec!["thing.a".to_owned()];
+        stage.delay = seconds(60);
+        // Somebody deleted it, so that the state loses it and it has to be made again.
+        let file = stage.disk.values_mut().next().unwrap();
+        let mut state: serde_json::Value = serde_json::from_slice(file).unwrap();
+        state["resources"] = json!([]);
+        state["serial"] = json!(100);
+        *file = serde_json::to_vec(&state).unwrap();
+        stage.ledger.clear();
+    });
+    until(&world, "vpc", "Drifted", "True DriftFound").await;
+    assert_eq!(
+        script.with(|stage| stage.ledger.len()),
+        0,
+        "it is not repaired yet"
+    );
+    let told = report(&world, "vpc").await;
+    assert_eq!(told.plan.unwrap().drift[0].address, "thing.a");
+    let heard = events(&world, "vpc").await;
+    assert!(
+        heard.iter().any(|(reason, _)| reason == "DriftFound"),
+        "{heard:?}"
+    );
+    until(&world, "vpc", "Drifted", "False NoDrift").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_torn_state_lacks_is_listed_until_it_is_there_or_somebody_saw_to_it() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    let lost = |address: &str, id: Option<&str>| Created {
+        address: address.to_owned(),
+        id: id.map(str::to_owned),
+        unfinished: id.is_none(),
+    };
+    script.with(|stage| stage.missing = vec![lost("thing.a", None), lost("thing.z", Some("vpc-123"))]);
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(
+        says(&world, "vpc", "StateComplete").await.as_deref(),
+        Some("False ResourcesMissing")
+    );
+    let words = message(&world, "vpc", "StateComplete").await;
+    assert!(words.contains("thing.z [id=vpc-123]"), "{words}");
+    assert!(!words.contains("thing.a"), "the state has it by now: {words}");
+
+    patch(
+        &world,
+        "vpc",
+        json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}}),
+    )
+    .await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(
+        says(&world, "vpc", "StateComplete").await.as_deref(),
+        Some("False ResourcesMissing")
+    );
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "seen to").await;
+    until(&world, "vpc", "StateComplete", "True Complete").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_simulation_says_that_it_is_one() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.is_simulated = true);
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(
+        says(&world, "vpc", "Simulated").await.as_deref(),
+        Some("True SimulatedEngine")
+    );
+    assert_eq!(report(&world, "vpc").await.engine, "simulated");
+
+    script.with(|stage| stage.is_simulated = false);
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "for real").await;
+    until(&world, "vpc", "Simulated", "False SimulatedEngine").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn without_an_engine_it_says_so_and_rests() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.is_absent = true);
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until(&world, "vpc", "Failing", "True EngineMissing").await;
+    assert_eq!(says(&world, "vpc", "Ready").await, None);
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(words.contains("install it"), "{words}");
+    world.settle().await;
+    let mark = world.recorder().mark();
+    world.advance(seconds(3600)).await;
+    assert!(world.recorder().requests_since(mark).is_empty());
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_labelled_runner_leaves_alone_what_is_not_for_it_or_is_used_by_another() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, labelled);
+    let labelled = |name: &str, runner: &str| {
+        let mut object = workspace(name, &["a"]);
+        object["metadata"]["labels"] = json!({(marks::RUNNER): runner});
+        object
+    };
+    create(&world, workspace("nobodys", &["a"])).await;
+    create(&world, labelled("greens", "green")).await;
+    let usages: Api<ProviderConfigUsage> = Api::namespaced(world.client(), world.namespace());
+    // The sign comes first, as it does when provider-terraform ran it before.
+    let mut paused = labelled("disputed", "green");
+    paused["metadata"]["name"] = json!("disputed");
+    let disputed = create(&world, paused).await;
+    let usage: ProviderConfigUsage = serde_json::from_value(json!({
+        "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "ProviderConfigUsage",
+        "metadata": {"name": disputed.metadata.uid},
+        "providerConfigRef": {"name": "default"},
+        "resourceRef": {"apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "name": "disputed"},
+    }))
+    .unwrap();
+    usages.create(&PostParams::default(), &usage).await.unwrap();
+    world.settle().await;
+    patch(
+        &world,
+        "disputed",
+        json!({"metadata": {"labels": {(marks::RUNNER): "blue"}}}),
+    )
+    .await;
+    create(&world, labelled("ours", "blue")).await;
+    until_settled(&world, "ours").await;
+    world.advance(seconds(3600)).await;
+
+    assert_eq!(script.with(|stage| stage.made.clone()), ["ours/thing.a"]);
+    for name in ["nobodys", "greens", "disputed"] {
+        let object = get(&world, name).await;
+        assert!(!is_held(&object) && object.status.is_none(), "{name} was touched");
+    }
+    let heard = events(&world, "disputed").await;
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(heard[0].0, "UsedByProviderTerraform");
+
+    usages
+        .delete(
+            disputed.metadata.uid.as_deref().unwrap(),
+            &DeleteParams::default(),
+        )
+        .await
+        .unwrap();
+    until_settled(&world, "disputed").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn observing_only_changes_nothing() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    patch(
+        &world,
+        "vpc",
+        json!({"spec": {"managementPolicies": ["Observe"], "forProvider": {"module": module(&["a", "b"])}}}),
+    )
+    .await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(report(&world, "vpc").await.plan.unwrap().summary, "1 to add");
+
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": ["Create"]}})).await;
+    until(&world, "vpc", "Failing", "True PoliciesUnsupported").await;
+    world.finish().await;
+}
