@@ -1,6 +1,6 @@
 //! CAPTCluster: the network that a cluster lives in.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -250,7 +250,13 @@ pub struct CAPTClusterStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_template_status: Option<WorkspaceTemplateStatus>,
 
-    /// Ready, VPCReady, VPCCreating, VPCFailed, WaitingForCluster and Paused, each with a reason and a message.
+    /// Times in which everything was paused while the network was being made: they do not count for timeouts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub pauses: Option<Vec<Pause>>,
+
+    /// Ready, VPCReady, VPCCreating, VPCFailed, WaitingForCluster, Paused and Deleting, each with a reason and a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
@@ -269,6 +275,17 @@ pub struct CAPTClusterInitialization {
     /// The network was ready once. Never taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provisioned: Option<bool>,
+}
+
+/// A time in which everything was paused.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Pause {
+    /// When it began.
+    pub from: Time,
+
+    /// When it ended.
+    pub to: Time,
 }
 
 /// A place that can fail by itself: an availability zone.

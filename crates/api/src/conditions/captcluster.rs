@@ -65,6 +65,8 @@ words! {
         WaitingForControlPlane = "WaitingForControlPlane",
         /// Deletion waits for the Workspace.
         WaitingForWorkspace = "WaitingForWorkspace",
+        /// The object goes and the VPC stays.
+        VpcRetained = "VPCRetained",
         /// The object is going away.
         Deleting = "Deleting",
         /// It is not going away.

@@ -77,18 +77,15 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
     let conditions = status.conditions.as_deref().unwrap_or_default();
     let said = going_or_paused(&captcluster.metadata, conditions).unwrap_or_else(|| {
         let ready = find_condition(conditions, "Ready");
-        let (word, health) = if is_true(ready) {
-            ("Ready", Health::Good)
-        } else if status.failure_reason.is_some() {
-            ("Failed", Health::Bad)
-        } else {
-            ("NotReady", Health::Busy)
+        let failed = find_condition(conditions, "VPCFailed");
+        let (word, health, why) = match (is_true(ready), is_true(failed)) {
+            (true, false) => ("Ready", Health::Good, ready),
+            // It serves, and a change of it failed.
+            (true, true) => ("Ready", Health::Bad, failed),
+            (false, _) if status.failure_reason.is_some() => ("Failed", Health::Bad, ready),
+            (false, _) => ("NotReady", Health::Busy, ready),
         };
-        Said {
-            word,
-            health,
-            why: ready,
-        }
+        Said { word, health, why }
     });
     node("CAPTCluster", &captcluster.metadata, &said)
 }

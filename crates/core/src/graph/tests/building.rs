@@ -224,6 +224,14 @@ fn how_an_object_is_stands_in_one_word() {
         with(json!({"failureReason": "x", "conditions": not("Ready", "VPCCreationFailed")})),
         said("Failed", Health::Bad, "VPCCreationFailed")
     );
+    let change_failed = json!([
+        condition("Ready", "True", "VPCCreated", ""),
+        condition("VPCFailed", "True", "VPCCreationFailed", "why"),
+    ]);
+    assert_eq!(
+        with(json!({"failureReason": "x", "conditions": change_failed})),
+        said("Ready", Health::Bad, "VPCCreationFailed")
+    );
     assert_eq!(
         with(json!({"conditions": is("Paused", "Paused")})),
         said("Paused", Health::Busy, "Paused")

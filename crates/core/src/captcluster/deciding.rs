@@ -1,0 +1,243 @@
+//! A decision about a CAPTCluster while it is being made.
+
+use capt_api::{
+    captcluster::{CAPTClusterInitialization, CAPTClusterStatus},
+    conditions::{
+        Word as _,
+        captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+        condition, find_condition, set_condition,
+    },
+    marks,
+};
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
+
+use super::{events::events, snapshot::Snapshot, stage::Stage};
+use crate::{
+    decision::Decision,
+    metadata, names,
+    owned::{self, Found, Owner, Role},
+};
+
+/// The longest message that a condition gets.
+const MAX_MESSAGE: usize = 4096;
+
+/// What is known, and what was decided so far.
+pub(super) struct Deciding<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) now: Timestamp,
+    pub(super) owner: Owner<'a>,
+    pub(super) found: Found<'a>,
+    /// A person asks for another try.
+    pub(super) retry: Option<&'a str>,
+    pub(super) decision: Decision<CAPTClusterStatus>,
+    /// The status that results. What nothing is said about stays as it was.
+    pub(super) status: CAPTClusterStatus,
+}
+
+/// What is known about a network.
+pub(super) struct Conclusion {
+    pub(super) stage: Stage,
+    /// There is a VPC, whatever it should become.
+    pub(super) is_there: bool,
+    /// The control plane can know all about it.
+    pub(super) is_known: bool,
+    /// Why there is a VPC.
+    pub(super) made: Reason,
+}
+
+impl Conclusion {
+    /// There is no VPC.
+    pub(super) fn nothing(stage: Stage) -> Self {
+        Self {
+            stage,
+            is_there: false,
+            is_known: false,
+            made: Reason::VpcCreated,
+        }
+    }
+}
+
+impl<'a> Deciding<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
+        let captcluster = &snapshot.captcluster;
+        let name = captcluster.metadata.name.as_deref().unwrap_or_default();
+        let owner = Owner {
+            api_version: "infrastructure.cluster.x-k8s.io/v1beta1",
+            kind: "CAPTCluster",
+            namespace: captcluster.metadata.namespace.as_deref().unwrap_or_default(),
+            name,
+            uid: captcluster.metadata.uid.as_deref().unwrap_or_default(),
+            cluster: super::snapshot::owner(captcluster),
+        };
+        let named = captcluster.spec.workspace_template_apply_name.as_deref();
+        Self {
+            snapshot,
+            now,
+            owner,
+            found: owned::find(
+                &owner,
+                &Role::Vpc,
+                named,
+                &names::vpc_apply(name),
+                &[],
+                &snapshot.applies,
+            ),
+            retry: metadata::annotation(&captcluster.metadata, marks::RETRY_REQUESTED),
+            decision: Decision::default(),
+            status: authored(snapshot),
+        }
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        metadata::is_deleting(&self.snapshot.captcluster.metadata)
+    }
+
+    /// Our hold on the object must be there before anything is made for it.
+    pub(super) fn prepare(&mut self) {
+        let metadata = &self.snapshot.captcluster.metadata;
+        if !metadata::has_finalizer(metadata, marks::CAPTCLUSTER_FINALIZER) {
+            let finalizers = &mut self.decision.own.add_finalizers;
+            finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
+        }
+        // A request is passed on by this very decision, and then is done with.
+        if self.retry.is_some() {
+            let annotations = &mut self.decision.own.annotations;
+            annotations.insert(marks::RETRY_REQUESTED.to_owned(), None);
+        }
+    }
+
+    /// What a condition says now.
+    pub(super) fn condition(&self, type_: Type) -> Option<&Condition> {
+        find_condition(
+            self.status.conditions.as_deref().unwrap_or_default(),
+            type_.as_str(),
+        )
+    }
+
+    /// Says something by a condition.
+    pub(super) fn say(&mut self, type_: Type, holds: bool, reason: Reason, message: impl Into<String>) {
+        let message: String = message.into().chars().take(MAX_MESSAGE).collect();
+        let generation = self.snapshot.captcluster.metadata.generation;
+        let new = condition(type_, holds, reason, message, generation, self.now);
+        set_condition(self.status.conditions.get_or_insert_default(), new);
+    }
+
+    /// Says something by a condition that nothing was said by yet.
+    pub(super) fn say_first(&mut self, type_: Type, holds: bool, reason: Reason, message: &str) {
+        if self.condition(type_).is_none() {
+            self.say(type_, holds, reason, message);
+        }
+    }
+
+    fn was_provisioned(&self) -> bool {
+        let flags = self.status.initialization.as_ref();
+        flags.and_then(|flags| flags.provisioned) == Some(true)
+    }
+
+    /// Writes down what is known about the network.
+    pub(super) fn conclude(&mut self, conclusion: Conclusion) {
+        let Conclusion {
+            stage,
+            is_there,
+            is_known,
+            made,
+        } = conclusion;
+        let was_provisioned = self.was_provisioned();
+        let stage = if was_provisioned { stage } else { self.judge(stage) };
+        // What was taken over, or waits for a person to approve a change of it, is there for all that.
+        let is_kept = (was_provisioned || matches!(stage, Stage::Waiting { .. })) && is_there;
+        let (reason, message) = match &stage {
+            Stage::Creating { reason, message, .. }
+            | Stage::Waiting { reason, message }
+            | Stage::Failed { reason, message }
+            | Stage::Ready { reason, message } => (*reason, message.clone()),
+        };
+        let is_ready = matches!(stage, Stage::Ready { .. });
+        let is_failed = matches!(stage, Stage::Failed { .. });
+        let is_creating = matches!(stage, Stage::Creating { .. }) && !is_kept;
+        let quiet = if is_ready || is_kept { made } else { reason };
+        self.say(
+            Type::VpcReady,
+            is_ready || is_kept,
+            quiet,
+            message_if(!is_kept, &message),
+        );
+        self.say(
+            Type::VpcCreating,
+            is_creating,
+            reason,
+            message_if(is_creating, &message),
+        );
+        self.say(
+            Type::VpcFailed,
+            is_failed,
+            reason,
+            message_if(is_failed, &message),
+        );
+        // What serves goes on serving while something is changed about it, also if that fails.
+        let serves = is_ready || (is_kept && is_known);
+        let why = if serves { made } else { reason };
+        self.say(Type::Ready, serves, why, message.clone());
+        self.status.ready = serves;
+        self.status.failure_reason = is_failed.then(|| reason.as_str().to_owned());
+        self.status.failure_message = is_failed.then_some(message);
+        if serves {
+            let flags = CAPTClusterInitialization {
+                provisioned: Some(true),
+            };
+            self.status.initialization = Some(flags);
+        }
+        if was_provisioned || !is_creating {
+            self.status.pauses = None;
+        }
+        self.status.endpoint = self.endpoint();
+        self.status.observed_generation = self.snapshot.captcluster.metadata.generation;
+    }
+
+    /// Where the cluster's API server answers, for people.
+    fn endpoint(&self) -> Option<String> {
+        let endpoint = self.snapshot.cluster.as_ref()?.endpoint.as_ref()?;
+        let host = endpoint.host.as_deref().filter(|host| !host.is_empty())?;
+        let port = endpoint.port.filter(|port| *port > 0)?;
+        Some(if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        })
+    }
+
+    /// The decision.
+    pub(super) fn finish(mut self) -> Decision<CAPTClusterStatus> {
+        let order = |one: &Condition| Type::ALL.iter().position(|type_| type_.as_str() == one.type_);
+        if let Some(conditions) = &mut self.status.conditions {
+            conditions.sort_by_key(order);
+        }
+        if !self.decision.own.add_finalizers.is_empty() {
+            // All of it is decided again when the object is held.
+            let mut held = Decision::default();
+            held.own.add_finalizers = self.decision.own.add_finalizers;
+            return held;
+        }
+        let old = authored(self.snapshot);
+        self.decision.events = events(&old, &self.status);
+        // Nobody can write the status of an object that is gone.
+        let is_leaving = !self.decision.own.remove_finalizers.is_empty();
+        if !is_leaving && self.status != old {
+            self.decision.own.status = Some(self.status);
+        }
+        self.decision
+    }
+}
+
+/// The status that the object has, without conditions of others.
+fn authored(snapshot: &Snapshot) -> CAPTClusterStatus {
+    let mut status = snapshot.captcluster.status.clone().unwrap_or_default();
+    if let Some(conditions) = &mut status.conditions {
+        conditions.retain(|condition| Type::from_word(&condition.type_).is_some());
+    }
+    status
+}
+
+fn message_if(holds: bool, message: &str) -> String {
+    if holds { message.to_owned() } else { String::new() }
+}

@@ -1,0 +1,56 @@
+//! How a CAPTCluster goes: after the control planes in it, and with its VPC or without.
+
+use capt_api::{
+    conditions::captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    marks,
+};
+
+use super::{deciding::Deciding, secrets};
+use crate::owned::{self, End, Fate, Found, Role};
+
+/// Decides about an object that is going away and holds our finalizer.
+pub(super) fn decide(deciding: &mut Deciding<'_>) {
+    let snapshot = deciding.snapshot;
+    if !snapshot.control_planes.is_empty() {
+        let mut names = snapshot.control_planes.clone();
+        names.sort();
+        let message = format!("Waiting for {} to go, which need this network", names.join(", "));
+        return deciding.say(Type::Deleting, true, Reason::WaitingForControlPlane, message);
+    }
+    deciding.status.ready = false;
+    deciding.say(Type::Ready, false, Reason::Deleting, "The network is going away");
+    let is_retained = snapshot.captcluster.spec.retain_vpc_on_delete == Some(true);
+    // What the spec only names and nothing here ever took over is not ours to end.
+    if let Found::Ours(apply) = deciding.found {
+        let fate = if is_retained {
+            Fate::Retained
+        } else {
+            Fate::Destroyed
+        };
+        let (reason, message) = if is_retained {
+            (
+                Reason::VpcRetained,
+                "The VPC, its Workspace and its state are kept",
+            )
+        } else {
+            (Reason::WaitingForWorkspace, "The VPC is being destroyed")
+        };
+        let mut message = message.to_owned();
+        match owned::end(&deciding.owner, &Role::Vpc, apply, fate) {
+            End::Mark(change) => deciding.decision.children.push(*change),
+            End::Remove(removal) => deciding.decision.removals.push(removal),
+            End::Wait { message: waits } if !waits.is_empty() => {
+                message = format!("The WorkspaceTemplateApply {}: {waits}", apply.name());
+            }
+            End::Wait { .. } => {}
+        }
+        return deciding.say(Type::Deleting, true, reason, message);
+    }
+    let own = secrets::own(snapshot, &deciding.owner);
+    let removals: Vec<_> = own
+        .map(|secret| secrets::removal(secret, &deciding.owner))
+        .collect();
+    deciding.decision.removals.extend(removals);
+    let finalizers = &mut deciding.decision.own.remove_finalizers;
+    finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
+}

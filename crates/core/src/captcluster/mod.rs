@@ -1,0 +1,172 @@
+//! Decisions about a CAPTCluster: which network a cluster has, what is known about it, and how it goes.
+//!
+//! A network is made by a WorkspaceTemplateApply, or exists and is only told about. It belongs to the Cluster whose owner
+//! reference it has: nothing is done before, and it goes after the control planes that stand in it. That it was ready
+//! once is never taken back, and what serves goes on serving while something about it is changed.
+//!
+//! This module must never know how facts are gathered or how a decision is carried out.
+
+mod clock;
+mod deciding;
+mod deletion;
+mod events;
+pub mod facts;
+mod secrets;
+pub mod snapshot;
+mod stage;
+mod timeouts;
+mod validity;
+mod variables;
+mod work;
+
+pub use secrets::{SecretSeen, secrets_to_read};
+pub use snapshot::Snapshot;
+
+use capt_api::{
+    CAPTCluster,
+    captcluster::CAPTClusterStatus,
+    conditions::captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    foreign::marks as foreign_marks,
+    marks,
+};
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
+
+use self::{
+    deciding::{Conclusion, Deciding},
+    stage::Stage,
+};
+use crate::{
+    decision::Decision,
+    gates::{self, Gates},
+    metadata, names,
+};
+
+/// Decides what has to be done for a CAPTCluster.
+#[must_use]
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<CAPTClusterStatus> {
+    let metadata = &snapshot.captcluster.metadata;
+    let is_held = metadata::has_finalizer(metadata, marks::CAPTCLUSTER_FINALIZER);
+    // Whoever let go of an object, or moved it to another cluster, has nothing to say about it any more.
+    if metadata::annotation(metadata, foreign_marks::DELETE_FOR_MOVE).is_some()
+        || (metadata::is_deleting(metadata) && !is_held)
+    {
+        return Decision::default();
+    }
+    if is_externally_managed(metadata) {
+        let mut decision = Decision::default();
+        // A hold from before somebody else took over would keep it for ever.
+        if metadata::is_deleting(metadata) {
+            let finalizers = &mut decision.own.remove_finalizers;
+            finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
+        }
+        return decision;
+    }
+    let mut deciding = Deciding::new(snapshot, now);
+    gates::pass(&mut deciding);
+    deciding.finish()
+}
+
+/// Names that the WorkspaceTemplateApply of a network may have.
+#[must_use]
+pub fn apply_names(captcluster: &CAPTCluster) -> Vec<String> {
+    let name = captcluster.metadata.name.as_deref().unwrap_or_default();
+    let derived = names::vpc_apply(name);
+    let mut all: Vec<String> = captcluster
+        .spec
+        .workspace_template_apply_name
+        .iter()
+        .cloned()
+        .chain([derived.preferred().to_owned(), derived.parted().to_owned()])
+        .collect();
+    all.dedup();
+    all
+}
+
+/// Whether somebody else manages the infrastructure. The contract says label, its own code looks at annotations.
+fn is_externally_managed(metadata: &ObjectMeta) -> bool {
+    let labels = metadata.labels.as_ref();
+    metadata::annotation(metadata, foreign_marks::MANAGED_BY).is_some()
+        || labels.is_some_and(|labels| labels.contains_key(foreign_marks::MANAGED_BY))
+}
+
+impl Gates for Deciding<'_> {
+    /// What was decided is in the object itself.
+    type Answer = ();
+
+    fn paused(&mut self) -> Option<()> {
+        let mut sources = Vec::new();
+        if self
+            .snapshot
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| cluster.paused)
+        {
+            sources.push("the Cluster has spec.paused: true".to_owned());
+        }
+        if metadata::annotation(&self.snapshot.captcluster.metadata, foreign_marks::PAUSED).is_some() {
+            sources.push(format!("the object has the annotation {}", foreign_marks::PAUSED));
+        }
+        if sources.is_empty() {
+            self.end_pause();
+            self.say(Type::Paused, false, Reason::NotPaused, "");
+            return None;
+        }
+        self.say(
+            Type::Paused,
+            true,
+            Reason::Paused,
+            format!("Paused: {}", sources.join(", ")),
+        );
+        Some(())
+    }
+
+    fn deletion(&mut self) -> Option<()> {
+        if !self.is_deleting() {
+            self.say(Type::Deleting, false, Reason::NotDeleting, "");
+            return None;
+        }
+        deletion::decide(self);
+        Some(())
+    }
+
+    fn owner(&mut self) -> Option<()> {
+        if self.snapshot.cluster.is_some() {
+            self.say(Type::WaitingForCluster, false, Reason::ClusterFound, "");
+            return None;
+        }
+        let message = match self.owner.cluster {
+            None => "No Cluster owns this object yet; name it in spec.infrastructureRef of one".to_owned(),
+            Some(name) => format!("The Cluster {name}, which owns this object, does not exist"),
+        };
+        for type_ in [Type::Ready, Type::VpcReady, Type::VpcCreating, Type::VpcFailed] {
+            self.say_first(type_, false, Reason::ClusterNotFound, &message);
+        }
+        self.say(Type::WaitingForCluster, true, Reason::ClusterNotFound, message);
+        Some(())
+    }
+
+    fn validity(&mut self) -> Option<()> {
+        self.prepare();
+        let (reason, message) = validity::problem(self)?;
+        let apply = self.found.usable();
+        let conclusion = Conclusion {
+            stage: Stage::Failed { reason, message },
+            is_there: self.status.vpc_id.is_some() && apply.is_none_or(|apply| apply.is("Ready")),
+            is_known: true,
+            made: if self.snapshot.captcluster.spec.existing_vpc_id.is_some() {
+                Reason::ExistingVpcUsed
+            } else {
+                Reason::VpcCreated
+            },
+        };
+        self.conclude(conclusion);
+        Some(())
+    }
+
+    fn work(&mut self) {
+        work::decide(self);
+    }
+}
+
+#[cfg(test)]
+mod tests;

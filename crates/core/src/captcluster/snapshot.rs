@@ -1,0 +1,104 @@
+//! Everything that a decision about a CAPTCluster depends on, as plain data.
+
+use capt_api::{
+    CAPTCluster, WorkspaceTemplate,
+    foreign::{Cluster, cluster::ClusterEndpoint},
+};
+
+use super::secrets::SecretSeen;
+use crate::{
+    metadata,
+    owned::{OwnedSeen, Peer},
+    render,
+};
+
+/// What is known when it is decided about a CAPTCluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The object itself, from a watch.
+    pub captcluster: CAPTCluster,
+    /// The Cluster that [`owner`] names, in the object's namespace, if it exists. From the cache of Clusters; every
+    /// Cluster is mapped to the objects that it owns and to the one that its `spec.infrastructureRef` names.
+    pub cluster: Option<ClusterSeen>,
+    /// Control planes that exist and stand in this network, also while they are going, as `Kind name`: CAPTControlPlanes
+    /// of the namespace with an owner reference to the same Cluster, or with its name in the label
+    /// `cluster.x-k8s.io/cluster-name`; and what the Cluster's `spec.controlPlaneRef` names, if it exists, of whatever
+    /// kind. For an object that is going away this must be read freshly.
+    pub control_planes: Vec<String>,
+    /// WorkspaceTemplateApplies of the namespace that carry the object's label `owner`, or have an owner reference to it,
+    /// or have one of the names in [`super::apply_names`]. From the cache of WorkspaceTemplateApplies.
+    pub applies: Vec<OwnedSeen>,
+    /// The template that `spec.vpcTemplateRef` names, if it exists. From the cache of WorkspaceTemplates.
+    pub template: Option<TemplateSeen>,
+    /// Other WorkspaceTemplateApplies with an owner that use the same template, in all namespaces ([`Peer::of`]).
+    pub peers: Vec<Peer>,
+    /// The Secret that the Workspace of the network writes: `spec.writeConnectionSecretToRef` of the Workspace that
+    /// the WorkspaceTemplateApply's annotation `workspace` names. From the cache of Workspaces of that group.
+    pub workspace_secret: Option<SecretName>,
+    /// The Secrets of [`super::secrets_to_read`] that exist ([`SecretSeen::of`]). Watch Secrets by these names.
+    pub secrets: Vec<SecretSeen>,
+}
+
+/// Names a Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SecretName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The Cluster that owns a CAPTCluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterSeen {
+    /// Its name.
+    pub name: String,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// It is going away.
+    pub deleting: bool,
+    /// `spec.controlPlaneEndpoint`.
+    pub endpoint: Option<ClusterEndpoint>,
+}
+
+impl ClusterSeen {
+    /// What counts of a Cluster.
+    #[must_use]
+    pub fn of(cluster: &Cluster) -> Self {
+        Self {
+            name: cluster.metadata.name.clone().unwrap_or_default(),
+            paused: cluster.spec.paused == Some(true),
+            deleting: metadata::is_deleting(&cluster.metadata),
+            endpoint: cluster.spec.control_plane_endpoint.clone(),
+        }
+    }
+}
+
+/// The template of a network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TemplateSeen {
+    /// Its revision now.
+    pub revision: String,
+    /// It names a Secret that outputs are written to.
+    pub names_secret: bool,
+}
+
+impl TemplateSeen {
+    /// What counts of a template.
+    #[must_use]
+    pub fn of(template: &WorkspaceTemplate) -> Self {
+        let spec = &template.spec;
+        Self {
+            revision: render::revision(spec),
+            names_secret: spec.write_connection_secret_to_ref.is_some()
+                || spec.template.spec.write_connection_secret_to_ref.is_some(),
+        }
+    }
+}
+
+/// Name of the Cluster that owns an object, by its owner references.
+#[must_use]
+pub fn owner(captcluster: &CAPTCluster) -> Option<&str> {
+    let owners = captcluster.metadata.owner_references.as_deref()?;
+    metadata::cluster_owner(owners).map(|owner| owner.name.as_str())
+}

@@ -1,0 +1,93 @@
+//! How far a network is, in one of four words, and why.
+
+use capt_api::conditions::{
+    captcluster::CAPTClusterReason as Reason,
+    workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
+};
+
+use super::timeouts::Step;
+use crate::owned::{OwnedSeen, Standing, standing};
+
+/// How far a network is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stage {
+    /// It is being made.
+    Creating {
+        reason: Reason,
+        message: String,
+        /// Steps that are going on.
+        steps: Vec<Step>,
+    },
+    /// It is neither being made nor broken: a person must approve something, or nothing is to be made.
+    Waiting { reason: Reason, message: String },
+    /// A person must change something.
+    Failed { reason: Reason, message: String },
+    /// All of it is there.
+    Ready { reason: Reason, message: String },
+}
+
+/// How far the Workspace of a network is. None if it is ready.
+pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
+    let creating = |reason, message| Stage::Creating {
+        reason,
+        message,
+        steps: vec![Step::Vpc, Step::Workspace],
+    };
+    Some(match standing(apply) {
+        Standing::Ready => return None,
+        Standing::Working => creating(Reason::VpcCreating, doing(apply)),
+        Standing::Going { .. } => creating(
+            Reason::VpcCreating,
+            format!(
+                "Somebody deleted the WorkspaceTemplateApply {}; it is made again when it is gone",
+                apply.name()
+            ),
+        ),
+        Standing::Waiting { message, .. } => creating(
+            Reason::VpcCreating,
+            format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
+        ),
+        Standing::Retrying { message } => creating(
+            Reason::Retrying,
+            format!("Something went wrong that passes by itself, and is tried again: {message}"),
+        ),
+        Standing::AwaitsApproval { message } => Stage::Waiting {
+            reason: Reason::WaitingForApproval,
+            message,
+        },
+        Standing::Refused { reason, message } => Stage::Failed {
+            reason: refusal(reason),
+            message: format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
+        },
+        Standing::Failed { message } => Stage::Failed {
+            reason: Reason::VpcCreationFailed,
+            message,
+        },
+    })
+}
+
+fn doing(apply: &OwnedSeen) -> String {
+    let message = apply
+        .wta
+        .status
+        .as_ref()
+        .and_then(|status| status.message.as_deref());
+    match message {
+        Some(message) => format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
+        None => format!("The WorkspaceTemplateApply {} makes the VPC", apply.name()),
+    }
+}
+
+fn refusal(reason: ApplyReason) -> Reason {
+    match reason {
+        ApplyReason::TemplateNotFound => Reason::TemplateNotFound,
+        ApplyReason::TemplateNotShared => Reason::TemplateNotShared,
+        ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained => Reason::WorkspaceNotOurs,
+        ApplyReason::TemplateInvalid
+        | ApplyReason::VariableMissing
+        | ApplyReason::VariableInvalid
+        | ApplyReason::OtherNamespace
+        | ApplyReason::DependencyCycle => Reason::InvalidVpcConfig,
+        _ => Reason::VpcCreationFailed,
+    }
+}

@@ -1,0 +1,352 @@
+//! A VPC by a template, from nothing to ready.
+
+use super::*;
+
+#[test]
+fn a_vpc_is_made_by_a_workspacetemplateapply() {
+    let decision = decide(&held(), at(1));
+    let apply = written(&decision, "WorkspaceTemplateApply").expect("it is made");
+    assert_eq!(
+        (apply.target.name.as_str(), &apply.guard),
+        ("net-vpc", &Guard::Absent)
+    );
+    assert_eq!(
+        apply.fields["spec"],
+        json!({
+            "templateRef": {"name": "vpc"},
+            "templateRevision": "t1",
+            "variables": {
+                "cluster_name": "blue",
+                "region": "eu-central-1",
+                "vpc_name": "net-vpc",
+                "environment": "production",
+            },
+            "writeConnectionSecretToRef": {"name": "net-vpc-connection", "namespace": "team"},
+        })
+    );
+    let metadata = &apply.fields["metadata"];
+    assert_eq!(metadata["labels"][marks::OWNER], "CAPTCluster.net");
+    assert_eq!(metadata["labels"][marks::ROLE], "vpc");
+    assert_eq!(metadata["labels"][foreign_marks::CLUSTER_NAME], "blue");
+    assert_eq!(metadata["ownerReferences"][0]["uid"], "net-1");
+    // The reference is stored at once.
+    assert_eq!(decision.own.spec["workspaceTemplateApplyName"], "net-vpc");
+    for (type_, expected) in [
+        ("VPCCreating", "True/VPCCreating"),
+        ("VPCReady", "False/VPCCreating"),
+        ("VPCFailed", "False/VPCCreating"),
+        ("Ready", "False/VPCCreating"),
+        ("WaitingForCluster", "False/ClusterFound"),
+        ("Deleting", "False/NotDeleting"),
+    ] {
+        assert_eq!(verdict(&held(), &decision, type_), expected, "{type_}");
+    }
+}
+
+#[test]
+fn everything_that_the_spec_says_reaches_the_module() {
+    let mut snapshot = held();
+    snapshot.captcluster.spec = serde_json::from_value(json!({
+        "region": "us-gov-west-1",
+        "vpcTemplateRef": {"name": "vpc", "namespace": "shared"},
+        "vpcConfig": {
+            "name": "core", "cidr": "10.9.0.0/16", "availabilityZones": ["us-gov-west-1a", "us-gov-west-1b"],
+        },
+        "additionalTags": {"team": "platform", "cost": "7"},
+        "retainVpcOnDelete": true,
+        "connectionSecretName": "facts",
+    }))
+    .expect("a spec");
+    let decision = decide(&snapshot, at(1));
+    assert_eq!(
+        variables(&decision),
+        json!({
+            "cluster_name": "blue",
+            "region": "us-gov-west-1",
+            "vpc_name": "core",
+            "vpc_cidr": "10.9.0.0/16",
+            "availability_zones": r#"["us-gov-west-1a","us-gov-west-1b"]"#,
+            "tags": r#"{"cost":"7","team":"platform"}"#,
+            "tags_team": "platform",
+            "tags_cost": "7",
+            "environment": "production",
+        })
+    );
+    let spec = &written(&decision, "WorkspaceTemplateApply").expect("made").fields["spec"];
+    // The template is used where the spec says that it is.
+    assert_eq!(spec["templateRef"], json!({"name": "vpc", "namespace": "shared"}));
+    assert_eq!(spec["writeConnectionSecretToRef"]["name"], "facts");
+    assert_eq!(spec["retainWorkspaceOnDelete"], true);
+}
+
+#[test]
+fn the_connection_secret_is_named_by_spec_by_template_or_by_rule() {
+    type Change = fn(&mut Snapshot);
+    let by_spec: Change =
+        |snapshot| snapshot.captcluster.spec.connection_secret_name = Some("facts".to_owned());
+    let by_template: Change = |snapshot| {
+        if let Some(template) = &mut snapshot.template {
+            template.names_secret = true;
+        }
+    };
+    let by_both: Change = |snapshot| {
+        snapshot.captcluster.spec.connection_secret_name = Some("facts".to_owned());
+        if let Some(template) = &mut snapshot.template {
+            template.names_secret = true;
+        }
+    };
+    let taken: Change = |snapshot| snapshot.secrets.push(secret("net-vpc-connection", "vpc-9"));
+    let parted = crate::names::vpc_connection("net").parted().to_owned();
+    for (change, expected) in [
+        ((|_| {}) as Change, Some("net-vpc-connection")),
+        (by_spec, Some("facts")),
+        (by_template, None),
+        (by_both, Some("facts")),
+        (taken, Some(parted.as_str())),
+    ] {
+        let mut snapshot = held();
+        change(&mut snapshot);
+        let decision = decide(&snapshot, at(1));
+        let spec = &written(&decision, "WorkspaceTemplateApply").expect("made").fields["spec"];
+        assert_eq!(spec["writeConnectionSecretToRef"]["name"].as_str(), expected);
+    }
+}
+
+#[test]
+fn a_chosen_secret_name_is_kept() {
+    let mut world = ready();
+    assert!(
+        world
+            .snapshot
+            .secrets
+            .iter()
+            .any(|secret| secret.name == "net-vpc-connection")
+    );
+    world.rest();
+    world.snapshot.template = None;
+    assert!(world.step().is_quiet(), "also without a template");
+}
+
+#[test]
+fn a_ready_workspace_and_a_complete_secret_make_it_ready() {
+    let world = ready();
+    let status = world.status();
+    assert!(status.ready);
+    assert_eq!(status.vpc_id.as_deref(), Some("vpc-7"));
+    assert_eq!(status.vpc_workspace_name.as_deref(), Some("net-vpc"));
+    assert_eq!(
+        status.initialization.and_then(|flags| flags.provisioned),
+        Some(true)
+    );
+    assert_eq!((status.failure_reason, status.failure_message), (None, None));
+    let report = status.workspace_template_status.expect("a report");
+    assert!(report.ready);
+    assert_eq!(report.workspace_name.as_deref(), Some("net-vpc"));
+    assert_eq!(report.outputs.expect("outputs")["vpc_id"], "vpc-7");
+    for (type_, expected) in [
+        ("Ready", "True/VPCCreated"),
+        ("VPCReady", "True/VPCCreated"),
+        ("VPCCreating", "False/VPCCreated"),
+        ("VPCFailed", "False/VPCCreated"),
+    ] {
+        assert_eq!(world.verdict(type_), expected, "{type_}");
+    }
+}
+
+/// The Go implementation never fills them, and has them as a map.
+#[test]
+fn failure_domains_are_the_zones_in_the_outputs() {
+    let mut world = ready();
+    let names = |world: &World| -> Vec<String> {
+        let domains = world.status().failure_domains.unwrap_or_default();
+        domains.into_iter().map(|domain| domain.name).collect()
+    };
+    assert_eq!(names(&world), ["eu-central-1a", "eu-central-1b"]);
+    for (zones, expected) in [
+        (json!(r#"["c", "b", "b"]"#), vec!["b", "c"]),
+        (json!([""]), vec![]),
+    ] {
+        let status = world.apply().wta.status.get_or_insert_default();
+        let outputs = status.outputs.get_or_insert_default();
+        outputs.insert("availability_zones".to_owned(), zones);
+        world.rest();
+        assert_eq!(names(&world), expected);
+    }
+    // What cannot be read changes nothing and is told.
+    let status = world.apply().wta.status.get_or_insert_default();
+    let outputs = status.outputs.get_or_insert_default();
+    outputs.insert("availability_zones".to_owned(), json!(7));
+    world.rest();
+    let ready = condition(&world.snapshot, &Decided::default(), "Ready");
+    assert_eq!(ready.status, "True");
+    assert!(
+        ready.message.contains("output availability_zones is a number"),
+        "{}",
+        ready.message
+    );
+}
+
+#[test]
+fn the_vpc_is_known_from_outputs_or_from_the_secret() {
+    for (output, told, expected) in [
+        (json!("vpc-7"), "vpc-7", Ok("vpc-7")),
+        (Value::Null, "vpc-8", Ok("vpc-8")),
+        (json!(7), "vpc-8", Ok("vpc-8")),
+        (json!("vpc-7"), "vpc-8", Err("False/WaitingForSecret")),
+    ] {
+        let mut world = World::new(fresh());
+        world.rest();
+        world.make_real();
+        let status = world.apply().wta.status.get_or_insert_default();
+        let outputs = status.outputs.get_or_insert_default();
+        outputs.insert("vpc_id".to_owned(), output.clone());
+        world.snapshot.secrets = vec![secret("net-vpc-connection", told)];
+        world.rest();
+        match expected {
+            Ok(vpc_id) => assert_eq!(world.status().vpc_id.as_deref(), Some(vpc_id), "{output}"),
+            Err(verdict) => assert_eq!(world.verdict("Ready"), verdict, "{output}"),
+        }
+    }
+}
+
+#[test]
+fn the_fixed_name_of_old_is_read_unless_it_is_another_clusters() {
+    let mine = |_: &mut SecretSeen| {};
+    let labelled = |secret: &mut SecretSeen| secret.cluster = Some("red".to_owned());
+    let owned = |secret: &mut SecretSeen| {
+        secret.owners.push(OwnerReference {
+            kind: "CAPTCluster".to_owned(),
+            name: "other".to_owned(),
+            ..OwnerReference::default()
+        });
+    };
+    type Change<'a> = &'a dyn Fn(&mut SecretSeen);
+    let changes: [(Change<'_>, bool); 3] = [(&mine, true), (&labelled, false), (&owned, false)];
+    for (change, is_ready) in changes {
+        let mut world = World::new(fresh());
+        world.rest();
+        world.make_real();
+        let mut fixed = secret("vpc-connection", "vpc-7");
+        change(&mut fixed);
+        world.snapshot.secrets = vec![fixed];
+        world.rest();
+        assert_eq!(world.status().ready, is_ready);
+    }
+}
+
+#[test]
+fn the_endpoint_of_the_cluster_is_shown() {
+    let endpoint = |host: &str, port| {
+        Some(ClusterEndpoint {
+            host: Some(host.to_owned()),
+            port: Some(port),
+        })
+    };
+    for (endpoint, expected) in [
+        (None, None),
+        (endpoint("10.0.0.1", 6443), Some("10.0.0.1:6443")),
+        (endpoint("fd00::1", 443), Some("[fd00::1]:443")),
+        (endpoint("", 443), None),
+        (endpoint("host", 0), None),
+    ] {
+        let mut snapshot = held();
+        if let Some(cluster) = &mut snapshot.cluster {
+            cluster.endpoint = endpoint;
+        }
+        let decision = decide(&snapshot, at(1));
+        assert_eq!(status(&snapshot, &decision).endpoint.as_deref(), expected);
+    }
+}
+
+#[test]
+fn a_change_of_the_spec_reaches_the_workspacetemplateapply_and_what_serves_goes_on() {
+    let mut world = ready();
+    world.snapshot.captcluster.spec.additional_tags =
+        serde_json::from_value(json!({"team": "new"})).expect("tags");
+    *world
+        .snapshot
+        .captcluster
+        .metadata
+        .generation
+        .get_or_insert_default() += 1;
+    let decision = world.step();
+    assert_eq!(variables(&decision)["tags"], r#"{"team":"new"}"#);
+    world.rest();
+    // Its WorkspaceTemplateApply has not looked at it yet.
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.verdict("VPCCreating"), "False/VPCCreating");
+}
+
+/// The Go implementation writes the whole spec over what people added, in every pass.
+#[test]
+fn what_a_person_adds_to_the_workspacetemplateapply_stays() {
+    let mut world = ready();
+    let spec = &mut world.apply().wta.spec;
+    spec.wait_for_secrets = Some(serde_json::from_value(json!([{"name": "mine"}])).expect("waits"));
+    assert!(world.step().is_quiet());
+}
+
+#[test]
+fn an_edit_of_the_template_is_released_in_its_turn() {
+    let mut world = ready();
+    if let Some(template) = &mut world.snapshot.template {
+        "t2".clone_into(&mut template.revision);
+    }
+    world.snapshot.peers = vec![crate::owned::Peer {
+        key: "team/a-vpc".to_owned(),
+        released: Some("t1".to_owned()),
+        is_ready: true,
+        was_ready: true,
+        ..crate::owned::Peer::default()
+    }];
+    let decision = world.step();
+    assert!(decision.children.is_empty());
+    let ready = condition(&world.snapshot, &decision, "Ready");
+    assert!(
+        ready.message.contains("team/a-vpc gets it first"),
+        "{}",
+        ready.message
+    );
+    world.snapshot.peers.clear();
+    let decision = world.step();
+    let apply = written(&decision, "WorkspaceTemplateApply").expect("released");
+    assert_eq!(apply.fields["spec"]["templateRevision"], "t2");
+}
+
+#[test]
+fn a_settled_object_costs_nothing() {
+    let mut world = ready();
+    for minutes in [1, 60, 100_000] {
+        world.now = minute(minutes);
+        let decision = world.step();
+        assert!(decision.is_quiet() && decision.look_again.is_none());
+    }
+}
+
+#[test]
+fn conditions_of_others_are_neither_repeated_nor_a_reason_to_write() {
+    let mut world = ready();
+    let status = world.snapshot.captcluster.status.get_or_insert_default();
+    status.conditions.get_or_insert_default().push(Condition {
+        type_: "Backups".to_owned(),
+        status: "True".to_owned(),
+        reason: "Done".to_owned(),
+        message: String::new(),
+        last_transition_time: Time(at(0)),
+        observed_generation: None,
+    });
+    assert!(world.step().is_quiet());
+}
+
+#[test]
+fn every_transition_is_told_once() {
+    let mut world = World::new(fresh());
+    world.settle();
+    let told: Vec<&str> = world
+        .history
+        .iter()
+        .flat_map(|decision| &decision.events)
+        .map(|event| event.reason.as_str())
+        .collect();
+    assert_eq!(told, ["VPCCreating", "VPCCreated"]);
+}

@@ -1,0 +1,388 @@
+//! What goes wrong, how long it may take, and the way out.
+
+use super::{
+    world::{fail, say},
+    *,
+};
+
+fn message(world: &World, type_: &str) -> String {
+    condition(&world.snapshot, &Decided::default(), type_).message
+}
+
+#[test]
+fn a_spec_that_cannot_be_done_names_the_field_and_the_fix() {
+    let base = json!({"region": "eu-central-1"});
+    for (more, field) in [
+        (json!({}), "spec.vpcTemplateRef"),
+        (
+            json!({"vpcTemplateRef": {"name": "vpc"}, "existingVpcId": "vpc-1"}),
+            "spec.existingVpcId",
+        ),
+        (
+            json!({"existingVpcId": "vpc-1", "retainVpcOnDelete": true}),
+            "spec.retainVpcOnDelete",
+        ),
+        (
+            json!({"vpcTemplateRef": {"name": "vpc"}, "existingSubnetIds": ["subnet-a"]}),
+            "spec.existingSubnetIds",
+        ),
+        (
+            json!({"existingVpcId": "vpc-1", "vpcConfig": {"cidr": "10.0.0.0/16"}}),
+            "spec.vpcConfig",
+        ),
+        (
+            json!({"existingVpcId": "vpc-1", "vpcConfig": {"availabilityZones": ["eu-central-1a"]}}),
+            "spec.vpcConfig",
+        ),
+        (json!({"existingVpcId": "net"}), "spec.existingVpcId"),
+        (
+            json!({"existingVpcId": "vpc-1", "existingSubnetIds": ["a"]}),
+            "spec.existingSubnetIds",
+        ),
+        (
+            json!({"region": "Frankfurt", "vpcTemplateRef": {"name": "vpc"}}),
+            "spec.region",
+        ),
+        (
+            json!({"vpcTemplateRef": {"name": "vpc"}, "vpcConfig": {"availabilityZones": ["eu-west-1a"]}}),
+            "spec.vpcConfig.availabilityZones",
+        ),
+    ] {
+        let mut spec = base.clone();
+        for (key, value) in more.as_object().into_iter().flatten() {
+            spec[key] = value.clone();
+        }
+        let mut snapshot = held();
+        snapshot.captcluster.spec = serde_json::from_value(spec.clone()).expect("a spec");
+        let decision = decide(&snapshot, at(1));
+        assert!(decision.children.is_empty(), "{spec}");
+        assert_eq!(
+            verdict(&snapshot, &decision, "VPCFailed"),
+            "True/InvalidVPCConfig",
+            "{spec}"
+        );
+        let told = condition(&snapshot, &decision, "Ready").message;
+        assert!(told.contains(field), "{spec}: {told}");
+        let status = status(&snapshot, &decision);
+        assert_eq!(status.failure_reason.as_deref(), Some("InvalidVPCConfig"));
+        assert_eq!(status.failure_message.as_deref(), Some(told.as_str()));
+        assert_eq!(decision.events[0].kind, EventKind::Warning);
+    }
+}
+
+#[test]
+fn what_infrastructure_was_made_of_cannot_be_changed() {
+    type Change = fn(&mut Snapshot);
+    let changes: [(&str, Change); 4] = [
+        ("spec.region was eu-central-1", |snapshot| {
+            snapshot.captcluster.spec.region = "eu-west-1".into();
+        }),
+        ("spec.vpcConfig.name was net-vpc", |snapshot| {
+            snapshot.captcluster.spec.vpc_config =
+                serde_json::from_value(json!({"name": "other"})).expect("a config");
+        }),
+        ("made from the WorkspaceTemplate vpc", |snapshot| {
+            snapshot.captcluster.spec.vpc_template_ref =
+                serde_json::from_value(json!({"name": "other"})).expect("a reference");
+        }),
+        ("made by the WorkspaceTemplateApply net-vpc", |snapshot| {
+            snapshot.captcluster.spec.vpc_template_ref = None;
+            snapshot.captcluster.spec.existing_vpc_id = Some("vpc-1".to_owned());
+        }),
+    ];
+    for (told, change) in changes {
+        let mut world = ready();
+        change(&mut world.snapshot);
+        world.step();
+        assert_eq!(world.verdict("VPCFailed"), "True/InvalidVPCConfig", "{told}");
+        assert!(
+            message(&world, "VPCFailed").contains(told),
+            "{}",
+            message(&world, "VPCFailed")
+        );
+        // What is there serves on.
+        assert!(world.status().ready, "{told}");
+        assert_eq!(world.apply().wta.spec.template_ref.name, "vpc", "{told}");
+        assert_eq!(
+            world.apply().wta.spec.variables.as_ref().expect("variables")["region"],
+            "eu-central-1"
+        );
+    }
+    let changes: [(&str, Change); 2] = [
+        ("spec.existingVpcId was vpc-1", |snapshot| {
+            snapshot.captcluster.spec.existing_vpc_id = Some("vpc-2".to_owned());
+        }),
+        ("The VPC is vpc-1, which existed before", |snapshot| {
+            let template = fresh();
+            snapshot.captcluster.spec = template.captcluster.spec;
+            snapshot.template = template.template;
+        }),
+    ];
+    for (told, change) in changes {
+        let mut world = World::new(with_existing());
+        world.rest();
+        change(&mut world.snapshot);
+        let decision = world.step();
+        assert!(decision.children.is_empty(), "{told}");
+        assert!(
+            message(&world, "VPCFailed").contains(told),
+            "{}",
+            message(&world, "VPCFailed")
+        );
+    }
+}
+
+#[test]
+fn a_missing_template_is_waited_for_and_needed_only_once() {
+    let mut world = World::new(fresh());
+    world.snapshot.template = None;
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/TemplateNotFound");
+    assert!(message(&world, "Ready").contains("spec.vpcTemplateRef"));
+    assert!(world.snapshot.applies.is_empty());
+    world.snapshot.template = held().template;
+    world.settle();
+    assert!(world.status().ready && world.status().failure_reason.is_none());
+    world.snapshot.template = None;
+    world.rest();
+    assert!(world.status().ready);
+}
+
+#[test]
+fn a_workspacetemplateapply_of_somebody_else_is_not_taken() {
+    let mut world = ready();
+    let mut snapshot = held();
+    snapshot.captcluster.metadata.name = Some("other".to_owned());
+    snapshot.captcluster.spec.workspace_template_apply_name = Some("net-vpc".to_owned());
+    snapshot.applies = vec![world.apply().clone()];
+    let decision = decide(&snapshot, at(1));
+    assert!(decision.children.is_empty());
+    assert_eq!(verdict(&snapshot, &decision, "Ready"), "False/WorkspaceNotOurs");
+    let told = condition(&snapshot, &decision, "Ready").message;
+    assert!(told.contains("belongs to CAPTCluster.net"), "{told}");
+    delete(&mut snapshot);
+    let decision = decide(&snapshot, at(1));
+    assert!(
+        decision.removals.is_empty() && decision.children.is_empty(),
+        "nor is it ended"
+    );
+}
+
+/// The Go implementation calls every message an error, and every error final.
+#[test]
+fn trouble_that_passes_is_no_failure() {
+    let mut world = World::new(fresh());
+    world.rest();
+    world.make_workspace();
+    fail(world.apply(), TroubleClass::Transient, at(0));
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/Retrying");
+    assert_eq!(world.verdict("VPCCreating"), "True/Retrying");
+    assert_eq!(world.verdict("VPCFailed"), "False/Retrying");
+    assert_eq!(world.status().failure_reason, None);
+    assert!(message(&world, "Ready").contains("no more addresses"));
+    world.snapshot.applies[0].trouble = None;
+    world.make_real();
+    world.rest();
+    assert!(world.status().ready);
+}
+
+#[test]
+fn trouble_that_stays_is_a_failure_with_reason_and_message() {
+    let mut world = World::new(fresh());
+    world.rest();
+    world.make_workspace();
+    fail(world.apply(), TroubleClass::Terminal, at(0));
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/VPCCreationFailed");
+    assert_eq!(world.verdict("VPCFailed"), "True/VPCCreationFailed");
+    assert_eq!(world.verdict("VPCCreating"), "False/VPCCreationFailed");
+    assert_eq!(
+        world.status().failure_reason.as_deref(),
+        Some("VPCCreationFailed")
+    );
+    assert_eq!(
+        world.status().failure_message.as_deref(),
+        Some("no more addresses")
+    );
+    let report = world.status().workspace_template_status.expect("a report");
+    assert_eq!(report.last_failure_message.as_deref(), Some("no more addresses"));
+    // It ends when the Workspace recovers, by whatever hand.
+    world.snapshot.applies[0].trouble = None;
+    world.make_real();
+    world.rest();
+    assert!(world.status().ready);
+    assert_eq!(world.status().failure_reason, None);
+}
+
+#[test]
+fn refusals_of_the_workspacetemplateapply_are_told_in_our_words() {
+    for (type_, status, reason, expected) in [
+        ("Applied", "False", "TemplateNotShared", "False/TemplateNotShared"),
+        ("Applied", "False", "TemplateNotFound", "False/TemplateNotFound"),
+        ("Applied", "False", "WorkspaceNotOurs", "False/WorkspaceNotOurs"),
+        ("Applied", "False", "WorkspaceRetained", "False/WorkspaceNotOurs"),
+        ("Applied", "False", "VariableMissing", "False/InvalidVPCConfig"),
+        ("Applied", "False", "NoDurableState", "False/VPCCreationFailed"),
+        ("Waiting", "True", "DependencyCycle", "False/InvalidVPCConfig"),
+        ("Waiting", "True", "WaitingForSecrets", "False/VPCCreating"),
+        (
+            "ApprovalNeeded",
+            "True",
+            "AdoptedChange",
+            "False/WaitingForApproval",
+        ),
+    ] {
+        let mut world = World::new(fresh());
+        world.rest();
+        world.make_workspace();
+        say(world.apply(), type_, status, reason, at(0));
+        world.rest();
+        assert_eq!(world.verdict("Ready"), expected, "{reason}");
+        assert!(
+            message(&world, "Ready").contains(&format!("about {type_}")),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn a_failed_change_of_what_serves_does_not_take_it_away() {
+    let mut world = ready();
+    fail(world.apply(), TroubleClass::Terminal, at(9));
+    world.rest();
+    assert!(world.status().ready);
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
+    assert_eq!(world.verdict("VPCFailed"), "True/VPCCreationFailed");
+    assert_eq!(
+        world.status().failure_reason.as_deref(),
+        Some("VPCCreationFailed")
+    );
+    let warned = world.history.iter().flat_map(|decision| &decision.events);
+    assert!(warned.into_iter().any(|event| event.kind == EventKind::Warning));
+}
+
+#[test]
+fn that_it_was_ready_once_is_never_taken_back() {
+    let mut world = ready();
+    say(world.apply(), "Ready", "False", "Unavailable", at(9));
+    world.rest();
+    assert!(!world.status().ready);
+    assert_eq!(
+        world.status().initialization.and_then(|flags| flags.provisioned),
+        Some(true)
+    );
+    assert_eq!(world.status().vpc_id.as_deref(), Some("vpc-7"));
+    // Somebody deletes the WorkspaceTemplateApply: it is made again.
+    world.snapshot.applies.clear();
+    let decision = world.step();
+    assert_eq!(
+        written(&decision, "WorkspaceTemplateApply")
+            .expect("made again")
+            .target
+            .name,
+        "net-vpc"
+    );
+    assert_eq!(
+        world.status().initialization.and_then(|flags| flags.provisioned),
+        Some(true)
+    );
+}
+
+#[test]
+fn a_deleted_secret_is_told_and_comes_back() {
+    let mut world = ready();
+    let secrets = std::mem::take(&mut world.snapshot.secrets);
+    world.now = minute(100);
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/WaitingForSecret");
+    assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
+    assert!(message(&world, "Ready").contains("the Secret net-vpc-connection is not there"));
+    let decision = world
+        .history
+        .iter()
+        .rev()
+        .find(|decision| !decision.events.is_empty());
+    assert_eq!(decision.expect("told").events[0].kind, EventKind::Warning);
+    world.snapshot.secrets = secrets;
+    world.rest();
+    assert!(world.status().ready);
+}
+
+#[test]
+fn outputs_that_are_missing_or_wrong_are_named() {
+    let cases: [(Value, Option<VpcFacts>, &str, &str); 3] = [
+        (json!(7), None, "False/OutputInvalid", "output vpc_id is a number"),
+        (
+            Value::Null,
+            None,
+            "False/WaitingForSecret",
+            "the Secret net-vpc-connection is not there",
+        ),
+        (
+            Value::Null,
+            Some(VpcFacts {
+                private_subnets: Some(vec![]),
+                ..VpcFacts::default()
+            }),
+            "False/WaitingForSecret",
+            "the Secret net-vpc-connection has no vpc_id",
+        ),
+    ];
+    for (output, facts, expected, told) in cases {
+        let mut world = World::new(fresh());
+        world.rest();
+        world.make_real();
+        let status = world.apply().wta.status.get_or_insert_default();
+        status
+            .outputs
+            .get_or_insert_default()
+            .insert("vpc_id".to_owned(), output);
+        world.snapshot.secrets.clear();
+        if let Some(facts) = facts {
+            let incomplete = SecretSeen {
+                facts,
+                ..secret("net-vpc-connection", "")
+            };
+            world.snapshot.secrets.push(incomplete);
+        }
+        world.rest();
+        assert_eq!(world.verdict("Ready"), expected);
+        assert!(
+            message(&world, "Ready").contains(told),
+            "{}",
+            message(&world, "Ready")
+        );
+    }
+}
+
+#[test]
+fn a_request_for_another_try_is_passed_on_and_then_forgotten() {
+    let mut world = ready();
+    annotate(&mut world.snapshot, marks::RETRY_REQUESTED, "try-1");
+    let decision = world.step();
+    let apply = written(&decision, "WorkspaceTemplateApply").expect("passed on");
+    assert_eq!(
+        apply.fields["metadata"]["annotations"][marks::RETRY_REQUESTED],
+        "try-1"
+    );
+    assert_eq!(decision.own.annotations[marks::RETRY_REQUESTED], None);
+    world.rest();
+    // What a person asks of the WorkspaceTemplateApply itself afterwards is not undone.
+    let annotations = world.apply().wta.metadata.annotations.get_or_insert_default();
+    annotations.insert(marks::RETRY_REQUESTED.to_owned(), "try-2".to_owned());
+    assert!(world.step().is_quiet());
+}
+
+#[test]
+fn nothing_new_is_made_for_a_cluster_that_goes() {
+    let mut world = World::new(fresh());
+    if let Some(cluster) = &mut world.snapshot.cluster {
+        cluster.deleting = true;
+    }
+    world.rest();
+    assert!(world.snapshot.applies.is_empty());
+    assert_eq!(world.verdict("Ready"), "False/Deleting");
+    assert_eq!(world.status().failure_reason, None);
+}

@@ -1,0 +1,133 @@
+//! How a CAPTCluster goes.
+
+use super::*;
+
+#[test]
+fn deletion_waits_for_the_control_planes_and_says_which() {
+    let mut world = ready();
+    delete(&mut world.snapshot);
+    world.snapshot.control_planes = vec![
+        "CAPTControlPlane red".to_owned(),
+        "CAPTControlPlane blue".to_owned(),
+    ];
+    world.rest();
+    assert_eq!(world.verdict("Deleting"), "True/WaitingForControlPlane");
+    let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
+    assert!(
+        told.contains("CAPTControlPlane blue, CAPTControlPlane red"),
+        "{told}"
+    );
+    assert!(world.status().ready, "it serves them to their end");
+    assert!(!world.apply().is_deleting());
+}
+
+#[test]
+fn consent_comes_before_deletion_and_the_end_after_the_workspace() {
+    let mut world = ready();
+    delete(&mut world.snapshot);
+    let decision = world.step();
+    let apply = written(&decision, "WorkspaceTemplateApply").expect("consent is written");
+    assert_eq!(apply.fields["metadata"]["annotations"][marks::LET_GO], "true");
+    assert!(decision.removals.is_empty());
+    assert_eq!(world.verdict("Deleting"), "True/WaitingForWorkspace");
+    assert!(!world.status().ready);
+    let decision = world.step();
+    assert_eq!(decision.removals[0].target.name, "net-vpc");
+    assert!(decision.own.remove_finalizers.is_empty());
+    world.rest();
+    assert!(world.apply().is_deleting());
+    world::say(world.apply(), "Deleting", "True", "Destroying", at(1));
+    world.rest();
+    let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
+    assert!(told.contains("about Deleting"), "{told}");
+    world.snapshot.applies.clear();
+    let decision = world.step();
+    assert_eq!(decision.own.remove_finalizers, [marks::CAPTCLUSTER_FINALIZER]);
+    assert_eq!(
+        decision.own.status, None,
+        "nobody can write the status of what is gone"
+    );
+}
+
+/// The Go implementation leaves the WorkspaceTemplateApply to the garbage collector, which destroys what was to be kept.
+#[test]
+fn a_retained_vpc_is_kept_from_the_beginning_to_the_end() {
+    let mut world = World::new(fresh());
+    world.snapshot.captcluster.spec.retain_vpc_on_delete = Some(true);
+    world.settle();
+    // Whoever deletes the WorkspaceTemplateApply, and whenever: it says that its Workspace stays.
+    assert_eq!(world.apply().wta.spec.retain_workspace_on_delete, Some(true));
+    delete(&mut world.snapshot);
+    world.rest();
+    for decision in &world.history {
+        for child in &decision.children {
+            assert!(
+                child.fields["metadata"]["annotations"]
+                    .get(marks::LET_GO)
+                    .is_none(),
+                "no consent"
+            );
+        }
+    }
+    assert!(
+        world.apply().is_deleting(),
+        "it goes before the object does, not after it"
+    );
+    assert_eq!(world.apply().wta.spec.retain_workspace_on_delete, Some(true));
+    assert_eq!(world.verdict("Deleting"), "True/VPCRetained");
+    world.snapshot.applies.clear();
+    assert_eq!(world.step().own.remove_finalizers, [marks::CAPTCLUSTER_FINALIZER]);
+}
+
+#[test]
+fn retention_that_is_decided_late_counts_too() {
+    let mut world = ready();
+    world.snapshot.captcluster.spec.retain_vpc_on_delete = Some(true);
+    delete(&mut world.snapshot);
+    let decision = world.step();
+    let apply = written(&decision, "WorkspaceTemplateApply").expect("it is written first");
+    assert_eq!(apply.fields["spec"]["retainWorkspaceOnDelete"], true);
+    assert!(decision.removals.is_empty());
+}
+
+#[test]
+fn what_was_never_taken_over_is_not_ended() {
+    let mut world = ready();
+    let mut apply = world.apply().clone();
+    apply.wta.metadata.labels = None;
+    apply.wta.metadata.owner_references = None;
+    let mut snapshot = held();
+    snapshot.captcluster.spec.workspace_template_apply_name = Some("net-vpc".to_owned());
+    snapshot.applies = vec![apply];
+    delete(&mut snapshot);
+    let decision = decide(&snapshot, at(1));
+    assert!(decision.children.is_empty() && decision.removals.is_empty());
+    assert_eq!(decision.own.remove_finalizers, [marks::CAPTCLUSTER_FINALIZER]);
+}
+
+#[test]
+fn deletion_at_every_step_ends_with_nothing_left() {
+    for steps in 0..6 {
+        for is_real in [false, true] {
+            let mut world = World::new(fresh());
+            for _ in 0..steps {
+                world.step();
+            }
+            if is_real && !world.snapshot.applies.is_empty() {
+                world.make_real();
+                world.step();
+            }
+            delete(&mut world.snapshot);
+            let was_made = !world.snapshot.applies.is_empty();
+            world.rest();
+            if was_made {
+                assert!(world.apply().is_deleting(), "after {steps} steps");
+                assert_eq!(world.apply().annotation(marks::LET_GO), Some("true"));
+                world.snapshot.applies.clear();
+                world.rest();
+            }
+            let finalizers = world.snapshot.captcluster.metadata.finalizers.unwrap_or_default();
+            assert!(finalizers.is_empty(), "after {steps} steps");
+        }
+    }
+}

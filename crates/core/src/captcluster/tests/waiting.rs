@@ -1,0 +1,154 @@
+//! Who keeps a CAPTCluster from doing anything: somebody else, a pause, the lack of an owner.
+
+use super::*;
+
+#[test]
+fn what_somebody_else_manages_is_left_alone() {
+    let by_label = |snapshot: &mut Snapshot| {
+        let labels = snapshot.captcluster.metadata.labels.get_or_insert_default();
+        labels.insert(foreign_marks::MANAGED_BY.to_owned(), "others".to_owned());
+    };
+    let by_annotation = |snapshot: &mut Snapshot| annotate(snapshot, foreign_marks::MANAGED_BY, "");
+    let ways: [&dyn Fn(&mut Snapshot); 2] = [&by_label, &by_annotation];
+    for manage in ways {
+        for mut snapshot in [fresh(), held(), with_existing()] {
+            manage(&mut snapshot);
+            assert!(decide(&snapshot, at(1)).is_quiet());
+        }
+        // A hold from before goes with the object, and nothing else does.
+        let mut world = ready();
+        manage(&mut world.snapshot);
+        delete(&mut world.snapshot);
+        let decision = decide(&world.snapshot, at(1));
+        assert_eq!(decision.own.remove_finalizers, [marks::CAPTCLUSTER_FINALIZER]);
+        assert!(decision.children.is_empty() && decision.removals.is_empty());
+    }
+}
+
+#[test]
+fn nothing_is_touched_before_a_cluster_owns_it() {
+    let mut unowned = fresh();
+    unowned.captcluster.metadata.owner_references = None;
+    unowned.cluster = None;
+    let mut shimmed = fresh();
+    if let Some(owners) = &mut shimmed.captcluster.metadata.owner_references {
+        owners.truncate(1);
+    }
+    shimmed.cluster = None;
+    let mut gone = fresh();
+    gone.cluster = None;
+    let mut existing = with_existing();
+    existing.captcluster.metadata.finalizers = None;
+    existing.cluster = None;
+    for (name, snapshot) in [
+        ("no owner", unowned),
+        ("only the shim of a topology", shimmed),
+        ("an owner that does not exist", gone),
+        ("a VPC that exists", existing),
+    ] {
+        let decision = decide(&snapshot, at(1));
+        assert!(
+            decision.children.is_empty() && decision.removals.is_empty(),
+            "{name}"
+        );
+        assert!(
+            decision.own.add_finalizers.is_empty() && decision.own.spec.is_empty(),
+            "{name}"
+        );
+        assert_eq!(
+            verdict(&snapshot, &decision, "WaitingForCluster"),
+            "True/ClusterNotFound",
+            "{name}"
+        );
+        // All conditions are there from the first visit on.
+        for type_ in ["Ready", "VPCReady", "VPCCreating", "VPCFailed"] {
+            assert_eq!(
+                verdict(&snapshot, &decision, type_),
+                "False/ClusterNotFound",
+                "{name}"
+            );
+        }
+        assert_eq!(
+            verdict(&snapshot, &decision, "Paused"),
+            "False/NotPaused",
+            "{name}"
+        );
+        assert_eq!(decision.events.len(), 1, "{name}: {:?}", decision.events);
+    }
+}
+
+/// The Go implementation looks for a Cluster of its own name, and calls it an error if there is none.
+#[test]
+fn the_cluster_is_found_by_owner_reference_whatever_it_is_called() {
+    let mut world = World::new(fresh());
+    world.rest();
+    assert_eq!(world.verdict("WaitingForCluster"), "False/ClusterFound");
+    assert_eq!(
+        world
+            .apply()
+            .wta
+            .metadata
+            .labels
+            .as_ref()
+            .map(|labels| labels[foreign_marks::CLUSTER_NAME].as_str()),
+        Some("blue")
+    );
+}
+
+#[test]
+fn what_is_there_stays_when_the_cluster_is_lost() {
+    let mut world = ready();
+    world.snapshot.cluster = None;
+    world.rest();
+    assert_eq!(world.verdict("WaitingForCluster"), "True/ClusterNotFound");
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert!(world.status().ready);
+}
+
+#[test]
+fn pausing_stops_everything_even_deletion() {
+    let by_cluster = |snapshot: &mut Snapshot| {
+        if let Some(cluster) = &mut snapshot.cluster {
+            cluster.paused = true;
+        }
+    };
+    let by_mark = |snapshot: &mut Snapshot| annotate(snapshot, foreign_marks::PAUSED, "");
+    let ways: [&dyn Fn(&mut Snapshot); 2] = [&by_cluster, &by_mark];
+    for pause in ways {
+        let mut unheld = fresh();
+        pause(&mut unheld);
+        let mut deleting = ready().snapshot;
+        pause(&mut deleting);
+        delete(&mut deleting);
+        let mut changed = ready().snapshot;
+        pause(&mut changed);
+        changed.captcluster.spec.vpc_template_ref = None;
+        annotate(&mut changed, marks::RETRY_REQUESTED, "1");
+        for snapshot in [unheld, deleting, changed] {
+            let decision = decide(&snapshot, at(9));
+            assert!(decision.children.is_empty() && decision.removals.is_empty());
+            assert!(decision.own.add_finalizers.is_empty() && decision.own.remove_finalizers.is_empty());
+            assert!(decision.own.annotations.is_empty() && decision.own.spec.is_empty());
+            assert_eq!(verdict(&snapshot, &decision, "Paused"), "True/Paused");
+        }
+    }
+}
+
+#[test]
+fn an_object_that_was_moved_is_left_to_the_other_side() {
+    let mut snapshot = ready().snapshot;
+    annotate(&mut snapshot, foreign_marks::DELETE_FOR_MOVE, "");
+    delete(&mut snapshot);
+    assert!(decide(&snapshot, at(1)).is_quiet());
+}
+
+#[test]
+fn the_object_is_held_before_anything_is_made_or_said() {
+    for mut snapshot in [fresh(), with_existing()] {
+        snapshot.captcluster.metadata.finalizers = None;
+        let decision = decide(&snapshot, at(1));
+        assert_eq!(decision.own.add_finalizers, [marks::CAPTCLUSTER_FINALIZER]);
+        assert!(decision.children.is_empty() && decision.own.spec.is_empty() && decision.events.is_empty());
+        assert_eq!(decision.own.status, None, "nothing is ready before it is made");
+    }
+}

@@ -1,0 +1,230 @@
+//! What is done for a CAPTCluster that lives, is owned, is not paused and is valid.
+
+use capt_api::{
+    captcluster::FailureDomain, conditions::captcluster::CAPTClusterReason as Reason,
+    references::WorkspaceTemplateReference,
+};
+use serde_json::json;
+
+use super::{
+    deciding::{Conclusion, Deciding},
+    facts::VpcFacts,
+    secrets::{self, Written},
+    stage::{self, Stage},
+    timeouts::Step,
+    variables,
+};
+use crate::owned::{self, OutputProblem, OwnedSeen, Role, Wanted};
+
+/// How many zones a Cluster may have.
+const MAX_ZONES: usize = 100;
+
+/// Makes the network, or says which one is used.
+pub(super) fn decide(deciding: &mut Deciding<'_>) {
+    let spec = &deciding.snapshot.captcluster.spec;
+    if let Some(reference) = &spec.vpc_template_ref {
+        by_template(deciding, reference);
+    } else if let Some(vpc_id) = &spec.existing_vpc_id {
+        existing(deciding, vpc_id);
+    }
+}
+
+/// Uses a VPC that exists, and tells the control plane about it.
+fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
+    let subnets = deciding.snapshot.captcluster.spec.existing_subnet_ids.clone();
+    let facts = VpcFacts {
+        vpc_id: Some(vpc_id.to_owned()),
+        private_subnets: subnets,
+        has_config: true,
+    };
+    let stage = match secrets::written(deciding.snapshot, &deciding.owner, &facts) {
+        Written::Taken(secret) => Stage::Failed {
+            reason: Reason::InvalidVpcConfig,
+            message: format!(
+                "spec.connectionSecretName names the Secret {}, which is somebody else's and tells about another \
+                 network. Name another one, or delete it",
+                secret.name
+            ),
+        },
+        written => {
+            if let Written::Write(secret) = written {
+                deciding.decision.children.push(*secret);
+            }
+            let message = match &facts.private_subnets {
+                Some(_) => format!("The VPC {vpc_id} exists and is used"),
+                None => format!(
+                    "The VPC {vpc_id} exists and is used. spec.existingSubnetIds is not set, so that the template of \
+                     the control plane has to find its subnets"
+                ),
+            };
+            Stage::Ready {
+                reason: Reason::ExistingVpcUsed,
+                message,
+            }
+        }
+    };
+    deciding.status.vpc_id = Some(vpc_id.to_owned());
+    deciding.status.vpc_workspace_name = None;
+    deciding.status.workspace_template_status = None;
+    deciding.status.failure_domains = None;
+    let is_there = true;
+    deciding.conclude(Conclusion {
+        is_known: matches!(stage, Stage::Ready { .. }),
+        stage,
+        is_there,
+        made: Reason::ExistingVpcUsed,
+    });
+}
+
+/// Has a VPC made.
+fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReference) {
+    let snapshot = deciding.snapshot;
+    let apply = deciding.found.usable();
+    let cluster = snapshot.cluster.as_ref();
+    if apply.is_none() {
+        let stage = if snapshot.template.is_none() {
+            Some(Stage::Failed {
+                reason: Reason::TemplateNotFound,
+                message: format!(
+                    "There is no WorkspaceTemplate {}. Make it, or mend spec.vpcTemplateRef",
+                    reference.name
+                ),
+            })
+        } else if cluster.is_some_and(|cluster| cluster.deleting) {
+            Some(Stage::Waiting {
+                reason: Reason::Deleting,
+                message: "The Cluster is going away, so that no VPC is made for it".to_owned(),
+            })
+        } else {
+            None
+        };
+        if let Some(stage) = stage {
+            return deciding.conclude(Conclusion::nothing(stage));
+        }
+    }
+    let current = snapshot
+        .template
+        .as_ref()
+        .map(|template| template.revision.as_str());
+    let released = owned::release(apply, current, &snapshot.peers);
+    let wanted = Wanted {
+        name: deciding.found.name().to_owned(),
+        role: Role::Vpc,
+        template: reference.clone(),
+        revision: released.revision,
+        variables: variables::variables(
+            &snapshot.captcluster,
+            deciding.owner.cluster.unwrap_or_default(),
+            apply,
+        ),
+        connection_secret: secrets::to_write(snapshot, apply),
+        wait_for_secrets: Vec::new(),
+        wait_for_workspaces: Vec::new(),
+        // Said from the beginning, so that it holds whoever deletes what, and in which order.
+        retain: snapshot.captcluster.spec.retain_vpc_on_delete == Some(true),
+        retry: deciding.retry.map(str::to_owned),
+    };
+    let change = wanted.change(&deciding.owner, apply);
+    deciding.decision.children.extend(change);
+    if snapshot.captcluster.spec.workspace_template_apply_name.as_deref() != Some(&wanted.name) {
+        let spec = &mut deciding.decision.own.spec;
+        spec.insert("workspaceTemplateApplyName".to_owned(), json!(wanted.name));
+    }
+    let Some(apply) = apply else {
+        return deciding.conclude(Conclusion::nothing(Stage::Creating {
+            reason: Reason::VpcCreating,
+            message: format!("The WorkspaceTemplateApply {} is being made", wanted.name),
+            steps: vec![Step::Vpc],
+        }));
+    };
+    let is_other_template = wanted.changes_template(&deciding.owner, apply);
+    let mut conclusion = look_at(deciding, apply);
+    if is_other_template {
+        conclusion.stage = Stage::Failed {
+            reason: Reason::InvalidVpcConfig,
+            message: format!(
+                "The VPC was made from the WorkspaceTemplate {}, and spec.vpcTemplateRef cannot be {}. Bring it back, or \
+                 make another CAPTCluster",
+                apply.wta.spec.template_ref.name, reference.name
+            ),
+        };
+    }
+    if let (Stage::Ready { message, .. }, Some(held_back)) = (&mut conclusion.stage, released.held_back) {
+        *message = format!("{message}. {held_back}");
+    }
+    deciding.conclude(conclusion);
+}
+
+/// Reads what became of the WorkspaceTemplateApply.
+fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
+    let snapshot = deciding.snapshot;
+    let outputs = apply
+        .wta
+        .status
+        .as_ref()
+        .and_then(|status| status.outputs.clone())
+        .unwrap_or_default();
+    let output = owned::text(&outputs, super::facts::VPC_ID);
+    let secret = secrets::complete(
+        snapshot,
+        &deciding.owner,
+        Some(apply),
+        output.as_ref().ok().copied(),
+    );
+    let told = secret.and_then(|secret| secret.facts.vpc_id.as_deref());
+    let vpc_id = output.as_ref().ok().copied().or(told).map(str::to_owned);
+
+    let status = &mut deciding.status;
+    let before = status.workspace_template_status.take();
+    let report = owned::report(apply, before.as_ref());
+    status.vpc_workspace_name = report.workspace_name.clone().or(status.vpc_workspace_name.take());
+    status.workspace_template_status = Some(report);
+    if vpc_id.is_some() {
+        status.vpc_id.clone_from(&vpc_id);
+    }
+    let zones = owned::list_of_texts(&outputs, "availability_zones");
+    if let Ok(zones) = &zones {
+        status.failure_domains = failure_domains(zones);
+    }
+    let stage = stage::of_apply(apply).unwrap_or_else(|| match (&output, secret, vpc_id) {
+        (Err(problem @ OutputProblem::WrongType { .. }), None, _) => Stage::Failed {
+            reason: Reason::OutputInvalid,
+            message: problem.to_string(),
+        },
+        (_, Some(_), Some(vpc_id)) => Stage::Ready {
+            reason: Reason::VpcCreated,
+            message: match &zones {
+                Err(problem @ OutputProblem::WrongType { .. }) => {
+                    format!("The VPC {vpc_id} is there. {problem}")
+                }
+                _ => format!("The VPC {vpc_id} is there"),
+            },
+        },
+        _ => Stage::Creating {
+            reason: Reason::WaitingForSecret,
+            message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),
+            steps: vec![Step::Secret],
+        },
+    });
+    Conclusion {
+        stage,
+        is_there: apply.is("Ready") && deciding.status.vpc_id.is_some(),
+        is_known: secret.is_some(),
+        made: Reason::VpcCreated,
+    }
+}
+
+/// Zones in the form of the contract.
+fn failure_domains(zones: &[String]) -> Option<Vec<FailureDomain>> {
+    let mut names: Vec<&String> = zones.iter().filter(|zone| !zone.is_empty()).collect();
+    names.sort();
+    names.dedup();
+    names.truncate(MAX_ZONES);
+    let domains = names.into_iter().map(|name| FailureDomain {
+        name: name.clone(),
+        control_plane: None,
+        attributes: None,
+    });
+    let domains: Vec<FailureDomain> = domains.collect();
+    (!domains.is_empty()).then_some(domains)
+}
