@@ -8,5 +8,6 @@
 
 mod asking;
 mod help;
+mod journey;
 mod support;
 mod up;

@@ -54,6 +54,7 @@ pub(crate) fn run(home: &Path, args: &[&str]) -> Output {
 pub(crate) struct Up {
     child: Child,
     pub(crate) ready_line: String,
+    pub(crate) engine_line: String,
     pub(crate) kubeconfig: PathBuf,
 }
 
@@ -75,10 +76,12 @@ impl Up {
         let mut line = || lines.next().expect("it exits before it is ready").unwrap();
         let ready_line = line();
         let export = line();
+        let engine_line = line();
         let kubeconfig = export.strip_prefix("export KUBECONFIG=").expect(&export).into();
         Self {
             child,
             ready_line,
+            engine_line,
             kubeconfig,
         }
     }

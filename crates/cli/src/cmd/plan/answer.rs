@@ -96,7 +96,7 @@ impl Answer {
         if let Some(Planned { plan, approve, .. }) = &self.plan {
             let _ = writeln!(text, "Plan {}: {}", plan.id, plan.summary);
             lines(&mut text, &plan.changes, "");
-            lines(&mut text, &plan.drift, " by somebody else");
+            lines(&mut text, &plan.drift, ", done by somebody else");
             match approve {
                 Some(command) => {
                     let _ = writeln!(
@@ -195,7 +195,7 @@ mod tests {
             "wtapply/greeting in default, by terraform 1.11.4\n\
              Plan abc: 1 to replace\n  \
                replace  terraform_data.x (cannot update): input\n  \
-               update   terraform_data.y by somebody else: input\n\
+               update   terraform_data.y, done by somebody else: input\n\
              It waits for an approval. To approve exactly this plan:\n  \
                capt approve wtapply/greeting --plan abc\n"
         );
