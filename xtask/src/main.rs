@@ -7,8 +7,10 @@
 mod bench;
 mod codegen;
 mod conformance;
+mod foreign;
 mod ours;
 mod peers;
+mod provider_terraform;
 mod realkube;
 mod terraform;
 mod workspace;
@@ -31,9 +33,11 @@ enum Command {
     /// Build the real programs that ours is compared with (etcd, kube-apiserver, …), only what is missing.
     Peers(peers::Args),
     /// Run a real Kubernetes API in the foreground, to look at.
-    Real,
+    Real(RealArgs),
     /// Play the scenarios of `conformance/` against a real server and ours, and compare the answers.
     Conformance(conformance::Args),
+    /// Drive Crossplane's provider-terraform with our controllers on a real server, and check every rule.
+    Foreign(foreign::Args),
     /// Format, validate and test the Terraform modules, with any engine.
     Terraform(terraform::Args),
     /// Measure our server and a real one under the same load.
@@ -41,13 +45,21 @@ enum Command {
     Bench(bench::Bench),
 }
 
+#[derive(clap::Args)]
+struct RealArgs {
+    /// Also run Crossplane's provider-terraform on it.
+    #[arg(long)]
+    provider_terraform: bool,
+}
+
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
         Command::Terraform(args) => terraform::run(&args),
-        Command::Real => until_interrupted(run_real()),
+        Command::Real(args) => until_interrupted(run_real(args)),
         Command::Bench(what) => until_interrupted(bench::run(&what)),
+        Command::Foreign(args) => until_interrupted(foreign::run(&args)),
         Command::Conformance(args) => until_interrupted(conformance::run(&args)),
     }
 }
@@ -64,10 +76,18 @@ fn until_interrupted(task: impl Future<Output = anyhow::Result<()>>) -> anyhow::
     })
 }
 
-async fn run_real() -> anyhow::Result<()> {
+async fn run_real(args: RealArgs) -> anyhow::Result<()> {
     peers::ensure_built(&["etcd", "kube-apiserver", "kube-controller-manager"])?;
     let real = realkube::RealKube::start(true).await?;
     println!("ready after {:?}", real.ready_after);
     println!("export KUBECONFIG={}", real.kubeconfig().display());
+    let mut provider = None;
+    if args.provider_terraform {
+        peers::ensure_built(&["provider-terraform"])?;
+        provider_terraform::install(&real).await?;
+        let options = provider_terraform::Options::new(terraform::find_engine()?);
+        let running = provider.insert(provider_terraform::ProviderTerraform::start(&real, options)?);
+        println!("provider-terraform writes to {}", running.log().display());
+    }
     std::future::pending().await
 }

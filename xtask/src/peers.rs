@@ -81,6 +81,14 @@ const PEERS: &[Peer] = &[
         on_request: false,
     },
     Peer {
+        name: "provider-terraform",
+        module: "provider-terraform",
+        package: "github.com/upbound/provider-terraform/cmd/provider",
+        source: "github.com/upbound/provider-terraform",
+        variables: &[],
+        on_request: false,
+    },
+    Peer {
         name: "tofu",
         module: "opentofu",
         package: "github.com/opentofu/opentofu/cmd/tofu",
@@ -124,6 +132,28 @@ pub(crate) fn ensure_built(names: &[&str]) -> anyhow::Result<()> {
 /// The version of a peer that `peers/` pins, such as `v1.36.3`.
 pub(crate) fn version(name: &str) -> anyhow::Result<String> {
     find(name)?.version()
+}
+
+/// The folder of the Go module that a peer is built from, with everything in it that is not a program.
+pub(crate) fn sources(name: &str) -> anyhow::Result<PathBuf> {
+    let peer = find(name)?;
+    require_go()?;
+    let output = Command::new("go")
+        .current_dir(peer.folder())
+        .args(["mod", "download", "-json", peer.source])
+        .output()
+        .context("running go")?;
+    ensure!(
+        output.status.success(),
+        "`go mod download {}` failed: {}",
+        peer.source,
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let facts: serde_json::Value = serde_json::from_slice(&output.stdout).context("reading what go says")?;
+    let folder = facts.get("Dir").and_then(serde_json::Value::as_str);
+    Ok(folder
+        .with_context(|| format!("go names no folder for {}", peer.source))?
+        .into())
 }
 
 fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Peer>> {

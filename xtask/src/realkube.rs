@@ -191,10 +191,7 @@ impl RealKube {
     fn check_alive(&mut self) -> anyhow::Result<()> {
         for process in &mut self.processes {
             if let Some(status) = process.child.try_wait()? {
-                let log = fs::read_to_string(&process.log).unwrap_or_default();
-                let tail: Vec<_> = log.lines().rev().take(15).collect();
-                let tail: Vec<_> = tail.into_iter().rev().collect();
-                bail!("{} ended with {status}:\n{}", process.name, tail.join("\n"));
+                bail!("{} ended with {status}:\n{}", process.name, tail(&process.log));
             }
         }
         Ok(())
@@ -218,6 +215,13 @@ pub(crate) async fn client(kubeconfig: &Path) -> anyhow::Result<kube::Client> {
     config.default_retry = false;
     config.disable_compression = true;
     Ok(kube::Client::try_from(config)?)
+}
+
+/// The last lines of a log.
+pub(crate) fn tail(log: &Path) -> String {
+    let log = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = log.lines().collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
 }
 
 /// A port that nobody listens on at the moment.

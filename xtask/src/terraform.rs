@@ -64,20 +64,28 @@ fn engine(args: &Args) -> anyhow::Result<PathBuf> {
         // A relative path would mean something else in the folder of a module.
         return fs::canonicalize(path).with_context(|| format!("resolving {}", path.display()));
     }
-    let search = env::var_os("PATH").unwrap_or_default();
-    if let Some(found) = ["terraform", "tofu"]
-        .iter()
-        .find_map(|name| find_in(&search, name))
-    {
-        return Ok(found);
-    }
-    if args.build_missing {
+    if args.build_missing && on_path().is_none() {
         peers::ensure_built(&[OPENTOFU])?;
+    }
+    find_engine()
+}
+
+/// The engine that is there: `terraform` or `tofu` from the PATH, or the OpenTofu among the peers.
+pub(crate) fn find_engine() -> anyhow::Result<PathBuf> {
+    if let Some(found) = on_path() {
+        return Ok(found);
     }
     peers::binary(OPENTOFU).context(
         "neither terraform nor tofu is on the PATH: install one, name one with --engine PATH, \
          or have OpenTofu built with --build-missing",
     )
+}
+
+fn on_path() -> Option<PathBuf> {
+    let search = env::var_os("PATH").unwrap_or_default();
+    ["terraform", "tofu"]
+        .iter()
+        .find_map(|name| find_in(&search, name))
 }
 
 /// The first file of that name in the folders of a search path.

@@ -1,0 +1,85 @@
+//! What destroys, and what does not.
+
+use anyhow::{Context, ensure};
+use capt_api::marks;
+use serde_json::json;
+
+use super::super::stage::{APPLY, CONFIG, NAMESPACE, SECRET, Stage, TEMPLATE, WORKSPACE, says};
+use super::super::story::{NAME, Story};
+
+pub(super) async fn deletion_destroys(stage: &Stage) -> anyhow::Result<()> {
+    let story = Story::begin(stage, "destroyed").await?;
+    story.apply(&[], json!({})).await?;
+    story.ready().await?;
+    let state = story.state().await?.context("there is no state")?;
+    let secret = state["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    stage
+        .until(SECRET, "destroyed", &secret, "state is held", |secret| {
+            let finalizers = secret["metadata"]["finalizers"].as_array();
+            finalizers.is_some_and(|all| all.iter().any(|name| name == marks::TERRAFORM_STATE_FINALIZER))
+        })
+        .await?;
+    story.end().await?;
+    ensure!(
+        story.ledger.gone()? == story.ledger.made()?,
+        "what was made is not what was destroyed"
+    );
+    ensure!(
+        stage.list(WORKSPACE, "destroyed").await?.is_empty(),
+        "the Workspace is still there"
+    );
+    stage.until_gone(SECRET, "destroyed", &secret).await
+}
+
+pub(super) async fn orphaning_template(stage: &Stage) -> anyhow::Result<()> {
+    let story = Story::begin(stage, "orphaning").await?;
+    let policies = json!(["Observe", "Create", "Update", "LateInitialize"]);
+    let patch = json!({"spec": {"template": {"spec": {"managementPolicies": policies}}}});
+    stage.change(TEMPLATE, "orphaning", NAME, patch).await?;
+    story.apply(&[], json!({})).await?;
+    story.ready().await?;
+    story.end().await?;
+    ensure!(
+        !stage.list(WORKSPACE, "orphaning").await?.is_empty(),
+        "the Workspace is gone"
+    );
+    story.ledger.holds_one()
+}
+
+pub(super) async fn namespace_deletion(stage: &Stage) -> anyhow::Result<()> {
+    let story = Story::begin(stage, "namespace").await?;
+    story.apply(&[], json!({})).await?;
+    story.ready().await?;
+    let state = story.state().await?.context("there is no state")?;
+    let secret = state["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    stage
+        .until(SECRET, "namespace", &secret, "state is held", |secret| {
+            secret["metadata"]["finalizers"].is_array()
+        })
+        .await?;
+    stage.delete(NAMESPACE, "", "namespace").await?;
+    story
+        .until("it says why it stays", |wta| {
+            says(wta, "Deleting", "True/NamespaceTerminating")
+        })
+        .await?;
+    let name = story.workspace_name().await?;
+    stage.until_gone(WORKSPACE, "namespace", &name).await?;
+    let held = stage.get(SECRET, "namespace", &secret).await?;
+    ensure!(held.is_some(), "the state went with the namespace");
+    story.ledger.holds_one()?;
+
+    // The way out that it tells.
+    story
+        .change(json!({"spec": {"retainWorkspaceOnDelete": true}}))
+        .await?;
+    let release = json!({"metadata": {"finalizers": null}});
+    stage
+        .change(SECRET, "namespace", &secret, release.clone())
+        .await?;
+    stage.until_gone(APPLY, "namespace", NAME).await?;
+    // provider-terraform does not let go of its configuration once the namespace is going.
+    stage.change(CONFIG, "namespace", "default", release).await?;
+    stage.until_gone(NAMESPACE, "", "namespace").await?;
+    story.ledger.holds_one()
+}
