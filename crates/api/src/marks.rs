@@ -30,6 +30,8 @@ pub const AUTHORED: &str = "infrastructure.cluster.x-k8s.io/authored";
 pub const WORKSPACE: &str = "infrastructure.cluster.x-k8s.io/workspace";
 /// Annotation on the Secret with a kubeconfig: until when the token in it is honoured.
 pub const TOKEN_EXPIRES: &str = "infrastructure.cluster.x-k8s.io/token-expires";
+/// Annotation on a CAPTControlPlane: the version that AWS upgraded the cluster to by itself, beyond what the spec says.
+pub const VERSION_AHEAD: &str = "infrastructure.cluster.x-k8s.io/version-ahead";
 /// Annotation on a CAPTControlPlane: which of its children may operate now.
 pub const TURN: &str = "infrastructure.cluster.x-k8s.io/turn";
 /// Annotation on a WorkspaceTemplateApply: a person asks for a plan.

@@ -1,11 +1,7 @@
 //! The WorkspaceTemplateApply of an EKS cluster: what it is told.
 
 use capt_api::{
-    conditions::{
-        Word as _,
-        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
-        find_condition,
-    },
+    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
     marks,
     version::{Minor, Version},
     workspacetemplateapply::WorkspaceTemplateApplySpec,
@@ -24,6 +20,7 @@ use super::{
 };
 use crate::{
     decision::EventKind,
+    metadata,
     owned::{self, OwnedSeen, Role, Wanted},
 };
 
@@ -56,6 +53,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         .map_or(cluster.name.as_str(), String::as_str);
     let step = version::next(&known_versions(deciding, valid.version));
     made.impairments.extend(version_note(&spec.version, &step));
+    remember_ahead(deciding, &step);
     let released = owned::release(
         seen,
         snapshot
@@ -146,17 +144,14 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
     let rendered = seen
         .and_then(|seen| seen.wta.spec.variables.as_ref()?.get("kubernetes_version"))
         .and_then(|text| Version::from(text.as_str()).minor());
-    let conditions = deciding.status.conditions.as_deref().unwrap_or_default();
-    let was_ahead = [Type::Ready, Type::Available]
-        .iter()
-        .filter_map(|type_| find_condition(conditions, type_.as_str()))
-        .any(|condition| condition.reason == Reason::VersionAhead.as_str());
+    let running = seen.and_then(|seen| running_version(deciding, seen));
+    let ahead = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::VERSION_AHEAD);
     Known {
         wanted,
         rendered,
-        running: seen.and_then(|seen| running_version(deciding, seen)),
+        running,
         is_settled: seen.is_some_and(|seen| seen.holds() && !eks::is_change(seen)),
-        was_ahead,
+        was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }
 }
 
@@ -164,6 +159,16 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
 pub(super) fn running_version(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<Minor> {
     let text = connection::output(deciding.snapshot, seen, "cluster_version").ok()?;
     Version::from(text.trim()).minor()
+}
+
+/// That it was AWS cannot be told any more once the module got that version.
+fn remember_ahead(deciding: &mut Deciding<'_>, step: &version::Step) {
+    let before = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::VERSION_AHEAD);
+    let now = (step.verdict == version::Verdict::Ahead).then(|| step.variable.to_string());
+    if now.as_deref() != before {
+        let mark = marks::VERSION_AHEAD.to_owned();
+        deciding.own.annotations.insert(mark, now);
+    }
 }
 
 fn version_note(wanted: &Version, step: &version::Step) -> Option<Note> {

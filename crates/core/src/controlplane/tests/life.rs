@@ -75,7 +75,7 @@ fn a_control_plane_goes_from_nothing_to_ready_and_comes_to_rest() {
         kubeconfig.text(kubeconfig::VALUE),
         Some("clusters: []\nusers: []\n")
     );
-    let progress = status.progress.clone().expect("progress");
+    let progress = status.progress.expect("progress");
     assert_eq!(
         (progress.current_operation, progress.percent_complete),
         (None, Some(100))

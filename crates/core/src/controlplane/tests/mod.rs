@@ -1,6 +1,13 @@
 //! Each rule in a test that is named after it and fails without it, and what must hold for all of them together.
 
+mod adopting;
+mod bad_input;
+mod ending;
 mod life;
+mod properties;
+mod time;
+mod tokens;
+mod updates;
 mod world;
 
 use capt_api::{

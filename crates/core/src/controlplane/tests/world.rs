@@ -138,7 +138,6 @@ impl World {
         panic!("this goes on for ever");
     }
 
-    #[expect(dead_code)]
     pub(super) fn pass(&mut self, minutes: i64) {
         self.clock += 60 * minutes;
     }
@@ -429,7 +428,7 @@ impl World {
         }
     }
 
-    fn probe(&mut self) {
+    pub(super) fn probe(&mut self) {
         let wish = super::super::wants(&self.snapshot, at(self.clock)).probe;
         let before = self.snapshot.probe.take();
         self.snapshot.probe = wish.map(|wish| {

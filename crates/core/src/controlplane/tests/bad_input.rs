@@ -1,0 +1,293 @@
+//! What is wrong is said with the field and the fix, and nothing is destroyed.
+
+use capt_api::{captcontrolplane::ControlPlaneState as State, region::Region, version::Version};
+use serde_json::json;
+
+use super::{
+    super::snapshot::{ClusterSeen, Hidden, SecretSeen},
+    World, fresh, living, message, said,
+};
+use crate::wta::snapshot::TemplateSeen;
+
+type Edit = fn(&mut World);
+
+#[test]
+fn what_cannot_be_made_is_told_with_the_field_and_the_fix() {
+    let cases: Vec<(&str, Edit, &str, &str, State, Edit)> = vec![
+        (
+            "a version that is none",
+            |world| world.snapshot.control_plane.spec.version = Version::from("latest"),
+            "InvalidSpec",
+            "spec.version latest",
+            State::Failed,
+            |world| world.edit(|spec| spec.version = Version::from("1.31")),
+        ),
+        (
+            "another region than the network's",
+            |world| {
+                let config = json!({"region": "us-east-1"});
+                world.snapshot.control_plane.spec.control_plane_config =
+                    Some(serde_json::from_value(config).expect("a config"));
+            },
+            "RegionMismatch",
+            "write eu-central-1",
+            State::Failed,
+            |world| {
+                let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+                infrastructure.region = Some(Region::from("us-east-1"));
+            },
+        ),
+        (
+            "no template",
+            |world| world.snapshot.template = None,
+            "WorkspaceTemplateNotFound",
+            "no WorkspaceTemplate eks in namespace team",
+            State::Validating,
+            |world| world.snapshot.template = fresh().template,
+        ),
+        (
+            "a template elsewhere that is not shared",
+            |world| {
+                let template = world.snapshot.template.as_mut().expect("a template");
+                template.namespace = "other".to_owned();
+            },
+            "TemplateNotShared",
+            "add team to its spec.sharedWith",
+            State::Validating,
+            |world| {
+                world.snapshot.template = Some(TemplateSeen {
+                    namespace: "other".to_owned(),
+                    shared_with: vec!["team".to_owned()],
+                    revision: "t1".to_owned(),
+                    ..TemplateSeen::default()
+                });
+            },
+        ),
+        (
+            "a Cluster with another control plane",
+            |world| {
+                let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+                cluster.control_plane_ref = Some("green".to_owned());
+            },
+            "InvalidSpec",
+            "has the control plane green",
+            State::Failed,
+            |world| {
+                world.snapshot.cluster = Some(ClusterSeen {
+                    control_plane_ref: Some("blue".to_owned()),
+                    ..world.snapshot.cluster.clone().expect("a Cluster")
+                });
+            },
+        ),
+        (
+            "a network whose Secret is not there",
+            |world| world.snapshot.vpc_secret = None,
+            "SecretError",
+            "Waiting for the Secret blue-vpc-connection",
+            State::Validating,
+            |world| world.snapshot.vpc_secret = fresh().vpc_secret,
+        ),
+        (
+            "a network whose Secret lacks a key",
+            |world| {
+                let secret = world.snapshot.vpc_secret.as_mut().expect("a Secret");
+                secret.data.remove("private_subnets");
+            },
+            "SecretError",
+            "blue-vpc-connection has no key private_subnets",
+            State::Validating,
+            |world| world.snapshot.vpc_secret = fresh().vpc_secret,
+        ),
+    ];
+    for (name, spoil, reason, words, state, mend) in cases {
+        let mut world = World::new(fresh());
+        spoil(&mut world);
+        world.settle();
+        assert_eq!(world.status().state, Some(state), "{name}");
+        assert_eq!(
+            said(&world.status(), "Ready"),
+            format!("False/{reason}"),
+            "{name}"
+        );
+        let told = message(&world.status(), "Ready");
+        assert!(told.contains(words), "{name}: {told}");
+        assert!(world.snapshot.applies.is_empty(), "{name}");
+        assert!(
+            world.events.iter().any(|event| event.contains(words)),
+            "{name}: an event"
+        );
+        mend(&mut world);
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready), "{name}: mended");
+    }
+}
+
+#[test]
+fn what_the_module_gets_wrong_is_told_with_the_output_and_the_fix() {
+    let cases: Vec<(&str, Edit, &str, &str)> = vec![
+        (
+            "no endpoint",
+            |world| {
+                world.outputs.remove("cluster_endpoint");
+            },
+            "OutputInvalid",
+            "no output cluster_endpoint",
+        ),
+        (
+            "an endpoint of the wrong type",
+            |world| {
+                world.outputs.insert("cluster_endpoint".to_owned(), json!(["a"]));
+            },
+            "OutputInvalid",
+            "cluster_endpoint is a list",
+        ),
+        (
+            "an endpoint that is none",
+            |world| {
+                world
+                    .outputs
+                    .insert("cluster_endpoint".to_owned(), json!("http://host"));
+            },
+            "EndpointError",
+            "reached by https",
+        ),
+        (
+            "no kubeconfig",
+            |world| {
+                world.hidden_outputs.clear();
+                world.hidden_outputs.insert("other".to_owned(), "1".to_owned());
+            },
+            "OutputInvalid",
+            "no output kubeconfig",
+        ),
+        (
+            "a kubeconfig that runs a program",
+            |world| {
+                let text = "clusters: []\nusers:\n- user:\n    exec:\n      command: aws\n";
+                world
+                    .hidden_outputs
+                    .insert("kubeconfig".to_owned(), text.to_owned());
+            },
+            "KubeconfigGenerationFailed",
+            "runs a program",
+        ),
+        (
+            "a kubeconfig Secret that is somebody else's",
+            |world| {
+                world.snapshot.kubeconfig = Some(SecretSeen {
+                    name: "blue-kubeconfig".to_owned(),
+                    controller: Some(("KubeadmControlPlane/blue".to_owned(), "9".to_owned())),
+                    ..SecretSeen::default()
+                });
+            },
+            "SecretError",
+            "belongs to KubeadmControlPlane/blue",
+        ),
+    ];
+    for (name, spoil, reason, words) in cases {
+        let mut world = World::new(fresh());
+        spoil(&mut world);
+        world.settle();
+        assert_eq!(
+            said(&world.status(), "Failed"),
+            format!("True/{reason}"),
+            "{name}"
+        );
+        let told = message(&world.status(), "Failed");
+        assert!(told.contains(words), "{name}: {told}");
+        assert!(!world.status().ready, "{name}");
+    }
+}
+
+#[test]
+fn a_mistake_in_the_spec_of_a_cluster_that_serves_degrades_it_and_changes_nothing() {
+    let edits: Vec<(&str, Edit, &str)> = vec![
+        (
+            "version",
+            |world| world.edit(|spec| spec.version = Version::from("x")),
+            "InvalidSpec",
+        ),
+        (
+            "template",
+            |world| world.edit(|spec| spec.workspace_template_ref.name = "other".to_owned()),
+            "InvalidSpec",
+        ),
+    ];
+    for (name, edit, reason) in edits {
+        let mut world = living();
+        let apply = world.apply().wta.spec.clone();
+        edit(&mut world);
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Degraded), "{name}");
+        assert_eq!(said(&world.status(), "Ready"), format!("True/{reason}"), "{name}");
+        assert!(world.status().ready, "{name}");
+        assert_eq!(world.apply().wta.spec, apply, "{name}");
+    }
+}
+
+#[test]
+fn what_was_known_once_and_is_gone_changes_nothing() {
+    let mut world = living();
+    let apply = world.apply().wta.spec.clone();
+    world.snapshot.vpc_secret = None;
+    world.snapshot.template = None;
+    world.snapshot.infrastructure = None;
+    let outputs = world
+        .apply_mut()
+        .wta
+        .status
+        .get_or_insert_default()
+        .outputs
+        .as_mut();
+    outputs.expect("outputs").remove("cluster_endpoint");
+    world.calm();
+    assert_eq!(world.apply().wta.spec, apply);
+    assert_eq!(world.status().endpoint.as_deref(), Some("10.0.0.1:6443"));
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn a_deleted_or_edited_kubeconfig_is_made_again() {
+    let mut world = living();
+    let good = world.snapshot.kubeconfig.clone();
+    world.snapshot.kubeconfig = None;
+    world.settle();
+    assert_eq!(world.snapshot.kubeconfig, good);
+    let secret = world.snapshot.kubeconfig.as_mut().expect("a Secret");
+    secret.data.insert("value".to_owned(), Hidden::new("hello"));
+    world.settle();
+    assert_eq!(world.snapshot.kubeconfig, good);
+}
+
+#[test]
+fn a_hand_edited_status_is_set_right() {
+    let mut world = living();
+    let good = world.status();
+    let status = world.snapshot.control_plane.status.as_mut().expect("a status");
+    status.state = Some(State::Failed);
+    status.phase = None;
+    status.ready = false;
+    status.failure_reason = Some("Nonsense".to_owned());
+    status.endpoint = None;
+    status.version = Some("9.9".to_owned());
+    world.settle();
+    let after = world.status();
+    assert_eq!(
+        (
+            after.state,
+            after.phase,
+            after.ready,
+            after.failure_reason,
+            after.endpoint,
+            after.version
+        ),
+        (
+            good.state,
+            good.phase,
+            good.ready,
+            good.failure_reason,
+            good.endpoint,
+            good.version
+        )
+    );
+}

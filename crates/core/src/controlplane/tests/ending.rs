@@ -1,0 +1,166 @@
+//! How a control plane goes.
+
+use capt_api::{captcontrolplane::ControlPlaneState as State, marks};
+
+use super::{World, fresh, living, message, said, world::Terraform};
+use crate::{
+    decision::Guard,
+    owned::{OwnedSeen, Role, TroubleClass, Wanted},
+};
+
+/// Another child of the control plane, whose Workspace is there.
+fn add_child(world: &mut World, name: &str, role: Role) {
+    let owner = crate::owned::Owner {
+        api_version: "controlplane.cluster.x-k8s.io/v1beta1",
+        kind: "CAPTControlPlane",
+        namespace: "team",
+        name: "blue",
+        uid: "cp-1",
+        cluster: Some("blue"),
+    };
+    let wanted = Wanted {
+        name: name.to_owned(),
+        role,
+        template: world.snapshot.control_plane.spec.workspace_template_ref.clone(),
+        revision: None,
+        variables: std::collections::BTreeMap::new(),
+        connection_secret: None,
+        wait_for_secrets: Vec::new(),
+        wait_for_workspaces: Vec::new(),
+        retain: false,
+        retry: None,
+    };
+    let desired = wanted.change(&owner, None).expect("it has to be made");
+    assert_eq!(desired.guard, Guard::Absent);
+    let decision = super::world::Decided {
+        children: vec![desired],
+        ..super::world::Decided::default()
+    };
+    world.carry_out(&decision, usize::MAX);
+}
+
+#[test]
+fn consent_comes_before_deletion_and_nothing_is_left() {
+    let mut world = living();
+    world.delete();
+    let first = world.step();
+    assert!(first.removals.is_empty(), "the mark comes first");
+    assert_eq!(world.apply().annotation(marks::LET_GO), Some("true"));
+    assert_eq!(said(&world.status(), "Deleting"), "True/Deleting");
+    assert!(message(&world.status(), "Deleting").contains("blue-eks-controlplane-apply"));
+    assert_eq!(said(&world.status(), "Available"), "False/Deleting");
+    assert!(!world.status().ready);
+    let second = world.step();
+    assert_eq!(second.removals.len(), 1);
+    assert!(world.apply().is_deleting());
+    assert!(!world.is_gone, "it waits for its infrastructure");
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.destroyed, ["blue-eks-controlplane-apply"]);
+    assert!(world.snapshot.kubeconfig.is_none() && world.snapshot.ca.is_none());
+}
+
+#[test]
+fn deletion_at_every_step_leaves_nothing_and_destroys_only_what_was_made() {
+    for steps in 0..12 {
+        for terraform in [
+            Terraform::Works,
+            Terraform::Hangs,
+            Terraform::Fails(TroubleClass::Terminal),
+        ] {
+            let mut world = World::new(fresh());
+            world.terraform = terraform;
+            for _ in 0..steps {
+                world.step();
+                world.act();
+            }
+            let was_made = world.snapshot.applies.iter().any(OwnedSeen::has_workspace);
+            world.delete();
+            world.snapshot.cluster = None;
+            world.settle();
+            let is_held = world.snapshot.control_plane.metadata.finalizers.is_some();
+            assert!(world.is_gone || !is_held, "{steps} {terraform:?}");
+            assert!(world.snapshot.applies.is_empty());
+            assert_eq!(
+                world.destroyed.len(),
+                usize::from(was_made),
+                "{steps} {terraform:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_end_is_the_same_whichever_write_was_the_last_before_a_restart() {
+    for limit in 0..3 {
+        for round in 0..6 {
+            let mut world = living();
+            world.delete();
+            for past in 0..6 {
+                if world.is_gone {
+                    break;
+                }
+                let decision = world.decide();
+                let limit = if past == round { limit } else { usize::MAX };
+                world.carry_out(&decision, limit);
+                world.act();
+            }
+            world.settle();
+            assert!(world.is_gone, "{limit} writes in round {round}");
+            assert_eq!(world.destroyed, ["blue-eks-controlplane-apply"]);
+        }
+    }
+}
+
+#[test]
+fn what_stands_on_the_cluster_goes_first_one_at_a_time() {
+    let mut world = living();
+    for name in ["a", "b"] {
+        add_child(
+            &mut world,
+            &format!("blue-{name}-fargate-apply"),
+            Role::FargateProfile(name.to_owned()),
+        );
+    }
+    world.settle();
+    assert!(
+        world.snapshot.applies.iter().all(OwnedSeen::holds),
+        "they took turns"
+    );
+    world.delete();
+    for _ in 0..4 {
+        world.step();
+    }
+    let eks = world.apply();
+    assert_eq!(
+        eks.annotation(marks::LET_GO),
+        None,
+        "not before the others are gone"
+    );
+    assert!(message(&world.status(), "Deleting").contains("blue-a-fargate-apply, blue-b-fargate-apply"));
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.destroyed.len(), 3);
+    assert_eq!(world.destroyed[2], "blue-eks-controlplane-apply");
+}
+
+#[test]
+fn progress_tells_of_the_deletion() {
+    let mut world = living();
+    world.delete();
+    world.step();
+    let progress = world.status().progress.expect("progress");
+    assert_eq!(progress.current_operation.as_deref(), Some("Delete"));
+    assert_eq!(world.status().state, Some(State::Ready), "the last state stays");
+}
+
+#[test]
+fn somebody_elses_secrets_stay() {
+    let mut world = living();
+    let secret = world.snapshot.ca.as_mut().expect("a Secret");
+    secret.controller = Some(("Other/x".to_owned(), "9".to_owned()));
+    world.delete();
+    world.settle();
+    assert!(world.is_gone);
+    assert!(world.snapshot.ca.is_some());
+}

@@ -1,0 +1,154 @@
+//! Kubeconfigs with a token that AWS honours.
+
+use std::time::Duration;
+
+use capt_api::captcontrolplane::ControlPlaneState as State;
+use serde_json::json;
+
+use super::{
+    super::{
+        kubeconfig,
+        snapshot::{Hidden, Token},
+        wants,
+    },
+    World, at, fresh, message, said,
+};
+
+fn eks() -> World {
+    let mut world = World::new(fresh());
+    let endpoint = json!("https://ABC.gr7.eu-central-1.eks.amazonaws.com");
+    world.outputs.insert("cluster_endpoint".to_owned(), endpoint);
+    world.hidden_outputs.clear();
+    world
+}
+
+fn issue(world: &mut World, value: &str) {
+    world.snapshot.token = Some(Token {
+        value: Hidden::new(value),
+        expires_at: at(world.clock + 15 * 60),
+    });
+}
+
+fn token(world: &World) -> Option<String> {
+    let secret = world.snapshot.kubeconfig.as_ref()?;
+    secret.text(kubeconfig::TOKEN_FILE).map(str::to_owned)
+}
+
+#[test]
+fn a_cluster_is_not_ready_before_there_is_a_token_and_it_says_so() {
+    let mut world = eks();
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Configuring));
+    assert_eq!(
+        said(&world.status(), "KubeconfigReady"),
+        "False/KubeconfigGenerationFailed"
+    );
+    let wish = wants(&world.snapshot, at(3)).token.expect("a wish");
+    assert_eq!(
+        (wish.cluster_name.as_str(), wish.region.as_str()),
+        ("blue", "eu-central-1")
+    );
+    assert_eq!(wish.by, at(3), "at once");
+    world.snapshot.token_trouble = Some("no credentials".to_owned());
+    world.settle();
+    assert!(message(&world.status(), "KubeconfigReady").contains("no credentials"));
+    issue(&mut world, "t-1");
+    world.snapshot.token_trouble = None;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(token(&world).as_deref(), Some("t-1"));
+    assert!(world.snapshot.user_kubeconfig.is_some() && world.snapshot.ca.is_some());
+    let text = serde_json::to_string(&world.status()).expect("a status");
+    assert!(!text.contains("t-1"), "never in the status");
+    assert!(!world.events.join(" ").contains("t-1"));
+}
+
+#[test]
+fn no_moment_is_without_a_valid_token() {
+    let mut world = eks();
+    world.settle();
+    issue(&mut world, "t-0");
+    world.settle();
+    for round in 1..20 {
+        let wish = wants(&world.snapshot, at(world.clock)).token.expect("a wish");
+        let decision = world.decide();
+        assert!(decision.is_quiet(), "nothing is written before it is due");
+        let due = decision.look_again.expect("a time to look again");
+        assert_eq!(at(world.clock) + due, wish.by);
+        assert!(due > Duration::from_secs(60));
+        world.clock += i64::try_from(due.as_secs()).expect("small");
+        // A restart at any time: the Secret is all that there is.
+        world.snapshot.token = None;
+        world.probe();
+        let wish = wants(&world.snapshot, at(world.clock)).token.expect("a wish");
+        assert!(wish.by <= at(world.clock), "it is due");
+        assert!(
+            world.decide().is_quiet(),
+            "the old one stays until another is there"
+        );
+        let value = format!("t-{round}");
+        issue(&mut world, &value);
+        world.settle();
+        assert_eq!(token(&world), Some(value));
+        assert_eq!(world.status().state, Some(State::Ready));
+    }
+}
+
+#[test]
+fn a_token_that_cannot_be_renewed_is_used_until_it_ends() {
+    let mut world = eks();
+    world.settle();
+    issue(&mut world, "t-1");
+    world.settle();
+    world.pass(10);
+    world.snapshot.token_trouble = Some("denied".to_owned());
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(
+        said(&world.status(), "KubeconfigReady"),
+        "True/KubeconfigGenerationFailed"
+    );
+    assert_eq!(world.decide().look_again, Some(Duration::from_secs(5 * 60)));
+    world.pass(5);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Configuring));
+    assert!(
+        world.status().ready,
+        "that nobody gets in does not stop it from serving"
+    );
+    assert_eq!(
+        said(&world.status(), "KubeconfigReady"),
+        "False/KubeconfigGenerationFailed"
+    );
+}
+
+#[test]
+fn a_token_is_renewed_in_a_pause_too_and_nothing_else_is() {
+    let mut world = eks();
+    world.settle();
+    issue(&mut world, "t-1");
+    world.settle();
+    world.snapshot.cluster.as_mut().expect("a Cluster").paused = true;
+    world.calm();
+    world.snapshot.ca = None;
+    world.pass(10);
+    issue(&mut world, "t-2");
+    let decision = world.step();
+    assert_eq!(decision.children.len(), 1);
+    assert_eq!(token(&world).as_deref(), Some("t-2"));
+    assert!(world.snapshot.ca.is_none(), "everything else waits");
+}
+
+#[test]
+fn an_output_that_is_no_certificate_is_refused() {
+    let mut world = eks();
+    let key = "cluster_certificate_authority_data".to_owned();
+    for (value, reason) in [(json!("%%%"), "OutputInvalid"), (json!(7), "OutputInvalid")] {
+        world.outputs.insert(key.clone(), value);
+        issue(&mut world, "t-1");
+        world.settle();
+        assert_eq!(said(&world.status(), "Failed"), format!("True/{reason}"));
+        assert!(message(&world.status(), "Failed").contains(&key));
+        world.apply_mut().wta.status = None;
+    }
+}

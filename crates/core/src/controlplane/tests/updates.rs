@@ -1,0 +1,275 @@
+//! Changes of a cluster that serves.
+
+use capt_api::{
+    captcontrolplane::{ControlPlanePhase as Phase, ControlPlaneState as State, OperationResult},
+    version::Version,
+};
+use serde_json::json;
+
+use super::{
+    World, living, message, said,
+    world::{Terraform, say},
+};
+use crate::owned::{Peer, TroubleClass};
+
+fn upgrade(world: &mut World, version: &str) {
+    world.edit(|spec| spec.version = Version::from(version));
+}
+
+#[test]
+fn an_update_rolls_out_while_the_cluster_serves() {
+    let mut world = living();
+    upgrade(&mut world, "1.32");
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    let status = world.status();
+    assert_eq!(
+        (status.state, status.phase),
+        (Some(State::Provisioning), Some(Phase::Creating))
+    );
+    assert!(status.ready, "it serves all the while");
+    assert_eq!(said(&status, "RollingOut"), "True/RollingOut");
+    assert_eq!(said(&status, "Available"), "True/Available");
+    assert!(message(&status, "RollingOut").contains("on the way to version 1.32"));
+    assert_eq!(status.version.as_deref(), Some("1.31"), "what runs");
+    let progress = status.progress.expect("progress");
+    assert_eq!(progress.current_operation.as_deref(), Some("Update"));
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(world.status().version.as_deref(), Some("1.32"));
+    assert_eq!(said(&world.status(), "RollingOut"), "False/NotRollingOut");
+}
+
+#[test]
+fn a_failed_update_of_a_cluster_that_serves_degrades_it() {
+    let mut world = living();
+    upgrade(&mut world, "1.32");
+    world.terraform = Terraform::Fails(TroubleClass::Terminal);
+    world.settle();
+    let status = world.status();
+    assert_eq!(
+        (status.state, status.phase),
+        (Some(State::Degraded), Some(Phase::Ready))
+    );
+    assert!(status.ready);
+    assert_eq!(said(&status, "Ready"), "True/UpdateFailed");
+    assert_eq!((status.failure_reason, status.failure_message), (None, None));
+    let history = status
+        .progress
+        .and_then(|progress| progress.history)
+        .expect("records");
+    let results: Vec<_> = history
+        .iter()
+        .map(|one| (one.operation.as_str(), one.result))
+        .collect();
+    assert_eq!(
+        results,
+        [
+            ("Create", Some(OperationResult::Succeeded)),
+            ("Update", Some(OperationResult::Failed))
+        ]
+    );
+    // The spec is changed again, which is another try.
+    upgrade(&mut world, "v1.31.4");
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(
+        world.status().version.as_deref(),
+        Some("v1.31.4"),
+        "in the form of the spec"
+    );
+}
+
+#[test]
+fn several_minors_are_walked_one_at_a_time_whatever_interrupts_it() {
+    for interruption in 0..4 {
+        let mut world = living();
+        upgrade(&mut world, "v1.34");
+        let mut walked = vec!["1.31".to_owned()];
+        for round in 0..20 {
+            world.step();
+            if round == 5 {
+                match interruption {
+                    // A restart remembers nothing but objects.
+                    1 => world.snapshot.probe = None,
+                    // A move takes no status along.
+                    2 => {
+                        world.snapshot.control_plane.status = None;
+                        let seen = world.apply_mut();
+                        seen.wta.status = seen.wta.status.take().map(|mut status| {
+                            status.observed_generation = None;
+                            status
+                        });
+                    }
+                    3 => world.terraform = Terraform::Fails(TroubleClass::Transient),
+                    _ => {}
+                }
+            } else if round == 8 {
+                world.terraform = Terraform::Works;
+            }
+            world.act();
+            let version = world
+                .variable("kubernetes_version")
+                .expect("a version")
+                .to_owned();
+            if walked.last() != Some(&version) {
+                walked.push(version);
+            }
+        }
+        world.settle();
+        assert_eq!(
+            walked,
+            ["1.31", "1.32", "1.33", "1.34"],
+            "interruption {interruption}"
+        );
+        assert_eq!(world.status().state, Some(State::Ready));
+        assert_eq!(world.status().version.as_deref(), Some("v1.34"));
+    }
+}
+
+#[test]
+fn a_version_below_what_runs_is_refused_with_the_reason() {
+    let mut world = living();
+    upgrade(&mut world, "1.30");
+    world.settle();
+    assert_eq!(world.variable("kubernetes_version"), Some("1.31"), "never down");
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert_eq!(said(&world.status(), "Ready"), "True/VersionTooLow");
+    assert!(message(&world.status(), "Ready").contains("Write 1.31 again"));
+    upgrade(&mut world, "1.31");
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn a_cluster_that_aws_upgraded_is_reported_and_never_rendered_downwards() {
+    let mut world = living();
+    let status = world.apply_mut().wta.status.get_or_insert_default();
+    let outputs = status.outputs.get_or_insert_default();
+    outputs.insert("cluster_version".to_owned(), json!("1.32"));
+    world.calm();
+    assert_eq!(world.variable("kubernetes_version"), Some("1.32"));
+    world.settle();
+    for _ in 0..2 {
+        assert_eq!(said(&world.status(), "Ready"), "True/VersionAhead");
+        assert_eq!(world.status().version.as_deref(), Some("1.32"));
+        world.settle();
+    }
+    upgrade(&mut world, "1.32");
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn a_change_that_waits_for_a_person_is_told_and_nothing_times_out() {
+    let mut world = living();
+    upgrade(&mut world, "1.32");
+    world.step();
+    let now = super::at(0);
+    let seen = world.apply_mut();
+    let generation = seen.wta.metadata.generation;
+    seen.wta.status.get_or_insert_default().observed_generation = generation;
+    say(seen, "ApprovalNeeded", true, "DestructiveChange", now);
+    // Our runner wrote the change before it found that it destroys something.
+    seen.wta.status.get_or_insert_default().last_applied_revision = Some("other".to_owned());
+    world.calm();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert_eq!(said(&world.status(), "Ready"), "True/WaitingForApproval");
+    world.pass(600);
+    world.probe();
+    assert!(world.decide().is_quiet());
+    say(world.apply_mut(), "ApprovalNeeded", false, "NotNeeded", now);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn a_changed_endpoint_updates_ours_and_the_kubeconfig_and_is_reported() {
+    let mut world = living();
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster
+        .endpoint
+        .clone_from(&world.snapshot.control_plane.spec.control_plane_endpoint);
+    assert!(world.decide().is_quiet());
+    let kubeconfig = "clusters: []\nusers: [] # new\n".to_owned();
+    world
+        .hidden_outputs
+        .insert("kubeconfig".to_owned(), kubeconfig.clone());
+    let status = world.apply_mut().wta.status.get_or_insert_default();
+    let outputs = status.outputs.get_or_insert_default();
+    outputs.insert("cluster_endpoint".to_owned(), json!("10.0.0.2"));
+    world
+        .outputs
+        .insert("cluster_endpoint".to_owned(), json!("10.0.0.2"));
+    world.settle();
+    assert_eq!(world.status().endpoint.as_deref(), Some("10.0.0.2:443"));
+    let spec = &world.snapshot.control_plane.spec;
+    let endpoint = spec.control_plane_endpoint.as_ref().expect("an endpoint");
+    assert_eq!((endpoint.host.as_str(), endpoint.port), ("10.0.0.2", 443));
+    let secret = world.snapshot.kubeconfig.as_ref().expect("a kubeconfig");
+    assert_eq!(secret.text("value"), Some(kubeconfig.as_str()));
+    assert!(
+        world
+            .events
+            .iter()
+            .any(|event| event.starts_with("EndpointChanged"))
+    );
+    assert_eq!(
+        said(&world.status(), "Ready"),
+        "True/EndpointChanged",
+        "the Cluster keeps the old one"
+    );
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster.endpoint.clone_from(&spec.control_plane_endpoint);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn an_edit_of_a_shared_template_waits_its_turn() {
+    let mut world = living();
+    world.snapshot.peers = vec![Peer {
+        key: "team/a".to_owned(),
+        released: Some("t1".to_owned()),
+        is_ready: true,
+        was_ready: true,
+        ..Peer::default()
+    }];
+    world.snapshot.template.as_mut().expect("a template").revision = "t2".to_owned();
+    world.settle();
+    assert_eq!(world.apply().wta.spec.template_revision.as_deref(), Some("t1"));
+    assert_eq!(world.status().state, Some(State::Ready));
+    world.snapshot.peers[0].released = Some("t2".to_owned());
+    world.settle();
+    assert_eq!(world.apply().wta.spec.template_revision.as_deref(), Some("t2"));
+}
+
+#[test]
+fn trouble_that_passes_does_not_touch_a_cluster_that_serves() {
+    let mut world = living();
+    world.terraform = Terraform::Fails(TroubleClass::Transient);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(said(&world.status(), "Ready"), "True/Retrying");
+    world.terraform = Terraform::Fails(TroubleClass::Terminal);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert_eq!(said(&world.status(), "Ready"), "True/WorkspaceError");
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(said(&world.status(), "Ready"), "True/Ready");
+}
+
+#[test]
+fn infrastructure_that_is_not_ready_any_more_degrades() {
+    let mut world = living();
+    let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+    infrastructure.ready = false;
+    infrastructure.message = "the VPC is gone".to_owned();
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert!(message(&world.status(), "Ready").contains("the VPC is gone"));
+    assert!(world.status().ready);
+}
