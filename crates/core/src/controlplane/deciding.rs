@@ -14,6 +14,7 @@ use capt_api::{
     marks,
 };
 use k8s_openapi::jiff::Timestamp;
+use serde_json::json;
 
 use super::{
     adoption,
@@ -46,6 +47,8 @@ pub(super) struct Deciding<'a> {
     pub(super) events: Vec<Event>,
     pub(super) status: CAPTControlPlaneStatus,
     said: Vec<Said>,
+    /// The spec was looked at.
+    has_looked: bool,
     look_again: Option<Duration>,
 }
 
@@ -77,6 +80,7 @@ impl<'a> Deciding<'a> {
             events: Vec::new(),
             status: snapshot.control_plane.status.clone().unwrap_or_default(),
             said: Vec::new(),
+            has_looked: false,
             look_again: None,
         }
     }
@@ -193,7 +197,13 @@ impl<'a> Deciding<'a> {
             self.say(said);
         }
         self.status.external_managed_control_plane = Some(true);
-        self.status.observed_generation = self.snapshot.control_plane.metadata.generation;
+        self.has_looked = true;
+    }
+
+    /// The generation that the status will speak about: writing our own fields makes another one.
+    fn generation(&self) -> Option<i64> {
+        let generation = self.snapshot.control_plane.metadata.generation?;
+        Some(generation + i64::from(!self.own.spec.is_empty()))
     }
 
     pub(super) fn tell(&mut self, kind: EventKind, reason: Reason, message: &str) {
@@ -213,25 +223,18 @@ impl<'a> Deciding<'a> {
 
     /// The decision.
     pub(super) fn finish(mut self) -> Decision<CAPTControlPlaneStatus> {
-        let old = self.snapshot.control_plane.status.clone();
-        let conditions = self.status.conditions.take().unwrap_or_default();
-        self.status.conditions = Some(view::merge(
-            &conditions,
-            &self.said,
-            self.snapshot.control_plane.metadata.generation,
-            self.now,
-        ));
         if !self.own.add_finalizers.is_empty() {
-            // Nothing is made before the object is held.
-            self.children.clear();
-            self.removals.clear();
-            self.own.spec.clear();
-            self.own.annotations.clear();
-            self.own.only_if_unchanged = false;
+            return self.hold();
         }
+        let generation = self.generation();
+        if self.has_looked {
+            self.status.observed_generation = generation;
+        }
+        let conditions = self.status.conditions.take().unwrap_or_default();
+        self.status.conditions = Some(view::merge(&conditions, &self.said, generation, self.now));
         // Nobody can write the status of an object that is gone.
         let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
-        if !is_leaving && old.as_ref() != Some(&self.status) {
+        if !is_leaving && self.snapshot.control_plane.status.as_ref() != Some(&self.status) {
             self.own.status = Some(self.status);
         }
         Decision {
@@ -240,6 +243,35 @@ impl<'a> Deciding<'a> {
             own: self.own,
             events: self.events,
             look_again: self.look_again,
+        }
+    }
+
+    /// Nothing is made before the object is held. What the first child will be called, and that it has the turn, is
+    /// written down in the same write.
+    fn hold(self) -> Decision<CAPTControlPlaneStatus> {
+        let mut own = OwnChange {
+            add_finalizers: self.own.add_finalizers,
+            ..OwnChange::default()
+        };
+        let metadata = &self.snapshot.control_plane.metadata;
+        let is_named = self
+            .snapshot
+            .control_plane
+            .spec
+            .workspace_template_apply_name
+            .is_some();
+        if let (Found::Absent { name }, false) = (&self.found, is_named)
+            && metadata::annotation(metadata, marks::TURN).is_none()
+            && self.snapshot.applies.is_empty()
+        {
+            own.spec
+                .insert("workspaceTemplateApplyName".to_owned(), json!(name));
+            own.annotations.insert(marks::TURN.to_owned(), Some(name.clone()));
+            own.only_if_unchanged = true;
+        }
+        Decision {
+            own,
+            ..Decision::default()
         }
     }
 }

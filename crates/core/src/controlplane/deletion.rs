@@ -17,13 +17,17 @@ use super::{
 use crate::{
     decision::Removal,
     metadata,
-    owned::{self, End, Fate, OwnedSeen, Role},
+    owned::{self, End, Fate, Found, OwnedSeen, Role},
     wta::owner,
 };
 
 /// Decides about a control plane that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
-    let eks = deciding.found.usable();
+    // What was never taken over is not ours to destroy.
+    let eks = match deciding.found {
+        Found::Ours(seen) => Some(seen),
+        _ => None,
+    };
     let dependents: Vec<&OwnedSeen> = dependents(deciding);
     let (message, percent) = if !dependents.is_empty() {
         let names: Vec<&str> = dependents.iter().map(|seen| seen.name()).collect();

@@ -52,9 +52,10 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
             ),
         ))),
-        Standing::Working if is_change(seen) => {
-            plain(Eks::Building(Note::new(Reason::WorkspaceNotReady, working(seen))))
-        }
+        Standing::Working if is_change(seen) => plain(Eks::Building(Note::new(
+            Reason::WorkspaceNotReady,
+            "Terraform is at work",
+        ))),
         Standing::Working => plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, unwell(seen)))),
         Standing::Retrying { message } => {
             let note = Note::new(Reason::Retrying, format!("It is being tried again: {message}"));
@@ -112,19 +113,6 @@ pub fn is_change(seen: &OwnedSeen) -> bool {
 pub fn was_ready(seen: &OwnedSeen) -> bool {
     let status = seen.wta.status.as_ref();
     seen.holds() || status.is_some_and(|status| status.ready_revision.is_some())
-}
-
-fn working(seen: &OwnedSeen) -> String {
-    let progress = seen
-        .wta
-        .status
-        .as_ref()
-        .and_then(|status| status.progress.as_ref());
-    let resource = progress.and_then(|progress| progress.current_resource.as_deref());
-    match resource {
-        Some(resource) => format!("Terraform is at work on {resource}"),
-        None => "Terraform is at work".to_owned(),
-    }
 }
 
 fn unwell(seen: &OwnedSeen) -> String {

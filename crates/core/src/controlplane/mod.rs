@@ -47,10 +47,7 @@ use capt_api::{
 };
 use k8s_openapi::jiff::Timestamp;
 
-use self::{
-    deciding::Deciding,
-    judging::{Answer, Note},
-};
+use self::{deciding::Deciding, judging::Answer};
 use crate::{
     decision::Decision,
     gates::{self, Gates},
@@ -119,10 +116,9 @@ impl Gates for Deciding<'_> {
         if self.snapshot.cluster.is_some() && (is_owned || is_begun) {
             return None;
         }
-        let message = "Waiting for a Cluster to own this object, by its spec.controlPlaneRef";
-        if is_begun {
-            self.stay(&Note::new(Reason::WaitingForCluster, message), &Answer::Unknown);
-        } else {
+        // What was begun stays as it is until its Cluster is there again.
+        if !is_begun {
+            let message = "Waiting for a Cluster to own this object, by its spec.controlPlaneRef";
             let verdict = deciding::waiting(Reason::WaitingForCluster, message);
             self.arrive(&verdict, &Answer::Unknown);
         }

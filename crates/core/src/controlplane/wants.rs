@@ -50,7 +50,8 @@ pub struct TokenWish {
     /// The WorkspaceTemplateApply whose Workspace has the credentials to sign with; without any there, the process's
     /// own are used.
     pub apply: String,
-    /// By when. It has come if this is not in the future.
+    /// By when. It has come if this is not in the future; a try that failed is made again after a pause of ten seconds
+    /// or more, and told by [`Snapshot::token_trouble`].
     pub by: Timestamp,
 }
 

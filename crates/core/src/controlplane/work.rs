@@ -1,8 +1,11 @@
 //! What is done for a CAPTControlPlane that lives, is not paused and belongs to a Cluster.
 
 use capt_api::{
-    captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason, marks,
-    region::Region, version::Version,
+    captcontrolplane::{ControlPlaneState as State, ReportedVersion},
+    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+    marks,
+    region::Region,
+    version::Version,
 };
 use serde_json::json;
 
@@ -81,11 +84,12 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     deciding.arrive(&verdict, &facts.answer);
 }
 
-/// Whether time is to begin anew: a person asked for another try, or changed the spec of something that failed.
+/// Whether time is to begin anew: a person asked for another try, or changed the spec of something that is not well.
 fn restarts(deciding: &Deciding<'_>) -> bool {
-    let is_changed =
-        deciding.status.observed_generation != deciding.snapshot.control_plane.metadata.generation;
-    deciding.retry().is_some() || (deciding.status.failure_reason.is_some() && is_changed)
+    let status = &deciding.status;
+    let is_unwell = matches!(status.state, Some(State::Failed | State::Degraded));
+    let is_changed = status.observed_generation != deciding.snapshot.control_plane.metadata.generation;
+    deciding.retry().is_some() || (is_unwell && is_changed)
 }
 
 /// Whether the infrastructure was ready once; else what is waited for.

@@ -164,3 +164,24 @@ fn somebody_elses_secrets_stay() {
     assert!(world.is_gone);
     assert!(world.snapshot.ca.is_some());
 }
+
+#[test]
+fn what_was_never_taken_over_is_not_destroyed() {
+    let mut world = living();
+    let mut mine = world.apply().clone();
+    mine.wta.metadata.labels = None;
+    mine.wta.metadata.owner_references = None;
+    mine.wta.metadata.annotations = None;
+    let mut other = World::new(fresh());
+    other.snapshot.control_plane.spec.workspace_template_apply_name = Some(mine.name().to_owned());
+    other.snapshot.control_plane.metadata.finalizers =
+        Some(vec![marks::CAPTCONTROLPLANE_FINALIZER.to_owned()]);
+    other.snapshot.applies = vec![mine.clone()];
+    other.delete();
+    other.settle();
+    assert!(other.is_gone);
+    assert_eq!(other.snapshot.applies[0].wta.metadata, mine.wta.metadata);
+    world.delete();
+    world.settle();
+    assert_eq!(world.destroyed.len(), 1, "what was made is");
+}
