@@ -44,6 +44,10 @@ pub(super) fn machine(doing: &str, error: &io::Error) -> Failure {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             (Class::Denied, "; let the runner write to its folder")
         }
+        io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => (
+            Class::Settling,
+            "; the runner's machine is short of processes or memory",
+        ),
         _ => (Class::Other, ""),
     };
     new(

@@ -7,6 +7,7 @@
 //! This module must never know Kubernetes: it is given bytes and gives bytes back.
 
 mod args;
+mod backend;
 mod command;
 mod detect;
 mod digest;
@@ -16,6 +17,7 @@ mod init;
 mod inspect;
 mod listen;
 mod open;
+mod place;
 mod recover;
 mod session;
 mod source;

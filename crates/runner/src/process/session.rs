@@ -15,6 +15,7 @@ use crate::engine::{Applied, Failure, FailureKind, Goal, Phase, Planned, Session
 
 use super::{
     args::Arguments,
+    backend,
     command::{Exit, Runs},
     failure::{self, machine},
     listen::{Ears, StateWatch},
@@ -27,8 +28,10 @@ pub(super) struct ProcessSession {
     pub(super) runs: Runs,
     pub(super) told: UnboundedSender<Told>,
     pub(super) arguments: Arguments,
-    /// Where the state is, if it is ours.
-    pub(super) state: Option<StateFiles>,
+    /// Where the state may be.
+    pub(super) files: StateFiles,
+    /// The state is ours, and not in a backend of the user's.
+    pub(super) is_ours: bool,
     /// The state that counts, if it is ours.
     pub(super) last: LastGood,
     /// What the plan that was made last is for; none, if there is no plan that may be applied.
@@ -131,8 +134,9 @@ impl ProcessSession {
         };
         self.tell(Told::Phase(Phase::Apply));
         let mut ears = Ears::new(self.told.clone());
-        if let Some(files) = self.state.clone() {
-            ears.watch = Some(StateWatch::new(files, std::mem::take(&mut self.last)));
+        if self.is_ours {
+            let last = std::mem::take(&mut self.last);
+            ears.watch = Some(StateWatch::new(self.files.clone(), last));
         }
         let args = self.arguments.apply(goal, &self.plan_file());
         let ended = self.runs.run(args, APPLY_OUTPUT, &mut ears).await;
@@ -145,16 +149,19 @@ impl ProcessSession {
         let ended = ended.map_err(|failure| self.with_state(failure))?;
         if ended.exit != Exit::Code(0) || ended.cancelled {
             let failure = failure::command(&self.runs.engine, "apply", &ended, ears.said);
-            return Err(self.after_failure(failure, &ended.exit));
+            let missing = self.missing(matches!(ended.exit, Exit::Code(_))).await;
+            return Err(Failure {
+                missing,
+                ..self.with_state(failure)
+            });
         }
-        if let Some(files) = &self.state {
-            files
-                .complete()
-                .map_err(|error| self.with_state(machine("put away the output", &error)))?;
-        }
-        let state = match self.state {
-            Some(_) => self.last.file().map(<[u8]>::to_vec).unwrap_or_default(),
-            None => self.pulled().await?,
+        self.files
+            .complete()
+            .map_err(|error| self.with_state(machine("put away the output", &error)))?;
+        let state = if self.is_ours {
+            self.last.file().map(<[u8]>::to_vec).unwrap_or_default()
+        } else {
+            backend::pull(&self.runs).await?
         };
         Ok(Applied {
             state,
@@ -162,51 +169,39 @@ impl ProcessSession {
         })
     }
 
-    /// The state in a backend of the user's.
-    async fn pulled(&self) -> Result<Vec<u8>, Failure> {
-        let args = [OsString::from("state"), "pull".into()];
-        let (ended, state) = self.runs.printed(args.into(), "pulled.tfstate").await?;
-        match ended.exit {
-            Exit::Code(0) => Ok(state),
-            _ => Err(failure::command(
-                &self.runs.engine,
-                "state pull",
-                &ended,
-                Vec::new(),
-            )),
-        }
-    }
-
-    /// A failed apply may have left its state anywhere.
-    fn after_failure(&mut self, failure: Failure, exit: &Exit) -> Failure {
-        let Some(files) = self.state.clone() else {
-            return failure;
-        };
-        match self.gather(&files, matches!(exit, Exit::Code(_))) {
-            Ok(missing) => Failure {
-                missing,
-                ..self.with_state(failure)
-            },
-            Err(error) => {
-                tracing::warn!(%error, "cannot look for the state that a failed run left");
-                self.with_state(failure)
-            }
-        }
-    }
-
+    /// What a failed apply made and is in no state. The state itself may have been left anywhere.
+    ///
     /// A Terraform that ended by itself has written down whatever it knows of what it could not finish.
-    fn gather(&mut self, files: &StateFiles, by_itself: bool) -> io::Result<Vec<Created>> {
-        let mut found = files.find(self.last.file(), None)?;
-        found.missing.retain(|made| !(by_itself && made.unfinished));
+    async fn missing(&mut self, by_itself: bool) -> Vec<Created> {
+        let missing = if self.is_ours {
+            self.gather()
+                .map_err(|error| machine("look for the state that a failed run left", &error))
+        } else if by_itself {
+            Ok(Vec::new())
+        } else {
+            backend::missing(&self.runs, &self.files).await
+        };
+        let mut missing = missing.unwrap_or_else(|failure| {
+            // The next session looks again.
+            tracing::warn!(reason = %failure.message, "what a failed run left is not known yet");
+            Vec::new()
+        });
+        missing.retain(|made| !(by_itself && made.unfinished));
+        if by_itself && missing.is_empty() {
+            // It can be put away later as well.
+            let _ = self.files.complete();
+        }
+        missing
+    }
+
+    fn gather(&mut self) -> io::Result<Vec<Created>> {
+        let found = self.files.find(self.last.file(), None)?;
         if let Some((_, state)) = &found.state
             && self.last.file() != Some(state)
         {
             self.tell(Told::State(state.clone()));
         }
-        files.settle(&found)?;
-        if found.missing.is_empty() {
-            files.complete()?;
-        }
+        self.files.settle(&found)?;
         self.last = found.last;
         Ok(found.missing)
     }

@@ -279,6 +279,61 @@ async fn a_backend_of_the_user_is_used_as_it_is() {
 }
 
 #[tokio::test]
+async fn what_a_backend_of_the_user_lost_is_listed() {
+    let Some(world) = World::new().await else { return };
+    let path = world.path("theirs.tfstate");
+    let module = format!(
+        "terraform {{\n backend \"local\" {{\n path = \"{}\"\n }}\n}}\nresource \"terraform_data\" \"x\" {{}}\n",
+        path.display()
+    );
+    let mut inputs = inputs(&module);
+    inputs.state = StateHome::Backend;
+    inputs.terraform_workspace = "default".to_owned();
+    world.converge(&inputs).await;
+    assert_eq!(world.open(&inputs).await.unwrap().opened.missing, []);
+    // The stream of an apply that was cut short, after the backend had been given its state for the last time.
+    let line = serde_json::json!({"@level": "info", "@message": "x", "type": "apply_complete", "hook": {
+        "resource": {"addr": "terraform_data.lost"}, "action": "create", "id_key": "id", "id_value": "1"}});
+    let output = world.path("root").join(&inputs.uid).join("run/apply.ndjson");
+    fs::write(&output, format!("{line}\n")).unwrap();
+    for _ in 0..2 {
+        let session = world.open(&inputs).await.unwrap();
+        let missing: Vec<_> = session
+            .opened
+            .missing
+            .iter()
+            .map(|made| made.address.as_str())
+            .collect();
+        assert_eq!(missing, ["terraform_data.lost"]);
+    }
+    // Who applies has been told.
+    world.converge(&inputs).await;
+    assert_eq!(world.open(&inputs).await.unwrap().opened.missing, []);
+}
+
+#[tokio::test]
+async fn nothing_is_done_without_a_state_that_was_kept() {
+    let Some(world) = World::counting().await else {
+        return;
+    };
+    let inputs = inputs("resource \"terraform_data\" \"x\" {}\n");
+    for replica in [
+        "",
+        "{\"version\": 4, \"ser",
+        "{\"version\": 9, \"serial\": 1, \"lineage\": \"x\"}",
+    ] {
+        let failure = world
+            .open(&with_replica(inputs.clone(), replica.as_bytes()))
+            .await
+            .err()
+            .unwrap();
+        assert_eq!(failure.kind, FailureKind::Machine(Class::Other));
+        assert!(failure.message.contains("cannot be read"), "{}", failure.message);
+    }
+    assert_eq!(world.calls(), [""; 0]);
+}
+
+#[tokio::test]
 async fn a_backend_that_is_down_may_come_back() {
     let Some(world) = World::new().await else { return };
     // Nobody listens on this port, which is reserved.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use capt_terraform::{
-    state::{Candidate, Created, CreatedSince, ERRORED_STATE_FILE, LastGood, Source, newest},
+    state::{Candidate, Created, CreatedSince, ERRORED_STATE_FILE, LastGood, Source, State, newest},
     stream::{Kind, Line, parse_line},
 };
 
@@ -94,6 +94,11 @@ impl StateFiles {
             state: Some((source, found.file.to_vec())),
             last: LastGood::from_state(state, found.file.to_vec()),
         })
+    }
+
+    /// What the last apply made and this state does not have.
+    pub(super) fn missing_from(&self, state: Option<&State>) -> io::Result<Vec<Created>> {
+        Ok(spoken(&self.output)?.1.missing_from(state))
     }
 
     /// Makes the state that was found the one that Terraform goes on from.

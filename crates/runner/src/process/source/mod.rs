@@ -60,7 +60,10 @@ pub(super) fn write_text(folder: &WorkDir, kept: &mut Kept, module: &Module) -> 
         Module::Json(text) => ("main.tf.json", "main.tf", text),
         Module::Remote { .. } => return Ok(()),
     };
-    if kept.fetched.take().is_some() {
+    if kept.fetched.is_some() {
+        // A crash in between must not leave a folder that is taken for the module that was fetched.
+        kept.fetched = None;
+        folder.keep(kept)?;
         workdir::remove(&folder.src())?;
         make_folder(&folder.src())?;
     }
@@ -68,11 +71,20 @@ pub(super) fn write_text(folder: &WorkDir, kept: &mut Kept, module: &Module) -> 
     workdir::write_if_changed(&folder.src().join(name), text.as_bytes())
 }
 
-/// Whether a module has to be fetched, by what is known of it.
-pub(super) fn must_fetch(kept: Option<&Fetched>, address: &str, if_not_present: bool) -> io::Result<bool> {
+/// Whether a module has to be fetched to this folder, by what is known of what is there.
+pub(super) fn must_fetch(
+    src: &Path,
+    kept: Option<&Fetched>,
+    address: &str,
+    if_not_present: bool,
+) -> io::Result<bool> {
     let Some(kept) = kept.filter(|kept| kept.address == address) else {
         return Ok(true);
     };
+    // An empty module would mean that everything is to be destroyed.
+    if fs::read_dir(src)?.next().is_none() {
+        return Ok(true);
+    }
     if if_not_present || is_commit(address) {
         return Ok(false);
     }
@@ -133,11 +145,9 @@ fn swap(
         content,
     };
     // What Terraform and its providers wrote beside a module is not thrown away for the same module.
-    if kept
-        .fetched
-        .as_ref()
-        .is_none_or(|kept| kept.content != fetched.content)
-    {
+    let is_there = fs::read_dir(folder.src())?.next().is_some();
+    let is_same = |kept: &Fetched| is_there && kept.content == fetched.content;
+    if !kept.fetched.as_ref().is_some_and(is_same) {
         let package = if is_link {
             let copy = folder.fetching().join("copy");
             copy_tree(package, &copy)?;
@@ -145,13 +155,16 @@ fn swap(
         } else {
             package.to_owned()
         };
+        // A crash in between must not leave a folder that is taken for the module that was fetched.
+        kept.fetched = None;
+        kept.files.clear();
+        folder.keep(kept)?;
         workdir::remove(&folder.src())?;
         fs::rename(package, folder.src())?;
-        kept.files.clear();
     }
     kept.fetched = Some(fetched);
-    workdir::remove(&folder.fetching())?;
-    folder.keep(kept)
+    folder.keep(kept)?;
+    workdir::remove(&folder.fetching())
 }
 
 /// Whether an address names a commit, which never changes.
@@ -247,109 +260,4 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entrypoint_stays_inside() {
-        let cases = [
-            ("", "", Some("")),
-            ("", "sub/dir", Some("sub/dir")),
-            ("sub", "/dir/", Some("sub/dir")),
-            ("", "./a/./b", Some("a/b")),
-            ("", "..", None),
-            ("sub", "../x", None),
-            ("", "a/../../b", None),
-        ];
-        for (subfolder, entrypoint, expected) in cases {
-            let found = run_in(Path::new(subfolder), entrypoint);
-            assert_eq!(
-                found.ok().as_deref(),
-                expected.map(Path::new),
-                "{subfolder:?} {entrypoint:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn fetches_only_what_may_have_changed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().to_str().unwrap().to_owned();
-        let commit = format!("git::https://x.example/y.git?depth=1&ref={}", "0a".repeat(20));
-        let branch = "git::https://x.example/y.git?ref=main".to_owned();
-        let content = digest::tree(folder.path()).unwrap();
-        let kept = |address: &str, content: &str| Fetched {
-            address: address.to_owned(),
-            subfolder: PathBuf::new(),
-            content: content.to_owned(),
-        };
-        let cases = [
-            (None, &branch, true, true),
-            (Some(kept("other", "x")), &branch, true, true),
-            (Some(kept(&branch, "x")), &branch, true, false),
-            (Some(kept(&branch, "x")), &branch, false, true),
-            (Some(kept(&commit, "x")), &commit, false, false),
-            (Some(kept(&path, &content)), &path, false, false),
-            (Some(kept(&path, "x")), &path, false, true),
-            (Some(kept(&path, "x")), &path, true, false),
-        ];
-        for (kept, address, if_not_present, expected) in cases {
-            let found = must_fetch(kept.as_ref(), address, if_not_present).unwrap();
-            assert_eq!(found, expected, "{address} {if_not_present} {kept:?}");
-        }
-    }
-
-    #[test]
-    fn knows_addresses_of_this_machine() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().to_str().unwrap();
-        for address in [
-            path.to_owned(),
-            format!("{path}//sub"),
-            format!("file://{path}?archive=false"),
-        ] {
-            assert_eq!(local(&address).as_deref(), Some(folder.path()), "{address}");
-        }
-        for address in [
-            "git::file:///x",
-            "https://x.example/y.zip",
-            "hashicorp/vpc/aws",
-            "/there/is/no/such",
-        ] {
-            assert_eq!(local(address), None, "{address}");
-        }
-    }
-
-    #[test]
-    fn an_address_is_only_an_address() {
-        assert_eq!(quoted("a\"b\\c${d}%{e}\n"), r#""a\"b\\c$${d}%%{e}\n""#);
-    }
-
-    #[test]
-    fn finds_the_folder_in_the_package() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data");
-        let package = data.join("modules/module");
-        let cases = [
-            ("git::https://x.example/y.git//sub/dir?ref=v1", "sub/dir"),
-            ("git::https://x.example/y.git?ref=v1", ""),
-            ("/local//sub", "sub"),
-        ];
-        for (address, expected) in cases {
-            assert_eq!(
-                subfolder(&data, &package, address),
-                Path::new(expected),
-                "{address}"
-            );
-        }
-        let manifest = serde_json::json!({"Modules": [
-            {"Key": "", "Source": "", "Dir": "."},
-            {"Key": "module", "Source": "x", "Dir": "data/modules/module/inner"}]});
-        workdir::write(
-            &data.join("modules/modules.json"),
-            manifest.to_string().as_bytes(),
-        )
-        .unwrap();
-        assert_eq!(subfolder(&data, &package, "registry/x/y"), Path::new("inner"));
-    }
-}
+mod tests;
