@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     /// What its inputs were read from when that was last known.
     references: BTreeSet<Reference>,
     due: Option<Timestamp>,
+    /// It is gone, and only who works with it does not know yet.
+    is_gone: bool,
 }
 
 /// What is being done about a Workspace.
@@ -75,11 +77,13 @@ impl Table {
                     meanwhile: HashSet::new(),
                     references: BTreeSet::new(),
                     due: None,
+                    is_gone: false,
                 },
             );
             self.dirty.insert(key);
             return true;
         };
+        entry.is_gone = false;
         if entry.view.uid != view.uid {
             // Whoever works with the old one finds out when it comes back.
             entry.record = entry.record.take().map(|_| Record::new(&view));
@@ -101,16 +105,21 @@ impl Table {
         true
     }
 
-    /// Forgets a Workspace.
-    pub(crate) fn forget(&mut self, key: &Key) -> Option<Entry> {
+    /// Forgets a Workspace, if somebody works with it as soon as that ends: a namesake must not be worked with before.
+    pub(crate) fn forget(&mut self, key: &Key) {
         self.dirty.remove(key);
-        let entry = self.entries.remove(key)?;
-        if let Some(due) = entry.due {
-            self.timers.remove(&(due, key.clone()));
+        self.set_due(key, None);
+        match self.entries.get_mut(key) {
+            Some(entry) if entry.work.is_some() => entry.is_gone = true,
+            Some(_) => self.remove(key),
+            None => {}
         }
-        unread(&mut self.readers, key, &entry.references);
-        self.working.remove(key);
-        Some(entry)
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.remove(key) {
+            unread(&mut self.readers, key, &entry.references);
+        }
     }
 
     /// All of a group that are not among these.
@@ -225,6 +234,10 @@ impl Table {
             return false;
         };
         entry.work = None;
+        if entry.is_gone {
+            self.remove(key);
+            return false;
+        }
         if entry.view.uid != view.uid {
             entry.record = Some(Record::new(&entry.view));
             self.dirty.insert(key.clone());
@@ -264,6 +277,9 @@ impl Table {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.work = None;
             entry.record = Some(Record::new(&entry.view));
+            if entry.is_gone {
+                self.remove(key);
+            }
         }
     }
 

@@ -9,6 +9,8 @@
 mod asking;
 mod crashing;
 mod deletion;
+mod elsewhere;
+mod faults;
 mod inputs;
 mod lifecycle;
 mod pausing;
