@@ -204,11 +204,6 @@ async fn prepare(
     let is_ours = matches!(inputs.state, StateHome::Ours { .. });
     let about = on_disk(About::of_folder(&path, is_tofu))?;
     on_disk(place::state(&folder, inputs, &path, &about, is_ours))?;
-    // Some backends know no workspaces.
-    if is_ours || about.backend.as_deref() != Some("http") {
-        runs.env
-            .push(("TF_WORKSPACE".to_owned(), inputs.terraform_workspace.clone()));
-    }
     place::variables(&path, inputs, &about, &var_files)?;
     let arguments = Arguments::new(inputs.args.clone()).map_err(invalid)?;
 
@@ -237,6 +232,12 @@ async fn prepare(
         kept.init = None;
     }
     on_disk(folder.keep(kept))?;
+    // Init refuses a workspace that is not there yet; everything else makes it. Some backends know no workspaces, and
+    // some have names of their own for them.
+    if is_ours || !matches!(about.backend.as_deref(), Some("http" | "cloud" | "remote")) {
+        let name = inputs.terraform_workspace.clone();
+        runs.env.push(("TF_WORKSPACE".to_owned(), name));
+    }
     Ok(arguments)
 }
 

@@ -135,8 +135,7 @@ impl ProcessSession {
         self.tell(Told::Phase(Phase::Apply));
         let mut ears = Ears::new(self.told.clone());
         if self.is_ours {
-            let last = std::mem::take(&mut self.last);
-            ears.watch = Some(StateWatch::new(self.files.clone(), last));
+            ears.watch = Some(StateWatch::new(self.files.clone(), self.last.clone()));
         }
         let args = self.arguments.apply(goal, &self.plan_file());
         let ended = self.runs.run(args, APPLY_OUTPUT, &mut ears).await;

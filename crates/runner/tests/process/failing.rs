@@ -279,6 +279,27 @@ async fn a_backend_of_the_user_is_used_as_it_is() {
 }
 
 #[tokio::test]
+async fn workspaces_of_one_backend_do_not_know_each_other() {
+    let Some(world) = World::new().await else { return };
+    let module = format!(
+        "terraform {{\n backend \"local\" {{\n workspace_dir = \"{}\"\n }}\n}}\nresource \"terraform_data\" \"x\" {{}}\n",
+        world.path("theirs").display()
+    );
+    for name in ["one", "two", "three"] {
+        let mut inputs = inputs(&module);
+        inputs.uid = uuid::Uuid::new_v4().to_string();
+        inputs.state = StateHome::Backend;
+        inputs.terraform_workspace = name.to_owned();
+        assert_eq!(
+            addresses(&world.converge(&inputs).await),
+            ["terraform_data.x"],
+            "{name}"
+        );
+        assert!(world.path("theirs").join(name).join("terraform.tfstate").exists());
+    }
+}
+
+#[tokio::test]
 async fn what_a_backend_of_the_user_lost_is_listed() {
     let Some(world) = World::new().await else { return };
     let path = world.path("theirs.tfstate");
