@@ -26,6 +26,8 @@ pub const LET_GO: &str = "infrastructure.cluster.x-k8s.io/let-go";
 /// Annotation on a WorkspaceTemplateApply: hash of the spec that its owner authored. It changes only together with it,
 /// and tells that something was taken back, which the fields alone do not.
 pub const AUTHORED: &str = "infrastructure.cluster.x-k8s.io/authored";
+/// Annotation on a WorkspaceTemplateApply: what it failed with when it last had its turn, as JSON.
+pub const FAILED: &str = "infrastructure.cluster.x-k8s.io/failed";
 /// Annotation on a WorkspaceTemplateApply: `group/name` of a Workspace that exists or must still be destroyed.
 pub const WORKSPACE: &str = "infrastructure.cluster.x-k8s.io/workspace";
 /// Annotation on the Secret with a kubeconfig: until when the token in it is honoured.

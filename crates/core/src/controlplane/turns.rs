@@ -93,7 +93,16 @@ fn is_at_rest(seen: &OwnedSeen) -> bool {
         let generation = seen.workspace.as_ref().map(|workspace| workspace.generation);
         synced.reason == "ReconcilePaused" && synced.observed_generation == generation
     });
-    !seen.has_workspace() || is_paused || (seen.holds() && !is_running && !seen.is_deleting())
+    // One that goes says so as soon as it begins to.
+    let waits = seen.condition("Deleting").is_some_and(|deleting| {
+        deleting.status == "True"
+            && matches!(
+                deleting.reason.as_str(),
+                "WaitingForTurn" | "WaitingForDependents" | "WaitingForOwner"
+            )
+    });
+    let is_still = seen.holds() && !is_running && (!seen.is_deleting() || waits);
+    !seen.has_workspace() || is_paused || is_still
 }
 
 /// Whose turn it is from now on. `None` is nobody's, until everybody is at rest.
@@ -111,11 +120,12 @@ pub fn hand_out(holder: Option<&str>, children: &[Child]) -> Option<String> {
             return Some(current.name.clone());
         }
     }
-    let others_rest = children
-        .iter()
-        .filter(|child| child.name != first.name)
-        .all(|child| child.is_at_rest);
-    others_rest.then(|| first.name.clone())
+    // One that runs although it is not its turn can only be brought to an end by giving it the turn.
+    let next = queue.iter().find(|next| {
+        let mut others = children.iter().filter(|child| child.name != next.name);
+        others.all(|child| child.is_at_rest)
+    });
+    next.map(|next| next.name.clone())
 }
 
 /// Those that could use the turn, in the order in which they get it: deletions first, then who waits longest.
@@ -210,10 +220,16 @@ mod tests {
                 Some("a"),
             ),
             (
-                "somebody runs without the turn",
+                "somebody fails without the turn",
                 Some("gone"),
-                vec![running("eks"), waiting("a", 1)],
+                vec![child("eks", Need::Nothing, false, None), waiting("a", 1)],
                 None,
+            ),
+            (
+                "who runs without the turn and needs it gets it",
+                None,
+                vec![deleting("a", true), deleting("b", false)],
+                Some("b"),
             ),
             (
                 "a deletion waits for a running holder",

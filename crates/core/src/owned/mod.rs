@@ -7,6 +7,7 @@
 //! This module must never know what an owner makes, nor what its states are called.
 
 mod ending;
+mod failure;
 mod finding;
 mod outputs;
 mod release;

@@ -8,7 +8,10 @@ use capt_api::conditions::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::seen::{OwnedSeen, TroubleClass};
+use super::{
+    failure,
+    seen::{OwnedSeen, TroubleClass},
+};
 
 /// How a WorkspaceTemplateApply stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +88,11 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
         return Standing::Refused { reason, message };
     }
     if let Some((reason, message)) = verdict(seen, Type::Waiting, "True") {
+        if reason == Reason::WaitingForTurn
+            && let Some(message) = failure::remembered(seen)
+        {
+            return Standing::Failed { message };
+        }
         return if is_refusal(reason) {
             Standing::Refused { reason, message }
         } else {

@@ -9,7 +9,7 @@ use capt_api::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::seen::OwnedSeen;
+use super::{failure, seen::OwnedSeen};
 use crate::{
     decision::{Desired, Guard, Strip, Target},
     names,
@@ -126,6 +126,10 @@ impl Wanted {
             annotations.insert(marks::RETRY_REQUESTED.to_owned(), retry.clone());
         }
         annotations.insert(marks::AUTHORED.to_owned(), hash.clone());
+        // Only those that take turns can be made to forget.
+        if let Some(failed) = seen.filter(|_| self.role != Role::Vpc).and_then(failure::mark) {
+            annotations.insert(marks::FAILED.to_owned(), failed);
+        }
         let desired = Desired {
             target: target(owner.namespace, &self.name),
             guard: guard(seen),
@@ -137,15 +141,7 @@ impl Wanted {
                 },
                 "spec": spec,
             }),
-            // Consent that was given by somebody else, or before the owner changed its mind.
-            strip: Strip {
-                annotations: seen
-                    .filter(|seen| seen.annotation(marks::LET_GO).is_some())
-                    .map(|_| marks::LET_GO.to_owned())
-                    .into_iter()
-                    .collect(),
-                ..Strip::default()
-            },
+            strip: strip(seen),
             rendered_from: Some(hash),
         };
         let is_there = seen.is_some_and(|seen| desired.strip.is_empty() && has(seen, &desired.fields));
@@ -199,6 +195,22 @@ impl Wanted {
             set("retainWorkspaceOnDelete", json!(true));
         }
         spec
+    }
+}
+
+/// Marks that must go: consent that was given by somebody else or before the owner changed its mind, and the memory of a
+/// failure that is over.
+fn strip(seen: Option<&OwnedSeen>) -> Strip {
+    let has = |mark: &str| seen.is_some_and(|seen| seen.annotation(mark).is_some());
+    let is_well = seen.is_some_and(OwnedSeen::holds);
+    let marks = [(marks::LET_GO, true), (marks::FAILED, is_well)];
+    Strip {
+        annotations: marks
+            .into_iter()
+            .filter(|(mark, must_go)| *must_go && has(mark))
+            .map(|(mark, _)| mark.to_owned())
+            .collect(),
+        ..Strip::default()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Another child of the control plane, whose Workspace is there.
-fn add_child(world: &mut World, name: &str, role: Role) {
+pub(super) fn add_child(world: &mut World, name: &str, role: Role) {
     let owner = crate::owned::Owner {
         api_version: "controlplane.cluster.x-k8s.io/v1beta1",
         kind: "CAPTControlPlane",

@@ -6,6 +6,7 @@ mod ending;
 mod life;
 mod properties;
 mod time;
+mod together;
 mod tokens;
 mod updates;
 mod world;

@@ -156,3 +156,41 @@ fn a_change_that_waits_leaves_what_is_there_as_good_as_it_was() {
     assert!(seen.holds());
     assert_ne!(standing(&seen), Standing::Ready);
 }
+
+#[test]
+fn a_failure_is_remembered_while_others_have_the_turn_until_something_else_is_wanted() {
+    let mut seen = living();
+    seen.wta.status.get_or_insert_default().ready_revision = None;
+    fail(&mut seen, TroubleClass::Terminal);
+    let mark = wanted().change(&OWNER, Some(&seen)).expect("it is written down");
+    let mut paused = carried_out(&mark, Some(&seen));
+    paused.wta.metadata.generation = seen.wta.metadata.generation;
+    assert_eq!(wanted().change(&OWNER, Some(&paused)), None, "once");
+    // It gives up its turn, and does not say any more that it failed.
+    paused.trouble = None;
+    say(&mut paused, "Synced", "False", "ReconcilePaused");
+    say(&mut paused, "Waiting", "True", "WaitingForTurn");
+    let failed = Standing::Failed {
+        message: "no".to_owned(),
+    };
+    assert_eq!(standing(&paused), failed);
+    assert_eq!(
+        wanted().change(&OWNER, Some(&paused)),
+        None,
+        "and is not forgotten"
+    );
+    let mut retried = paused.clone();
+    annotate(&mut retried, marks::RETRY_REQUESTED, "1");
+    assert_eq!(word(&standing(&retried)), "waiting WaitingForTurn");
+    let mut well = living();
+    annotate(
+        &mut well,
+        marks::FAILED,
+        paused.annotation(marks::FAILED).expect("a mark"),
+    );
+    let change = wanted().change(&OWNER, Some(&well)).expect("a change");
+    assert_eq!(change.strip.annotations, [marks::FAILED], "it is over");
+    let mut changed = paused;
+    changed.wta.status.get_or_insert_default().pending_revision = Some("r2".to_owned());
+    assert_eq!(word(&standing(&changed)), "waiting WaitingForTurn");
+}

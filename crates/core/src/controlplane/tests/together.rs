@@ -1,0 +1,473 @@
+//! Control planes together with the real decisions about their WorkspaceTemplateApplies, and a runner that does what a
+//! Workspace lets it do.
+
+use std::collections::BTreeMap;
+
+use capt_api::{
+    captcontrolplane::ControlPlaneState as State,
+    foreign::{
+        marks as foreign_marks,
+        workspace::{AtProvider, WorkspaceCondition, WorkspaceStatus},
+    },
+    marks,
+    version::Version,
+    workspacetemplateapply::WorkspaceTemplateApplyStatus,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::{Value, json};
+
+use super::{World, at, ending::add_child, fresh, said};
+use crate::{
+    decision::{Decision, Desired, Guard},
+    owned::{OwnedSeen, Role, Standing, Trouble, TroubleClass, WorkspaceGlance, standing},
+    render::WorkspaceGroup,
+    wta::{
+        self, Rendered, kept,
+        policy::grants_destruction,
+        snapshot::{KeptSeen, OwnerSeen, Runner, Served, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen},
+    },
+};
+
+/// A control plane, its WorkspaceTemplateApplies, their Workspaces, and infrastructure.
+struct Together {
+    world: World,
+    applies: BTreeMap<String, Snapshot>,
+    /// Infrastructure that exists, by the name that its state is kept under, and its version.
+    infrastructure: BTreeMap<String, Option<String>>,
+    /// Names of what was made or changed, in order.
+    operations: Vec<String>,
+    /// Names of those whose module is broken.
+    broken: Vec<String>,
+    uids: usize,
+}
+
+impl Together {
+    fn new() -> Self {
+        Self {
+            world: World::new(fresh()),
+            applies: BTreeMap::new(),
+            infrastructure: BTreeMap::new(),
+            operations: Vec::new(),
+            broken: Vec::new(),
+            uids: 0,
+        }
+    }
+
+    /// Everybody acts once.
+    fn act(&mut self) {
+        if !self.world.is_gone {
+            self.world.step();
+        }
+        self.decide_applies();
+        self.run();
+        self.mirror();
+        self.world.probe();
+        self.connect();
+    }
+
+    /// Everybody acts so often, while somebody tries again and again.
+    fn settle_busy(&mut self, rounds: usize) {
+        for _ in 0..rounds {
+            self.act();
+        }
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..60 {
+            let before = (self.world.snapshot.clone(), self.infrastructure.clone());
+            self.act();
+            if before == (self.world.snapshot.clone(), self.infrastructure.clone()) {
+                return;
+            }
+        }
+        panic!("this goes on for ever: {:#?}", self.world.step());
+    }
+
+    /// The controller of WorkspaceTemplateApplies.
+    fn decide_applies(&mut self) {
+        let control_plane = &self.world.snapshot.control_plane.metadata;
+        let owner = OwnerSeen {
+            deleting: control_plane.deletion_timestamp.is_some(),
+            takes_turns: true,
+            turn: control_plane
+                .annotations
+                .as_ref()
+                .and_then(|annotations| annotations.get(marks::TURN).cloned()),
+        };
+        for seen in &mut self.world.snapshot.applies {
+            let snapshot = self
+                .applies
+                .entry(seen.name().to_owned())
+                .or_insert_with(|| empty(seen));
+            snapshot.wta = seen.wta.clone();
+            snapshot.owner = Some(owner.clone());
+            snapshot.rendering = Ok(rendered(seen));
+            let decision = wta::decide(snapshot, at(self.world.clock));
+            self.uids += 1;
+            carry_out(snapshot, &decision, &format!("ws-{}", self.uids));
+            seen.wta = snapshot.wta.clone();
+        }
+        self.world.snapshot.applies.retain(|seen| {
+            let is_held = seen
+                .wta
+                .metadata
+                .finalizers
+                .as_ref()
+                .is_some_and(|names| !names.is_empty());
+            !seen.is_deleting() || is_held
+        });
+    }
+
+    /// A runner that does at once what a Workspace lets it do, with one Workspace at a time.
+    fn run(&mut self) {
+        let mut operating = Vec::new();
+        for (name, snapshot) in &mut self.applies {
+            let rendered = snapshot
+                .rendering
+                .as_ref()
+                .ok()
+                .and_then(|rendered| rendered.spec["version"].as_str().map(str::to_owned));
+            let infrastructure = &mut self.infrastructure;
+            let operations = &mut self.operations;
+            let is_broken = self.broken.contains(name);
+            snapshot.workspaces.retain_mut(|workspace| {
+                let state = workspace
+                    .annotations
+                    .get(foreign_marks::EXTERNAL_NAME)
+                    .cloned()
+                    .unwrap_or_default();
+                let generation = workspace.generation;
+                let said = |type_: &str, holds: bool, reason: &str| WorkspaceCondition {
+                    type_: type_.to_owned(),
+                    status: if holds { "True" } else { "False" }.to_owned(),
+                    reason: reason.to_owned(),
+                    message: None,
+                    last_transition_time: Time(at(0)),
+                    observed_generation: Some(generation),
+                };
+                let was_ready = workspace.is("Ready");
+                if workspace.spec["managementPolicies"] == json!([]) {
+                    let paused = said("Synced", false, "ReconcilePaused");
+                    workspace.status.conditions = Some(vec![paused, said("Ready", was_ready, "Available")]);
+                    return true;
+                }
+                if workspace.deleting {
+                    if grants_destruction(&workspace.spec) && infrastructure.remove(&state).is_some() {
+                        operating.push(name.clone());
+                        operations.push(format!("destroy {name}"));
+                    }
+                    return false;
+                }
+                if workspace.finalizers.is_empty() {
+                    let finalizer = foreign_marks::CROSSPLANE_FINALIZER.to_owned();
+                    workspace.finalizers.push(finalizer);
+                }
+                if is_broken {
+                    operating.push(name.clone());
+                    operations.push(format!("fail {name}"));
+                    workspace.status.conditions = Some(vec![said("Synced", false, "ReconcileError")]);
+                    return true;
+                }
+                if infrastructure.get(&state) != Some(&rendered) {
+                    infrastructure.insert(state, rendered.clone());
+                    operating.push(name.clone());
+                    operations.push(format!("apply {name}"));
+                }
+                workspace.status = WorkspaceStatus {
+                    conditions: Some(vec![
+                        said("Synced", true, "ReconcileSuccess"),
+                        said("Ready", true, "Available"),
+                    ]),
+                    at_provider: Some(AtProvider {
+                        outputs: Some(
+                            [
+                                ("cluster_endpoint".to_owned(), json!("https://10.0.0.1:6443")),
+                                ("cluster_version".to_owned(), json!(rendered)),
+                            ]
+                            .into(),
+                        ),
+                        ..AtProvider::default()
+                    }),
+                    ..WorkspaceStatus::default()
+                };
+                true
+            });
+        }
+        assert!(operating.len() <= 1, "at once: {operating:?}");
+    }
+
+    /// What the control plane sees of the Workspaces.
+    fn mirror(&mut self) {
+        for seen in &mut self.world.snapshot.applies {
+            let workspace = self
+                .applies
+                .get(seen.name())
+                .and_then(|snapshot| snapshot.workspaces.first());
+            seen.workspace = workspace.map(|workspace| WorkspaceGlance {
+                name: workspace.name.clone(),
+                generation: workspace.generation,
+                observed_generation: None,
+                created_at: Some(at(0)),
+            });
+            let has_failed = seen
+                .condition("Synced")
+                .is_some_and(|synced| synced.reason == "ReconcileError");
+            seen.trouble = has_failed.then(|| Trouble {
+                class: TroubleClass::Terminal,
+                message: "no subnets".to_owned(),
+            });
+        }
+    }
+
+    fn connect(&mut self) {
+        let kubeconfig = super::Hidden::new("clusters: []\nusers: []\n");
+        self.world.snapshot.connection = self.infrastructure.keys().next().map(|_| super::SecretSeen {
+            data: [("kubeconfig".to_owned(), kubeconfig)].into(),
+            ..super::SecretSeen::default()
+        });
+    }
+}
+
+fn empty(seen: &OwnedSeen) -> Snapshot {
+    Snapshot {
+        wta: seen.wta.clone(),
+        namespace_terminating: false,
+        cluster: None,
+        owner: None,
+        template: Some(TemplateSeen {
+            namespace: "team".to_owned(),
+            revision: "t1".to_owned(),
+            ..TemplateSeen::default()
+        }),
+        rendering: Err(Vec::new()),
+        kept: None,
+        workspaces: Vec::new(),
+        served: Served {
+            namespaced: true,
+            ..Served::default()
+        },
+        awaited_secrets: Vec::new(),
+        awaited_workspaces: Vec::new(),
+        waits: WaitGraph::default(),
+        missing_inputs: Vec::new(),
+        runner: Runner::Ours { label: None },
+        provider_config: None,
+        state_secrets: Vec::new(),
+        pending_plan: None,
+        progress: None,
+    }
+}
+
+fn rendered(seen: &OwnedSeen) -> Rendered {
+    let variables = seen.wta.spec.variables.clone().unwrap_or_default();
+    Rendered {
+        spec: json!({
+            "forProvider": {"source": "Inline", "module": json!(variables).to_string()},
+            "version": variables.get("kubernetes_version"),
+        }),
+        hash: json!(variables).to_string(),
+        revision: "t1".to_owned(),
+        ..Rendered::default()
+    }
+}
+
+fn carry_out(snapshot: &mut Snapshot, decision: &Decision<WorkspaceTemplateApplyStatus>, uid: &str) {
+    for child in &decision.children {
+        if child.target.kind == "Workspace" {
+            write_workspace(snapshot, child, uid);
+        } else {
+            snapshot.kept = Some(KeptSeen {
+                uid: "kept".to_owned(),
+                kept: kept::from_fields(&child.fields),
+            });
+        }
+    }
+    for removal in &decision.removals {
+        let found = snapshot
+            .workspaces
+            .iter_mut()
+            .find(|workspace| workspace.uid == removal.uid);
+        found.expect("it is there").deleting = true;
+    }
+    let metadata = &mut snapshot.wta.metadata;
+    let finalizers = metadata.finalizers.get_or_insert_default();
+    finalizers.extend(decision.own.add_finalizers.iter().cloned());
+    finalizers.retain(|name| !decision.own.remove_finalizers.contains(name));
+    for (marks, changes) in [
+        (&mut metadata.annotations, &decision.own.annotations),
+        (&mut metadata.labels, &decision.own.labels),
+    ] {
+        let marks = marks.get_or_insert_default();
+        for (name, value) in changes {
+            match value {
+                Some(value) => marks.insert(name.clone(), value.clone()),
+                None => marks.remove(name),
+            };
+        }
+    }
+    if let Some(status) = &decision.own.status {
+        snapshot.wta.status = Some(status.clone());
+    }
+}
+
+fn write_workspace(snapshot: &mut Snapshot, child: &Desired, uid: &str) {
+    let workspaces = &mut snapshot.workspaces;
+    let index = match &child.guard {
+        Guard::Absent => {
+            workspaces.push(WorkspaceSeen {
+                group: Some(WorkspaceGroup::Namespaced),
+                name: child.target.name.clone(),
+                uid: uid.to_owned(),
+                ..WorkspaceSeen::default()
+            });
+            workspaces.len() - 1
+        }
+        Guard::Uid(uid) => {
+            let found = workspaces.iter().position(|workspace| workspace.uid == *uid);
+            found.expect("it is there")
+        }
+    };
+    let workspace = &mut workspaces[index];
+    let texts = |value: &Value| -> BTreeMap<String, String> {
+        serde_json::from_value(value.clone()).unwrap_or_default()
+    };
+    let metadata = &child.fields["metadata"];
+    workspace.labels.extend(texts(&metadata["labels"]));
+    workspace.annotations.extend(texts(&metadata["annotations"]));
+    if let Ok(finalizers) = serde_json::from_value::<Vec<String>>(metadata["finalizers"].clone()) {
+        workspace.finalizers = finalizers;
+    }
+    if workspace.spec != child.fields["spec"] {
+        workspace.spec = child.fields["spec"].clone();
+        workspace.generation += 1;
+    }
+    workspace.resource_version.push('1');
+}
+
+#[test]
+fn a_cluster_comes_up_is_upgraded_step_by_step_and_goes_with_the_real_rules_of_both() {
+    let mut all = Together::new();
+    all.settle();
+    let status = all.world.status();
+    assert_eq!(status.state, Some(State::Ready), "{status:#?}");
+    assert_eq!(all.operations, ["apply blue-eks-controlplane-apply"]);
+    assert!(all.world.decide().is_quiet());
+    all.world.edit(|spec| spec.version = Version::from("1.33"));
+    all.settle();
+    assert_eq!(all.world.status().state, Some(State::Ready));
+    assert_eq!(all.world.status().version.as_deref(), Some("1.33"));
+    assert_eq!(
+        all.operations.len(),
+        3,
+        "one minor at a time: {:?}",
+        all.operations
+    );
+    all.world.delete();
+    all.settle();
+    assert!(all.world.is_gone);
+    assert!(all.infrastructure.is_empty(), "nothing is left");
+    assert_eq!(
+        all.operations.last().map(String::as_str),
+        Some("destroy blue-eks-controlplane-apply")
+    );
+}
+
+#[test]
+fn children_take_turns_from_the_first_to_the_last() {
+    let mut all = Together::new();
+    all.settle();
+    for name in ["a", "b", "c"] {
+        let role = Role::FargateProfile(name.to_owned());
+        add_child(&mut all.world, &format!("blue-{name}-fargate-apply"), role);
+    }
+    all.world.edit(|spec| spec.version = Version::from("1.32"));
+    all.settle();
+    assert_eq!(all.world.status().state, Some(State::Ready));
+    assert_eq!(all.infrastructure.len(), 4);
+    assert_eq!(all.operations.len(), 5, "each once: {:?}", all.operations);
+    all.world.delete();
+    all.settle();
+    assert!(all.world.is_gone);
+    assert!(all.infrastructure.is_empty());
+    assert_eq!(
+        all.operations.last().map(String::as_str),
+        Some("destroy blue-eks-controlplane-apply"),
+        "the cluster goes last: {:?}",
+        all.operations
+    );
+}
+
+#[test]
+fn a_pause_brings_everything_to_rest_and_takes_nothing_away() {
+    let mut all = Together::new();
+    all.settle();
+    all.world.snapshot.cluster.as_mut().expect("a Cluster").paused = true;
+    for snapshot in all.applies.values_mut() {
+        snapshot.cluster = Some(wta::snapshot::ClusterSeen { paused: true });
+    }
+    all.settle();
+    assert_eq!(said(&all.world.status(), "Paused"), "True/Paused");
+    assert!(all.world.status().ready);
+    all.world.snapshot.cluster.as_mut().expect("a Cluster").paused = false;
+    for snapshot in all.applies.values_mut() {
+        snapshot.cluster = Some(wta::snapshot::ClusterSeen { paused: false });
+    }
+    all.settle();
+    assert_eq!(
+        all.world.status().state,
+        Some(State::Ready),
+        "{:#?}",
+        all.world.status()
+    );
+    assert_eq!(all.operations.len(), 1);
+}
+
+#[test]
+fn one_that_fails_does_not_block_the_rest_and_is_not_tried_for_ever() {
+    let mut all = Together::new();
+    all.settle();
+    all.broken = vec!["blue-eks-controlplane-apply".to_owned()];
+    all.world.edit(|spec| spec.version = Version::from("1.32"));
+    all.settle_busy(8);
+    for name in ["a", "b"] {
+        let role = Role::FargateProfile(name.to_owned());
+        add_child(&mut all.world, &format!("blue-{name}-fargate-apply"), role);
+    }
+    all.settle();
+    let fails = all
+        .operations
+        .iter()
+        .filter(|operation| operation.starts_with("fail"))
+        .count();
+    assert_eq!(
+        all.infrastructure.len(),
+        3,
+        "the others are made: {:?}",
+        all.operations
+    );
+    assert_eq!(all.world.status().state, Some(State::Degraded));
+    assert_eq!(
+        said(&all.world.status(), "Ready"),
+        "True/UpdateFailed",
+        "it is not forgotten"
+    );
+    let eks = &all.world.snapshot.applies[0];
+    assert!(matches!(standing(eks), Standing::Failed { .. }));
+    all.settle();
+    let later = all
+        .operations
+        .iter()
+        .filter(|operation| operation.starts_with("fail"))
+        .count();
+    assert_eq!(fails, later, "not tried for ever");
+    all.broken.clear();
+    all.world.annotate(marks::RETRY_REQUESTED, "1");
+    all.settle();
+    assert_eq!(
+        all.world.status().state,
+        Some(State::Ready),
+        "{:#?}",
+        all.world.status()
+    );
+    assert_eq!(all.world.status().version.as_deref(), Some("1.32"));
+}
