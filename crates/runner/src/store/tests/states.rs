@@ -203,7 +203,7 @@ async fn a_write_whose_answer_is_lost_counts() {
 
 #[tokio::test]
 async fn an_outage_is_waited_for() {
-    let world = World::new().await;
+    let world = World::embedded_only().await;
     let (place, store) = (place(&world), store(&world));
     let calls = || Calls::by(ME).resource("secrets");
     world.faults().inject(calls(), Times::First(4), Fault::fail(503));
