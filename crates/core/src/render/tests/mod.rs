@@ -5,6 +5,7 @@ mod group;
 mod hashes;
 mod hcl;
 mod json_module;
+mod mutated;
 mod properties;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Values made of what could do harm.
-fn value() -> impl Strategy<Value = String> {
+pub(super) fn value() -> impl Strategy<Value = String> {
     let nasty = prop::sample::select(vec![
         "\"",
         "\\",
@@ -52,7 +52,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 /// Text of a module made of what could meet a hole. Every piece is whole by itself, so that most modules can be parsed.
-fn quoted_text() -> impl Strategy<Value = String> {
+pub(super) fn quoted_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "${a}",
         "${b}",
@@ -78,7 +78,7 @@ fn quoted_text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-fn hcl_module() -> impl Strategy<Value = String> {
+pub(super) fn hcl_module() -> impl Strategy<Value = String> {
     (quoted_text(), quoted_text(), quoted_text()).prop_map(|(one, two, three)| {
         let heredoc = three.replace("\\\"", "\"");
         format!(
@@ -95,7 +95,7 @@ fn json_module() -> impl Strategy<Value = String> {
 }
 
 /// What a module consists of, but for the texts in it.
-fn blocks(body: &Body) -> Vec<String> {
+pub(super) fn blocks(body: &Body) -> Vec<String> {
     let mut shape = Vec::new();
     for structure in body {
         match structure {
@@ -158,7 +158,7 @@ fn shape_of(value: &Value) -> Vec<String> {
     paths
 }
 
-fn fill(format: FileFormat, text: &str, a: &str, b: &str) -> String {
+pub(super) fn fill(format: FileFormat, text: &str, a: &str, b: &str) -> String {
     let format = if format == FileFormat::HCL { "HCL" } else { "JSON" };
     module(format, text, &[("a", a), ("b", b)])
 }
