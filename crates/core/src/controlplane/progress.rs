@@ -92,6 +92,18 @@ pub fn last_began(history: &[OperationRecord], operation: &str) -> Option<Timest
         .map(|record| record.start_time.0)
 }
 
+/// The operation that ended between two reports, for those who count and learn from them.
+#[must_use]
+pub fn just_ended<'a>(before: Option<&ProgressInfo>, after: &'a ProgressInfo) -> Option<&'a OperationRecord> {
+    let began = running(before?.history.as_deref().unwrap_or_default())?;
+    let history = after.history.as_deref().unwrap_or_default();
+    history.iter().find(|record| {
+        record.operation == began.operation
+            && record.start_time == began.start_time
+            && record.end_time.is_some()
+    })
+}
+
 /// Records that nothing was done from a time on until now.
 pub fn record_pause(history: &mut Vec<OperationRecord>, since: Timestamp, now: Timestamp) {
     push(
@@ -267,6 +279,8 @@ mod tests {
                 message: Some("no subnets".to_owned()),
             }]
         );
+        assert_eq!(just_ended(Some(&started), &ended), history.first());
+        assert_eq!(just_ended(Some(&ended), &ended), None);
         let again = advance(Some(&ended), &failed, &none(), at(20));
         assert_eq!(again.history, Some(history), "it ended once");
         let restarted = Now {

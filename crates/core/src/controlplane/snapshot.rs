@@ -27,7 +27,9 @@ pub struct Snapshot {
     /// is the object's if the reference names none.
     pub template: Option<TemplateSeen>,
     /// All other WorkspaceTemplateApplies of all namespaces that use this template and have a recorded owner (see
-    /// [`crate::wta::owner::recorded`]), each by [`Peer::of`].
+    /// [`crate::wta::owner::recorded`]), each by [`Peer::of`]. Leave it empty unless [`crate::owned::needs_peers`] says
+    /// so for the WorkspaceTemplateApply of the EKS cluster; who has to decide again when one of them changes is told by
+    /// [`crate::owned::next_in_line`].
     pub peers: Vec<Peer>,
     /// WorkspaceTemplateApplies in the object's namespace that have this object as their recorded owner, and those that
     /// [`super::adoption::names`] lists, whosever they are.

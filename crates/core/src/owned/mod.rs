@@ -19,7 +19,7 @@ mod wanted;
 pub use ending::{End, Fate, end};
 pub use finding::{Found, find};
 pub use outputs::{OutputProblem, list_of_texts, text};
-pub use release::{Peer, Released, release};
+pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;
 pub use seen::{OwnedSeen, RunGlance, Trouble, TroubleClass, WorkspaceGlance};
 pub use standing::{Standing, standing};

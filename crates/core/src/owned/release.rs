@@ -89,6 +89,34 @@ pub fn release(own: Option<&OwnedSeen>, current: Option<&str>, peers: &[Peer]) -
     }
 }
 
+/// Whether [`release()`] looks at peers. It need not be told any otherwise, which saves looking at everybody for everybody.
+#[must_use]
+pub fn needs_peers(own: Option<&OwnedSeen>, current: Option<&str>) -> bool {
+    let (Some(own), Some(current)) = (own, current) else {
+        return false;
+    };
+    let released = own.wta.spec.template_revision.as_deref();
+    released.is_some_and(|released| released != current && !has_nothing_to_lose(own, released))
+}
+
+/// Who gets the current revision of a template next: those whose owners have to decide again when one of its users
+/// changes. All others would only find that they still have to wait.
+#[must_use]
+pub fn next_in_line<'a>(current: &str, users: &'a [Peer]) -> Vec<&'a str> {
+    let has_it = |peer: &&Peer| peer.released.as_deref() == Some(current);
+    if users.iter().filter(has_it).any(|peer| peer.has_failed) {
+        return Vec::new();
+    }
+    let mut waiting: Vec<&str> = users
+        .iter()
+        .filter(|peer| !has_it(peer) && !peer.is_idle)
+        .map(|peer| peer.key.as_str())
+        .collect();
+    waiting.sort_unstable();
+    waiting.truncate(room(current, users.iter()));
+    waiting
+}
+
 /// An edit may be what repairs it, and the revision that it waits for may not be to be had any more.
 fn has_nothing_to_lose(own: &OwnedSeen, released: &str) -> bool {
     let status = own.wta.status.as_ref();
@@ -102,6 +130,20 @@ fn was_ready(seen: &OwnedSeen) -> bool {
     seen.holds() || status.is_some_and(|status| status.ready_revision.is_some())
 }
 
+/// How many may get a revision now.
+fn room<'a>(current: &str, others: impl Iterator<Item = &'a Peer> + Clone) -> usize {
+    let mut has_it = others
+        .clone()
+        .filter(|peer| peer.released.as_deref() == Some(current));
+    let most = if has_it.any(|peer| peer.is_ready) { FEW } else { 1 };
+    most.saturating_sub(others.filter(|peer| is_busy(current, peer)).count())
+}
+
+/// Whether a revision is being rolled out to somebody who has something to lose.
+fn is_busy(current: &str, peer: &Peer) -> bool {
+    peer.released.as_deref() == Some(current) && peer.was_ready && !peer.is_ready && !peer.is_idle
+}
+
 fn stands_in_the_way(own: &Peer, current: &str, peers: &[Peer]) -> Option<String> {
     let has_it = |peer: &&Peer| peer.released.as_deref() == Some(current);
     let others = || peers.iter().filter(|peer| peer.key != own.key);
@@ -112,17 +154,15 @@ fn stands_in_the_way(own: &Peer, current: &str, peers: &[Peer]) -> Option<String
         ));
     }
     let busy: Vec<&str> = others()
-        .filter(has_it)
-        .filter(|peer| peer.was_ready && !peer.is_ready && !peer.is_idle)
+        .filter(|peer| is_busy(current, peer))
         .map(|peer| peer.key.as_str())
         .collect();
-    let is_proved = others().filter(has_it).any(|peer| peer.is_ready);
-    let room = if is_proved { FEW } else { 1 };
+    let room = room(current, others());
     let ahead: Vec<&str> = others()
         .filter(|peer| !has_it(peer) && !peer.is_idle && peer.key < own.key)
         .map(|peer| peer.key.as_str())
         .collect();
-    if busy.len() + ahead.len() < room {
+    if ahead.len() < room {
         return None;
     }
     let first = busy.first().or(ahead.first()).copied().unwrap_or_default();

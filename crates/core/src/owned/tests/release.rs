@@ -94,6 +94,10 @@ fn an_edit_goes_to_one_then_to_a_few_and_stops_where_it_fails() {
     ];
     for (name, peers, expected) in cases {
         assert_eq!(gets_it(&living(), &peers), expected, "{name}");
+        let own = Peer::of(&living());
+        let users: Vec<Peer> = peers.into_iter().chain([own.clone()]).collect();
+        let next = next_in_line("t2", &users);
+        assert_eq!(next.contains(&own.key.as_str()), expected, "{name}: who is woken");
     }
 }
 
@@ -162,4 +166,15 @@ fn an_edit_reaches_everybody_a_few_at_a_time() {
         all.iter()
             .all(|seen| seen.wta.spec.template_revision.as_deref() == Some("t2"))
     );
+}
+
+#[test]
+fn peers_are_looked_at_only_when_an_edit_waits() {
+    assert!(!needs_peers(None, Some("t2")));
+    assert!(!needs_peers(Some(&living()), None));
+    assert!(!needs_peers(Some(&living()), Some("t1")));
+    assert!(needs_peers(Some(&living()), Some("t2")));
+    let mut broken = living();
+    fail(&mut broken, TroubleClass::Terminal);
+    assert!(!needs_peers(Some(&broken), Some("t2")));
 }
