@@ -160,7 +160,7 @@ impl<'a> Deciding<'a> {
             Type::VpcReady,
             is_ready || is_kept,
             quiet,
-            message_if(!is_kept, &message),
+            message_if(is_ready || !is_kept, &message),
         );
         self.say(
             Type::VpcCreating,
@@ -212,11 +212,17 @@ impl<'a> Deciding<'a> {
         if let Some(conditions) = &mut self.status.conditions {
             conditions.sort_by_key(order);
         }
-        if !self.decision.own.add_finalizers.is_empty() {
-            // All of it is decided again when the object is held.
+        let own = &self.decision.own;
+        if !own.add_finalizers.is_empty() {
+            // The object is held, and says what will be made for it, before anything is. The rest is decided then.
             let mut held = Decision::default();
-            held.own.add_finalizers = self.decision.own.add_finalizers;
+            held.own.add_finalizers.clone_from(&own.add_finalizers);
+            held.own.spec.clone_from(&own.spec);
             return held;
+        }
+        if !own.spec.is_empty() {
+            // What there is to say is about the object as this very write makes it.
+            return self.decision;
         }
         let old = authored(self.snapshot);
         self.decision.events = events(&old, &self.status);

@@ -35,7 +35,11 @@ pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
     };
     Some(match standing(apply) {
         Standing::Ready => return None,
-        Standing::Working => creating(Reason::VpcCreating, doing(apply)),
+        // What exactly it does changes often, and stands there.
+        Standing::Working => creating(
+            Reason::VpcCreating,
+            format!("The WorkspaceTemplateApply {} makes the VPC", apply.name()),
+        ),
         Standing::Going { .. } => creating(
             Reason::VpcCreating,
             format!(
@@ -64,18 +68,6 @@ pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
             message,
         },
     })
-}
-
-fn doing(apply: &OwnedSeen) -> String {
-    let message = apply
-        .wta
-        .status
-        .as_ref()
-        .and_then(|status| status.message.as_deref());
-    match message {
-        Some(message) => format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
-        None => format!("The WorkspaceTemplateApply {} makes the VPC", apply.name()),
-    }
 }
 
 fn refusal(reason: ApplyReason) -> Reason {

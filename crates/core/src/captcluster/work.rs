@@ -2,7 +2,7 @@
 
 use capt_api::{
     captcluster::FailureDomain, conditions::captcluster::CAPTClusterReason as Reason,
-    references::WorkspaceTemplateReference,
+    references::WorkspaceTemplateReference, workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -133,7 +133,7 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
     let Some(apply) = apply else {
         return deciding.conclude(Conclusion::nothing(Stage::Creating {
             reason: Reason::VpcCreating,
-            message: format!("The WorkspaceTemplateApply {} is being made", wanted.name),
+            message: format!("The WorkspaceTemplateApply {} makes the VPC", wanted.name),
             steps: vec![Step::Vpc],
         }));
     };
@@ -178,7 +178,9 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     let before = status.workspace_template_status.take();
     let report = owned::report(apply, before.as_ref());
     status.vpc_workspace_name = report.workspace_name.clone().or(status.vpc_workspace_name.take());
-    status.workspace_template_status = Some(report);
+    // An empty report is not worth a write.
+    status.workspace_template_status =
+        Some(report).filter(|report| *report != WorkspaceTemplateStatus::default());
     if vpc_id.is_some() {
         status.vpc_id.clone_from(&vpc_id);
     }

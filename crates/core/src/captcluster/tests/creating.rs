@@ -31,6 +31,8 @@ fn a_vpc_is_made_by_a_workspacetemplateapply() {
     assert_eq!(metadata["ownerReferences"][0]["uid"], "net-1");
     // The reference is stored at once.
     assert_eq!(decision.own.spec["workspaceTemplateApplyName"], "net-vpc");
+    let mut world = World::new(held());
+    world.rest();
     for (type_, expected) in [
         ("VPCCreating", "True/VPCCreating"),
         ("VPCReady", "False/VPCCreating"),
@@ -39,7 +41,7 @@ fn a_vpc_is_made_by_a_workspacetemplateapply() {
         ("WaitingForCluster", "False/ClusterFound"),
         ("Deleting", "False/NotDeleting"),
     ] {
-        assert_eq!(verdict(&held(), &decision, type_), expected, "{type_}");
+        assert_eq!(world.verdict(type_), expected, "{type_}");
     }
 }
 
@@ -125,6 +127,18 @@ fn a_chosen_secret_name_is_kept() {
     world.rest();
     world.snapshot.template = None;
     assert!(world.step().is_quiet(), "also without a template");
+}
+
+#[test]
+fn a_secret_that_the_template_named_stays_its_own_when_the_template_is_gone() {
+    let mut world = World::new(fresh());
+    if let Some(template) = &mut world.snapshot.template {
+        template.names_secret = true;
+    }
+    world.settle();
+    world.snapshot.template = None;
+    assert!(world.step().is_quiet());
+    assert_eq!(world.apply().wta.spec.write_connection_secret_to_ref, None);
 }
 
 #[test]
@@ -249,12 +263,12 @@ fn the_endpoint_of_the_cluster_is_shown() {
         (endpoint("", 443), None),
         (endpoint("host", 0), None),
     ] {
-        let mut snapshot = held();
-        if let Some(cluster) = &mut snapshot.cluster {
+        let mut world = World::new(fresh());
+        if let Some(cluster) = &mut world.snapshot.cluster {
             cluster.endpoint = endpoint;
         }
-        let decision = decide(&snapshot, at(1));
-        assert_eq!(status(&snapshot, &decision).endpoint.as_deref(), expected);
+        world.rest();
+        assert_eq!(world.status().endpoint.as_deref(), expected);
     }
 }
 
@@ -349,4 +363,18 @@ fn every_transition_is_told_once() {
         .map(|event| event.reason.as_str())
         .collect();
     assert_eq!(told, ["VPCCreating", "VPCCreated"]);
+}
+
+#[test]
+fn no_write_is_wasted() {
+    let mut world = World::new(fresh());
+    world.settle();
+    let writes = |decision: &Decided| {
+        let own = &decision.own;
+        let is_marked = !own.add_finalizers.is_empty() || !own.spec.is_empty() || !own.annotations.is_empty();
+        decision.children.len() + usize::from(is_marked) + usize::from(own.status.is_some())
+    };
+    let total: usize = world.history.iter().map(writes).sum();
+    // Held and named, the child, that it is being made, and that it is there.
+    assert_eq!(total, 4);
 }
