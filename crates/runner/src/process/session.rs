@@ -139,6 +139,8 @@ impl ProcessSession {
         }
         let args = self.arguments.apply(goal, &self.plan_file());
         let ended = self.runs.run(args, APPLY_OUTPUT, &mut ears).await;
+        // It is of no use any more, and it holds every value in the clear.
+        let _ = workdir::remove(&self.plan_file());
         if let Some(mut watch) = ears.watch.take() {
             if let Some(state) = watch.flush() {
                 self.tell(Told::State(state));

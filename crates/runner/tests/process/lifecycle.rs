@@ -96,6 +96,30 @@ async fn creates_updates_replaces_and_destroys() {
 }
 
 #[tokio::test]
+async fn nobody_else_can_read_what_is_kept() {
+    use std::{fs, os::unix::fs::MetadataExt as _};
+    let Some(world) = World::new().await else { return };
+    let inputs = inputs(MODULE);
+    world.converge(&inputs).await;
+    let folder = world.path("root").join(&inputs.uid);
+    let mut open = vec![folder.clone()];
+    let mut files = 0;
+    while let Some(path) = open.pop() {
+        let found = fs::symlink_metadata(&path).unwrap();
+        if found.is_symlink() {
+            continue;
+        }
+        assert_eq!(found.mode() & 0o077, 0, "{path:?}");
+        match found.is_dir() {
+            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
+            false => files += 1,
+        }
+    }
+    assert!(files > 3);
+    assert!(!folder.join("run/plan").exists());
+}
+
+#[tokio::test]
 async fn a_plan_is_applied_once() {
     let Some(world) = World::new().await else { return };
     let mut session = world.open(&inputs(MODULE)).await.unwrap();

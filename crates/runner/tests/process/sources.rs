@@ -191,6 +191,31 @@ async fn says_why_a_module_cannot_be_had() {
 }
 
 #[tokio::test]
+async fn a_module_that_is_gone_can_still_be_used() {
+    let Some(world) = World::new().await else { return };
+    let package = package(&world);
+    git(&package, &["init", "-q", "."]);
+    commit(&package);
+    let address = format!("git::file://{}", package.display());
+    world.converge(&remote(&address, false)).await;
+    fs::remove_dir_all(&package).unwrap();
+    let failure = world.open(&remote(&address, false)).await.err().unwrap();
+    assert_eq!(failure.kind, FailureKind::ModuleUnavailable);
+    assert!(failure.message.contains("IfNotPresent"), "{}", failure.message);
+    let mut session = world.open(&remote(&address, true)).await.unwrap();
+    assert_eq!(
+        session
+            .plan(Goal::Destroy)
+            .await
+            .unwrap()
+            .plan
+            .destroyed()
+            .count(),
+        1
+    );
+}
+
+#[tokio::test]
 async fn a_module_that_makes_no_sense_is_told_about_with_its_place() {
     let Some(world) = World::new().await else { return };
     let package = package(&world);

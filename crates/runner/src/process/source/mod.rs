@@ -120,10 +120,9 @@ pub(super) async fn fetch(runs: &Runs, kept: &mut Kept, address: &str) -> Result
     // A module that was fetched and makes no sense is told about later, when it is clear where.
     let was_fetched = package.is_dir() && !ended.stderr.contains(&format!("module \"{CALL}\""));
     if ended.cancelled || !(ended.exit == Exit::Code(0) || was_fetched) {
-        return Err(unavailable(
-            address,
-            failure::command(&runs.engine, "get", &ended, Vec::new()),
-        ));
+        let failure = failure::command(&runs.engine, "get", &ended, Vec::new());
+        let has_copy = kept.fetched.as_ref().is_some_and(|kept| kept.address == address);
+        return Err(unavailable(address, has_copy, failure));
     }
     let subfolder = subfolder(&data, &package, address);
     swap(&runs.folder, kept, address, &package, subfolder)
@@ -217,14 +216,19 @@ fn subfolder(data: &Path, package: &Path, address: &str) -> PathBuf {
     })
 }
 
-fn unavailable(address: &str, failure: Failure) -> Failure {
+fn unavailable(address: &str, has_copy: bool, failure: Failure) -> Failure {
+    let advice = if has_copy {
+        " (With remotePullPolicy: IfNotPresent the copy that was fetched last is used.)"
+    } else {
+        ""
+    };
     let words = plain(&failure.message);
     let kind = match failure.kind {
         FailureKind::Terraform(class) if class.is_transient() => failure.kind,
         FailureKind::Terraform(_) => FailureKind::ModuleUnavailable,
         kind => kind,
     };
-    let message = format!("The module {address:?} cannot be fetched: {words}");
+    let message = format!("The module {address:?} cannot be fetched: {words}{advice}");
     Failure {
         kind,
         message,
