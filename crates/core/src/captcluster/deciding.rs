@@ -1,6 +1,7 @@
 //! A decision about a CAPTCluster while it is being made.
 
 use capt_api::{
+    CAPTCluster,
     captcluster::{CAPTClusterInitialization, CAPTClusterStatus},
     conditions::{
         Word as _,
@@ -15,7 +16,7 @@ use super::{events::events, snapshot::Snapshot, stage::Stage};
 use crate::{
     decision::Decision,
     metadata, names,
-    owned::{self, Found, Owner, Role},
+    owned::{self, Found, OwnedSeen, Owner, Role},
 };
 
 /// The longest message that a condition gets.
@@ -60,28 +61,12 @@ impl Conclusion {
 impl<'a> Deciding<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
         let captcluster = &snapshot.captcluster;
-        let name = captcluster.metadata.name.as_deref().unwrap_or_default();
-        let owner = Owner {
-            api_version: "infrastructure.cluster.x-k8s.io/v1beta1",
-            kind: "CAPTCluster",
-            namespace: captcluster.metadata.namespace.as_deref().unwrap_or_default(),
-            name,
-            uid: captcluster.metadata.uid.as_deref().unwrap_or_default(),
-            cluster: super::snapshot::owner(captcluster),
-        };
-        let named = captcluster.spec.workspace_template_apply_name.as_deref();
+        let owner = owner(captcluster);
         Self {
             snapshot,
             now,
+            found: found(captcluster, &owner, &snapshot.applies),
             owner,
-            found: owned::find(
-                &owner,
-                &Role::Vpc,
-                named,
-                &names::vpc_apply(name),
-                &[],
-                &snapshot.applies,
-            ),
             retry: metadata::annotation(&captcluster.metadata, marks::RETRY_REQUESTED),
             decision: Decision::default(),
             status: authored(snapshot),
@@ -233,6 +218,36 @@ impl<'a> Deciding<'a> {
         }
         self.decision
     }
+}
+
+/// A CAPTCluster as the owner of others.
+fn owner(captcluster: &CAPTCluster) -> Owner<'_> {
+    Owner {
+        api_version: "infrastructure.cluster.x-k8s.io/v1beta1",
+        kind: "CAPTCluster",
+        namespace: captcluster.metadata.namespace.as_deref().unwrap_or_default(),
+        name: captcluster.metadata.name.as_deref().unwrap_or_default(),
+        uid: captcluster.metadata.uid.as_deref().unwrap_or_default(),
+        cluster: super::snapshot::owner(captcluster),
+    }
+}
+
+fn found<'a>(captcluster: &CAPTCluster, owner: &Owner<'_>, applies: &'a [OwnedSeen]) -> Found<'a> {
+    let named = captcluster.spec.workspace_template_apply_name.as_deref();
+    owned::find(
+        owner,
+        &Role::Vpc,
+        named,
+        &names::vpc_apply(owner.name),
+        &[],
+        applies,
+    )
+}
+
+/// The WorkspaceTemplateApply that makes the network of a CAPTCluster, of those in a snapshot, if there is one.
+#[must_use]
+pub fn apply_of<'a>(captcluster: &CAPTCluster, applies: &'a [OwnedSeen]) -> Option<&'a OwnedSeen> {
+    found(captcluster, &owner(captcluster), applies).usable()
 }
 
 /// The status that the object has, without conditions of others.

@@ -30,12 +30,16 @@ pub struct Snapshot {
     pub applies: Vec<OwnedSeen>,
     /// The template that `spec.vpcTemplateRef` names, if it exists. From the cache of WorkspaceTemplates.
     pub template: Option<TemplateSeen>,
-    /// Other WorkspaceTemplateApplies with an owner that use the same template, in all namespaces ([`Peer::of`]).
+    /// Other WorkspaceTemplateApplies with a recorded owner that use the same template, in all namespaces
+    /// ([`Peer::of`]). Leave it empty unless [`crate::owned::needs_peers`] says so for [`super::apply_of`]; who has to
+    /// decide again when one of them changes is told by [`crate::owned::next_in_line`].
     pub peers: Vec<Peer>,
-    /// The Secret that the Workspace of the network writes: `spec.writeConnectionSecretToRef` of the Workspace that
-    /// the WorkspaceTemplateApply's annotation `workspace` names. From the cache of Workspaces of that group.
+    /// The Secret that the Workspace of the network writes: `spec.writeConnectionSecretToRef` of the Workspace that the
+    /// annotation `workspace` of [`super::apply_of`] names. From the cache of Workspaces of that group; in a namespaced
+    /// one, the namespace is the Workspace's.
     pub workspace_secret: Option<SecretName>,
-    /// The Secrets of [`super::secrets_to_read`] that exist ([`SecretSeen::of`]). Watch Secrets by these names.
+    /// The Secrets of [`super::secrets_to_read`] (with [`super::apply_of`]) that exist, by [`SecretSeen::of`]. Watch Secrets
+    /// by these names.
     pub secrets: Vec<SecretSeen>,
 }
 

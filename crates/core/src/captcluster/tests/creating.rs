@@ -378,3 +378,31 @@ fn no_write_is_wasted() {
     // Held and named, the child, that it is being made, and that it is there.
     assert_eq!(total, 4);
 }
+
+#[test]
+fn the_secrets_to_read_are_known_before_anything_is_decided() {
+    let mut world = ready();
+    world.snapshot.captcluster.spec.connection_secret_name = Some("facts".to_owned());
+    let snapshot = &world.snapshot;
+    let apply = crate::captcluster::apply_of(&snapshot.captcluster, &snapshot.applies);
+    assert_eq!(apply.map(OwnedSeen::name), Some("net-vpc"));
+    let elsewhere = SecretName {
+        namespace: "default".to_owned(),
+        name: "net-vpc-vpc-connection".to_owned(),
+    };
+    let names = crate::captcluster::secrets_to_read(&snapshot.captcluster, apply, Some(&elsewhere));
+    let names: Vec<String> = names
+        .iter()
+        .map(|one| format!("{}/{}", one.namespace, one.name))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "team/facts".to_owned(),
+            "default/net-vpc-vpc-connection".to_owned(),
+            "team/net-vpc-connection".to_owned(),
+            format!("team/{}", crate::names::vpc_connection("net").parted()),
+            "team/vpc-connection".to_owned(),
+        ]
+    );
+}
