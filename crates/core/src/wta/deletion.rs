@@ -109,7 +109,7 @@ fn leave_to_owner(deciding: &mut Deciding<'_>) {
     match deciding.found {
         Found::Absent => {
             // Somebody deleted the Workspace too. Without it nobody would know where the state is.
-            if let Ok(made) = make_again(deciding, &Allowed::Nothing, false) {
+            if let Ok(made) = make_again(deciding, false) {
                 deciding.children.push(made);
                 return deciding.say(
                     Type::Deleting,
@@ -151,7 +151,7 @@ fn destroy(deciding: &mut Deciding<'_>) {
     }
     match deciding.found.ours() {
         Some(workspace) => destroy_present(deciding, workspace),
-        None => match make_again(deciding, &Allowed::Destruction, true) {
+        None => match make_again(deciding, true) {
             Ok(made) => {
                 deciding.children.push(made);
                 deciding.say(
@@ -174,7 +174,14 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
         .finalizers
         .iter()
         .any(|name| name == foreign_marks::CROSSPLANE_FINALIZER);
-    let mut body = Body::restating(deciding, workspace, &Allowed::Destruction);
+    // What may do nothing is deleted before it may do everything, so that nothing is made in between.
+    let is_still = policy::is_nothing(&workspace.spec) && !workspace.deleting;
+    let allowed = if is_still {
+        Allowed::Nothing
+    } else {
+        Allowed::Destruction
+    };
+    let mut body = Body::restating(deciding, workspace, &allowed);
     if !workspace.deleting {
         body = body.held_by_runner();
     }
@@ -182,6 +189,15 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     match change {
         Some(change) => {
             deciding.children.push(change);
+            if workspace.deleting && is_held {
+                // With this grant the runner destroys, and may be done before anybody looks again.
+                deciding.record_nothing();
+            } else {
+                deciding.record_present(workspace);
+            }
+        }
+        None if is_held && is_still => {
+            deciding.removals.push(removal(deciding, workspace));
             deciding.record_present(workspace);
         }
         // From here on the runner destroys, and holds the object until it has.
@@ -233,10 +249,10 @@ fn removal(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> Removal {
     }
 }
 
-/// The Workspace that the object remembers, made of its last rendering.
+/// The Workspace that the object remembers, made of its last rendering. It may do nothing yet: it may have been destroyed
+/// before anybody could write that down, and must not make anything then.
 fn make_again(
     deciding: &Deciding<'_>,
-    allowed: &Allowed,
     is_held_by_runner: bool,
 ) -> Result<crate::decision::Desired, (Reason, String)> {
     let snapshot = deciding.snapshot;
@@ -280,8 +296,9 @@ fn make_again(
         ));
     }
     let external_name = location::external_name(snapshot, None, name);
-    let mut body = Body::new(deciding, None, external_name, rendered.spec.clone(), allowed)
-        .rendered_from(&rendered.hash);
+    let spec = rendered.spec.clone();
+    let mut body =
+        Body::new(deciding, None, external_name, spec, &Allowed::Nothing).rendered_from(&rendered.hash);
     if is_held_by_runner {
         body = body.held_by_runner();
     }

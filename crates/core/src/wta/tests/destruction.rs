@@ -164,16 +164,34 @@ fn a_workspace_that_went_without_being_destroyed_is_made_again_to_destroy_it() {
     world.snapshot.rendering = Err(Vec::new());
     let made = world.step();
     let made = written(&made).expect("a Workspace");
-    assert_eq!(*policies(&made.fields), json!(["*"]));
+    assert_eq!(*policies(&made.fields), json!([]), "it makes nothing first");
     assert_eq!(
         made.fields["metadata"]["finalizers"],
         json!([foreign_marks::CROSSPLANE_FINALIZER])
     );
     let name = made.fields["metadata"]["annotations"][foreign_marks::EXTERNAL_NAME].as_str();
     assert_eq!(name, world.infrastructure.first().map(String::as_str));
+    world.step();
+    assert!(world.workspace().deleting, "deleted before it may do everything");
+    assert_eq!(world.workspace().spec["managementPolicies"], json!([]));
     world.settle();
     assert!(world.is_gone);
     assert!(world.infrastructure.is_empty());
+}
+
+/// The runner may be done before it is written down that nothing has to be destroyed any more.
+#[test]
+fn what_is_already_destroyed_is_not_made_by_being_destroyed_again() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.snapshot.workspaces.clear();
+    world.infrastructure.clear();
+    for _ in 0..10 {
+        world.step();
+        world.run();
+        assert!(world.infrastructure.is_empty());
+    }
+    assert!(world.is_gone);
 }
 
 #[test]
