@@ -214,6 +214,9 @@ impl Sweep {
         for entry in &reference.writes {
             let number = counts.entry(&entry.call.caller).or_default();
             *number += 1;
+            if outcome::is_told(entry) {
+                continue;
+            }
             cases.extend(self.faults.iter().map(|fault| Case {
                 caller: entry.call.caller.clone(),
                 number: *number,
