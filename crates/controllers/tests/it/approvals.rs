@@ -12,7 +12,7 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::stage::{Setting, Stage, external_name, template};
+use crate::stage::{Setting, Stage, User as _, external_name, template};
 
 #[tokio::test]
 async fn a_plan_of_our_runner_that_waits_is_shown_and_its_approval_passed_down() {

@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{CAPT, Setting, Stage, apply, external_name, policies, start_controllers};
+use crate::stage::{CAPT, Setting, Stage, User as _, apply, external_name, policies, start_controllers};
 
 /// An apply that is ready, and the name that its state is kept under.
 async fn ready(stage: &Stage) -> String {

@@ -8,7 +8,7 @@ use kube::{Api, CustomResourceExt as _, ResourceExt as _, api::PostParams, core:
 
 use crate::{
     runner::resource,
-    stage::{Setting, Stage, external_name, start_controllers, start_runner},
+    stage::{Setting, Stage, User as _, external_name, start_controllers, start_runner},
 };
 
 #[tokio::test]

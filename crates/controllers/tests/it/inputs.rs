@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, ResourceExt as _, api::DeleteParams};
 use serde_json::json;
 
-use crate::stage::{Stage, template};
+use crate::stage::{Stage, User as _, template};
 
 #[tokio::test]
 async fn a_missing_input_is_named_and_changes_nothing() {

@@ -6,7 +6,7 @@ use capt_api::WorkspaceTemplateApply;
 use kube::ResourceExt as _;
 use serde_json::json;
 
-use crate::stage::{Stage, external_name, policies};
+use crate::stage::{Stage, User as _, external_name, policies};
 
 #[tokio::test]
 async fn a_template_becomes_a_workspace_that_follows_it_and_is_destroyed_on_request() {

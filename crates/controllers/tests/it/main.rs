@@ -7,6 +7,7 @@
 )]
 
 mod approvals;
+mod crashes;
 mod destruction;
 mod groups;
 mod inputs;

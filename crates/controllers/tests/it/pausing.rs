@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
-use crate::stage::{RUNNER, Stage, apply, external_name, policies, start_runner};
+use crate::stage::{RUNNER, Stage, User as _, apply, external_name, policies, start_runner};
 
 async fn is_blocked(stage: &Stage) -> bool {
     let apply = stage.apply("blue").await.unwrap();

@@ -4,7 +4,7 @@ use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, marks};
 use kube::ResourceExt as _;
 use serde_json::json;
 
-use crate::stage::{Stage, apply, external_name, is_of, policies, template};
+use crate::stage::{Stage, User as _, apply, external_name, is_of, policies, template};
 
 #[tokio::test]
 async fn what_is_retained_stays_as_it_is_and_is_taken_back_with_consent_only() {

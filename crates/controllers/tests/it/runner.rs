@@ -24,6 +24,8 @@ struct Book {
     /// Infrastructure by the name that its state is kept under, and the module that it was made from.
     exists: BTreeMap<String, String>,
     destroyed: Vec<String>,
+    /// Everything that was ever made, as often as it was.
+    made: Vec<String>,
 }
 
 impl Ledger {
@@ -35,6 +37,11 @@ impl Ledger {
     /// The names of what was destroyed.
     pub(crate) fn destroyed(&self) -> Vec<String> {
         self.0.lock().destroyed.clone()
+    }
+
+    /// Everything that was ever made, as often as it was.
+    pub(crate) fn made(&self) -> Vec<String> {
+        self.0.lock().made.clone()
     }
 
     /// The module that something was made from.
@@ -115,8 +122,7 @@ async fn act(
             let is_orphan = workspace.data.pointer("/spec/deletionPolicy") == Some(&json!("Orphan"));
             if allows("Delete") && !is_orphan {
                 let mut book = ledger.0.lock();
-                book.exists.remove(&external_name);
-                if !book.destroyed.contains(&external_name) {
+                if book.exists.remove(&external_name).is_some() {
                     book.destroyed.push(external_name);
                 }
             }
@@ -137,7 +143,10 @@ async fn act(
     let module = workspace.data.pointer("/spec/forProvider/module");
     let module = module.and_then(Value::as_str).unwrap_or_default().to_owned();
     if allows("Create") {
-        ledger.0.lock().exists.insert(external_name.clone(), module);
+        let mut book = ledger.0.lock();
+        if book.exists.insert(external_name.clone(), module).is_none() {
+            book.made.push(external_name.clone());
+        }
     }
     let outputs = json!({"name": external_name});
     let done = [

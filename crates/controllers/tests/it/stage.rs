@@ -7,7 +7,7 @@ use capt_controllers::Options;
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
 use kube::{
-    Api, Client, ResourceExt as _,
+    Api, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams},
     core::{DynamicObject, NamespaceResourceScope},
 };
@@ -72,11 +72,17 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
     });
 }
 
-/// Starts the runner in a world.
+/// Starts the runner in a world. Nothing goes wrong with it: it is not what is tested.
 pub(crate) fn start_runner(world: &World) -> Ledger {
     let ledger = Ledger::default();
-    let book = ledger.clone();
-    world.start(RUNNER, move |process| runner::run(process, book.clone()));
+    let (book, client) = (ledger.clone(), world.client());
+    world.start(RUNNER, move |process| {
+        let process = Process {
+            client: client.clone(),
+            ..process
+        };
+        runner::run(process, book.clone())
+    });
     ledger
 }
 
@@ -96,27 +102,29 @@ impl Stage {
         let ledger = start_runner(&world);
         Self { world, ledger }
     }
+}
 
-    pub(crate) fn api<K>(&self) -> Api<K>
+/// What a user does, in any world.
+pub(crate) trait User {
+    /// The world.
+    fn world(&self) -> &World;
+
+    fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     {
-        Api::namespaced(self.world.client(), self.world.namespace())
+        Api::namespaced(self.world().client(), self.world().namespace())
     }
 
-    pub(crate) fn client(&self) -> Client {
-        self.world.client()
-    }
-
-    pub(crate) fn workspaces(&self) -> Api<DynamicObject> {
+    fn workspaces(&self) -> Api<DynamicObject> {
         Api::namespaced_with(
-            self.world.client(),
-            self.world.namespace(),
+            self.world().client(),
+            self.world().namespace(),
             &resource("tf.m.upbound.io"),
         )
     }
 
-    pub(crate) async fn create<K>(&self, object: Value) -> K
+    async fn create<K>(&self, object: Value) -> K
     where
         K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
             + DeserializeOwned
@@ -129,15 +137,15 @@ impl Stage {
     }
 
     /// A template whose module is `resource "a" {}` with a hole for `size`.
-    pub(crate) async fn make_template(&self, name: &str) -> WorkspaceTemplate {
+    async fn make_template(&self, name: &str) -> WorkspaceTemplate {
         self.create(template(name, "small")).await
     }
 
-    pub(crate) async fn make_apply(&self, name: &str, template: &str) -> WorkspaceTemplateApply {
+    async fn make_apply(&self, name: &str, template: &str) -> WorkspaceTemplateApply {
         self.create(apply(name, template)).await
     }
 
-    pub(crate) async fn patch<K>(&self, name: &str, patch: Value) -> K
+    async fn patch<K>(&self, name: &str, patch: Value) -> K
     where
         K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
             + DeserializeOwned
@@ -150,35 +158,35 @@ impl Stage {
             .unwrap()
     }
 
-    pub(crate) async fn annotate(&self, apply: &str, name: &str, value: Option<&str>) {
+    async fn annotate(&self, apply: &str, name: &str, value: Option<&str>) {
         let _: WorkspaceTemplateApply = self
             .patch(apply, json!({"metadata": {"annotations": {name: value}}}))
             .await;
     }
 
-    pub(crate) async fn delete_apply(&self, name: &str) {
+    async fn delete_apply(&self, name: &str) {
         let api: Api<WorkspaceTemplateApply> = self.api();
         api.delete(name, &DeleteParams::default()).await.unwrap();
     }
 
-    pub(crate) async fn delete_workspace(&self, name: &str) {
+    async fn delete_workspace(&self, name: &str) {
         self.workspaces()
             .delete(name, &DeleteParams::default())
             .await
             .unwrap();
     }
 
-    pub(crate) async fn apply(&self, name: &str) -> Option<WorkspaceTemplateApply> {
+    async fn apply(&self, name: &str) -> Option<WorkspaceTemplateApply> {
         self.api().get_opt(name).await.unwrap()
     }
 
-    pub(crate) async fn workspace(&self, name: &str) -> Option<DynamicObject> {
+    async fn workspace(&self, name: &str) -> Option<DynamicObject> {
         self.workspaces().get_opt(name).await.unwrap()
     }
 
     /// Waits until a condition of an apply has this status and reason, written as `True/Applied`.
-    pub(crate) async fn until_says(&self, name: &str, type_: &str, what: &str) {
-        self.world
+    async fn until_says(&self, name: &str, type_: &str, what: &str) {
+        self.world()
             .until(&format!("{name}: {type_}={what}"), async || {
                 self.says(name, type_).await == what
             })
@@ -186,7 +194,7 @@ impl Stage {
     }
 
     /// The status and the reason of a condition of an apply.
-    pub(crate) async fn says(&self, name: &str, type_: &str) -> String {
+    async fn says(&self, name: &str, type_: &str) -> String {
         let apply = self.apply(name).await;
         let status = apply.and_then(|apply| apply.status).unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
@@ -196,17 +204,29 @@ impl Stage {
     }
 
     /// Waits until an apply is applied and its Workspace is ready.
-    pub(crate) async fn until_ready(&self, name: &str) {
+    async fn until_ready(&self, name: &str) {
         self.until_says(name, "Ready", "True/Available").await;
         self.until_says(name, "Applied", "True/Applied").await;
     }
 
-    pub(crate) async fn until_gone(&self, name: &str) {
-        self.world
+    async fn until_gone(&self, name: &str) {
+        self.world()
             .until(&format!("{name} to be gone"), async || {
                 self.apply(name).await.is_none()
             })
             .await;
+    }
+}
+
+impl User for World {
+    fn world(&self) -> &World {
+        self
+    }
+}
+
+impl User for Stage {
+    fn world(&self) -> &World {
+        &self.world
     }
 }
 

@@ -9,7 +9,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{CAPT, Setting, Stage, apply, external_name, template};
+use crate::stage::{CAPT, Setting, Stage, User as _, apply, external_name, template};
 
 async fn edit(stage: &Stage, text: &str) {
     let _: WorkspaceTemplate = stage

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, api::DeleteParams};
 use serde_json::json;
 
-use crate::stage::{CAPT, Stage, apply};
+use crate::stage::{CAPT, Stage, User as _, apply};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
