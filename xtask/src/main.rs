@@ -40,6 +40,8 @@ enum Command {
     Foreign(foreign::Args),
     /// Format, validate and test the Terraform modules, with any engine.
     Terraform(terraform::Args),
+    /// Print the terraform or tofu that is used here.
+    Engine(terraform::EngineArgs),
     /// Measure our server and a real one under the same load.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -56,6 +58,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
+        Command::Engine(args) => terraform::print_engine(&args),
         Command::Terraform(args) => terraform::run(&args),
         Command::Real(args) => until_interrupted(run_real(args)),
         Command::Bench(what) => until_interrupted(bench::run(&what)),

@@ -23,6 +23,23 @@ pub(crate) struct Args {
     build_missing: bool,
 }
 
+#[derive(clap::Args)]
+pub(crate) struct EngineArgs {
+    /// Build OpenTofu when no engine is found, which needs Go and takes minutes.
+    #[arg(long)]
+    build_missing: bool,
+}
+
+/// Prints where the engine is that everything here uses, for whoever wants to use the same.
+pub(crate) fn print_engine(args: &EngineArgs) -> anyhow::Result<()> {
+    let engine = engine(&Args {
+        engine: None,
+        build_missing: args.build_missing,
+    })?;
+    println!("{}", engine.display());
+    Ok(())
+}
+
 /// What is asked of every module, in this order.
 ///
 /// Nothing is kept: the modules have no backend, and tests hold their state in memory.

@@ -5,6 +5,7 @@
 
 mod ledger;
 mod rules;
+pub(crate) mod runner;
 mod stage;
 mod story;
 

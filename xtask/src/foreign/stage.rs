@@ -57,6 +57,19 @@ pub(super) const CLUSTER_WORKSPACE: Kind = kind("tf.upbound.io", "v1beta1", "Wor
 pub(super) const CONFIG: Kind = kind("tf.m.upbound.io", "v1beta1", "ProviderConfig", "providerconfigs");
 pub(super) const SECRET: Kind = kind("", "v1", "Secret", "secrets");
 pub(super) const NAMESPACE: Kind = kind("", "v1", "Namespace", "namespaces");
+pub(super) const CONFIG_MAP: Kind = kind("", "v1", "ConfigMap", "configmaps");
+pub(super) const USAGE: Kind = kind(
+    "tf.m.upbound.io",
+    "v1beta1",
+    "ProviderConfigUsage",
+    "providerconfigusages",
+);
+pub(super) const CLUSTER_USAGE: Kind = kind(
+    "tf.upbound.io",
+    "v1beta1",
+    "ProviderConfigUsage",
+    "providerconfigusages",
+);
 pub(super) const LEASE: Kind = kind("coordination.k8s.io", "v1", "Lease", "leases");
 
 impl Kind {
@@ -91,8 +104,13 @@ pub(super) struct Stage {
     pub(super) kubeconfig: PathBuf,
     /// A folder for files.
     pub(super) folder: PathBuf,
+    controllers: Mutex<Option<Controllers>>,
+}
+
+/// Controllers that run.
+struct Controllers {
     stop: CancellationToken,
-    controllers: Mutex<Option<JoinHandle<Result<(), capt_controllers::Error>>>>,
+    task: JoinHandle<Result<(), capt_controllers::Error>>,
 }
 
 impl Stage {
@@ -120,31 +138,37 @@ impl Stage {
             client,
             kubeconfig: kube.kubeconfig(),
             folder,
-            stop: CancellationToken::new(),
             controllers: Mutex::new(None),
         };
-        stage.start_controllers().await?;
+        stage.run_controllers(Runner::Foreign).await?;
         Ok(stage)
     }
 
-    async fn start_controllers(&self) -> anyhow::Result<()> {
+    /// Starts the controllers, in place of those that run, and tells them who runs Terraform.
+    pub(super) async fn run_controllers(&self, runner: Runner) -> anyhow::Result<()> {
+        let mut running = self.controllers.lock().await;
+        if let Some(Controllers { stop, task }) = running.take() {
+            stop.cancel();
+            task.await??;
+        }
         let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         let options = kube::config::KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(file, &options).await?;
         let client = kube::Client::try_from(config)?;
-        let options = capt_controllers::Options::new(Arc::new(Timestamp::now), Runner::Foreign);
-        let task = tokio::spawn(capt_controllers::run(client, options, self.stop.clone()));
-        *self.controllers.lock().await = Some(task);
+        let options = capt_controllers::Options::new(Arc::new(Timestamp::now), runner);
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(capt_controllers::run(client, options, stop.clone()));
+        *running = Some(Controllers { stop, task });
         Ok(())
     }
 
     /// Why the controllers ended, if they did.
     pub(super) async fn ended(&self) -> Option<String> {
-        let mut task = self.controllers.lock().await;
-        if task.as_ref().is_none_or(|task| !task.is_finished()) {
+        let mut running = self.controllers.lock().await;
+        if !running.as_ref()?.task.is_finished() {
             return None;
         }
-        Some(match task.take()?.await {
+        Some(match running.take()?.task.await {
             Ok(Ok(())) => "without a reason".to_owned(),
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),
@@ -290,12 +314,6 @@ impl Stage {
                 last.as_ref().map_or_else(|| "not there".to_owned(), summary)
             ),
         }
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 

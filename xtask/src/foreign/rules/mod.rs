@@ -3,6 +3,7 @@
 mod approval;
 mod crash;
 mod destruction;
+mod handover;
 mod owners;
 mod pausing;
 mod readiness;
@@ -81,5 +82,9 @@ pub(super) const SOLE_RULES: &[(&str, SoleRule)] = &[
     (
         "management policies switched off are terminal",
         |stage, provider| Box::pin(crash::policies_off(stage, provider)),
+    ),
+    (
+        "Workspaces handed to our runner and back keep their state",
+        |stage, provider| Box::pin(handover::there_and_back(stage, provider)),
     ),
 ];
