@@ -38,6 +38,8 @@ struct Together {
     operations: Vec<String>,
     /// Names of those whose module is broken.
     broken: Vec<String>,
+    /// Names of those whose module does not come to an end.
+    slow: Vec<String>,
     uids: usize,
 }
 
@@ -49,6 +51,7 @@ impl Together {
             infrastructure: BTreeMap::new(),
             operations: Vec::new(),
             broken: Vec::new(),
+            slow: Vec::new(),
             uids: 0,
         }
     }
@@ -130,6 +133,7 @@ impl Together {
             let infrastructure = &mut self.infrastructure;
             let operations = &mut self.operations;
             let is_broken = self.broken.contains(name);
+            let is_slow = self.slow.contains(name);
             snapshot.workspaces.retain_mut(|workspace| {
                 let state = workspace
                     .annotations
@@ -161,6 +165,14 @@ impl Together {
                 if workspace.finalizers.is_empty() {
                     let finalizer = foreign_marks::CROSSPLANE_FINALIZER.to_owned();
                     workspace.finalizers.push(finalizer);
+                }
+                if is_slow && infrastructure.get(&state) != Some(&rendered) {
+                    operating.push(name.clone());
+                    workspace.status.conditions = Some(vec![
+                        said("Synced", true, "ReconcileSuccess"),
+                        said("Ready", false, "Creating"),
+                    ]);
+                    return true;
                 }
                 if is_broken {
                     operating.push(name.clone());
@@ -470,4 +482,34 @@ fn one_that_fails_does_not_block_the_rest_and_is_not_tried_for_ever() {
         all.world.status()
     );
     assert_eq!(all.world.status().version.as_deref(), Some("1.32"));
+}
+
+#[test]
+fn one_that_takes_too_long_lets_others_go_first_and_goes_on_after_them() {
+    let mut all = Together::new();
+    all.settle();
+    let eks = "blue-eks-controlplane-apply";
+    all.slow = vec![eks.to_owned()];
+    all.world.edit(|spec| spec.version = Version::from("1.32"));
+    all.settle();
+    let profile = "blue-a-fargate-apply";
+    add_child(&mut all.world, profile, Role::FargateProfile("a".to_owned()));
+    all.settle();
+    assert_eq!(
+        all.operations,
+        [format!("apply {eks}")],
+        "it waits for the one that runs"
+    );
+    all.world.pass(60);
+    all.settle();
+    assert_eq!(said(&all.world.status(), "Ready"), "True/UpdateTimeout");
+    assert_eq!(all.operations.last(), Some(&format!("apply {profile}")));
+    all.slow.clear();
+    all.settle();
+    assert_eq!(
+        all.operations.last(),
+        Some(&format!("apply {eks}")),
+        "it is its turn again"
+    );
+    assert_eq!(all.world.status().state, Some(State::Ready));
 }
