@@ -27,17 +27,12 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         impairment: None,
         remark: None,
     };
-    let Some(seen) = seen else {
-        return plain(Eks::Building(Note::new(
-            Reason::Creating,
-            "The WorkspaceTemplateApply of the EKS cluster is being made",
-        )));
+    // One note for all of it, or a status would be written for every step that nobody has to know about.
+    let working = || Note::new(Reason::WorkspaceNotReady, "Terraform is at work, or about to be");
+    let Some(seen) = seen.filter(|_| !is_written) else {
+        return plain(Eks::Building(working()));
     };
     let name = seen.name();
-    if is_written {
-        let message = format!("The WorkspaceTemplateApply {name} is being written");
-        return plain(Eks::Building(Note::new(Reason::Creating, message)));
-    }
     let holds = seen.holds();
     let impaired = |note: Note| Reading {
         eks: Eks::Up,
@@ -52,10 +47,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
             ),
         ))),
-        Standing::Working if is_change(seen) => plain(Eks::Building(Note::new(
-            Reason::WorkspaceNotReady,
-            "Terraform is at work",
-        ))),
+        Standing::Working if is_change(seen) => plain(Eks::Building(working())),
         Standing::Working => plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, unwell(seen)))),
         Standing::Retrying { message } => {
             let note = Note::new(Reason::Retrying, format!("It is being tried again: {message}"));

@@ -227,7 +227,9 @@ fn publish(
 
 /// What is told about the Workspace and the version.
 fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
-    let Some(seen) = seen else { return };
+    let Some(seen) = seen.filter(|seen| seen.wta.status.is_some()) else {
+        return;
+    };
     let before = deciding.status.workspace_template_status.take();
     deciding.status.workspace_template_status = Some(owned::report(seen, before.as_ref()));
     let told = making::running_version(deciding, seen);

@@ -249,3 +249,13 @@ fn the_role_of_the_whole_account_stays_and_the_kubeconfig_goes_before_the_cluste
         ["blue-kubeconfig-apply", "blue-eks-controlplane-apply"]
     );
 }
+
+#[test]
+fn what_exists_keeps_its_name_in_aws() {
+    let mut world = old("blue-eks-controlplane-apply", true);
+    let variables = world.apply_mut().wta.spec.variables.as_mut().expect("variables");
+    variables.insert("cluster_name".to_owned(), "blue-in-aws".to_owned());
+    world.settle();
+    assert_eq!(world.variable("cluster_name"), Some("blue-in-aws"));
+    assert_eq!(world.status().state, Some(State::Ready));
+}

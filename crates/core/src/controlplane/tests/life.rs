@@ -508,3 +508,21 @@ fn infrastructure_that_is_somebody_elses_needs_a_region_and_nothing_more() {
     assert_eq!(world.status().state, Some(State::Ready));
     assert_eq!(world.variable("region"), Some("us-gov-west-1"));
 }
+
+#[test]
+fn a_status_speaks_about_the_generation_that_its_own_write_makes() {
+    let mut world = World::new(fresh());
+    let mut writes = 0;
+    for _ in 0..12 {
+        let decision = world.step();
+        writes += usize::from(decision.own.status.is_some());
+        if decision.own.status.is_some() {
+            assert!(world.decide().is_quiet(), "nothing is written twice");
+        }
+        world.act();
+    }
+    let generation = world.snapshot.control_plane.metadata.generation;
+    assert_eq!(world.status().observed_generation, generation);
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert!(writes <= 5, "{writes} statuses to get ready");
+}
