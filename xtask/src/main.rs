@@ -8,6 +8,7 @@ mod bench;
 mod codegen;
 mod conformance;
 mod foreign;
+mod fuzz;
 mod ours;
 mod peers;
 mod provider_terraform;
@@ -42,6 +43,8 @@ enum Command {
     Terraform(terraform::Args),
     /// Print the terraform or tofu that is used here.
     Engine(terraform::EngineArgs),
+    /// Damage the inputs of everything that reads what others wrote, for as long as you like.
+    Fuzz(fuzz::Args),
     /// Measure our server and a real one under the same load.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -60,6 +63,7 @@ fn main() -> anyhow::Result<()> {
         Command::Peers(args) => peers::run(&args),
         Command::Engine(args) => terraform::print_engine(&args),
         Command::Terraform(args) => terraform::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Real(args) => until_interrupted(run_real(args)),
         Command::Bench(what) => until_interrupted(bench::run(&what)),
         Command::Foreign(args) => until_interrupted(foreign::run(&args)),

@@ -1,5 +1,6 @@
 //! From Workspaces, written as people write them, to what Terraform is told.
 
+mod fuzz;
 mod homes;
 mod loading;
 mod policies;
