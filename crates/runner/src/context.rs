@@ -1,11 +1,12 @@
 //! What everything in a runner shares.
 
+use capt_api::marks;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Options,
+    Options, Which,
     api::CallError,
     decide::Whose,
     events::Herald,
@@ -83,8 +84,11 @@ impl Context {
         Ok(())
     }
 
-    /// Whose a Workspace is of which it was already decided that we look at it.
-    pub(crate) fn ours(&self) -> Whose {
-        Whose::Ours
+    /// Whose a Workspace is, by its labels.
+    pub(crate) fn whose(&self, view: &WorkspaceView) -> Whose {
+        match &self.options.which {
+            Which::Labelled(name) if view.labels.get(marks::RUNNER) != Some(name) => Whose::Others,
+            Which::All | Which::Labelled(_) => Whose::Ours,
+        }
     }
 }

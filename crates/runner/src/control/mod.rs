@@ -10,7 +10,6 @@ mod watches;
 
 use std::{collections::HashMap, collections::HashSet, sync::Arc, time::Duration};
 
-use capt_api::marks;
 use tokio::{
     sync::mpsc,
     task::{Id, JoinError, JoinSet},
@@ -19,7 +18,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Which,
     context::Context,
     decide::{Next, Priority, Running, What, Whose, backoff, decide, later},
     operation::{Finished, Job, Stop, Why, operate},
@@ -239,11 +237,9 @@ impl Control {
     }
 
     fn whose(&self, view: &WorkspaceView) -> Whose {
-        match &self.ctx.options.which {
-            Which::All => Whose::Ours,
-            Which::Labelled(name) if view.labels.get(marks::RUNNER) != Some(name) => Whose::Others,
-            Which::Labelled(_) if self.used.contains(&view.uid) => Whose::Disputed,
-            Which::Labelled(_) => Whose::Ours,
+        match self.ctx.whose(view) {
+            Whose::Ours if self.used.contains(&view.uid) => Whose::Disputed,
+            whose => whose,
         }
     }
 

@@ -255,6 +255,7 @@ impl Table {
                 .any(|reference| meanwhile.contains(reference))
         {
             record.inputs = None;
+            record.state = None;
             self.dirty.insert(key.clone());
         }
         if entry.references != record.references {
@@ -297,7 +298,10 @@ impl Table {
 impl Entry {
     fn forget_inputs(&mut self) {
         match &mut self.record {
-            Some(record) => record.inputs = None,
+            Some(record) => {
+                record.inputs = None;
+                record.state = None;
+            }
             None => self.is_input_stale = true,
         }
     }

@@ -9,7 +9,7 @@ use capt_api::{
     },
     foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED},
     marks::{PLAN_REQUESTED, RETRY_REQUESTED},
-    run::{LOG_KEY, RunReport},
+    run::{LOG_KEY, PlanReport, RunReport},
 };
 use capt_terraform::diagnostics::Class;
 use k8s_openapi::jiff::Timestamp;
@@ -76,16 +76,9 @@ impl Run<'_> {
             .ended(crate::workspace::kind(self.what), end.outcome(), self.took());
         self.settle_creation(now).await;
         let message = self.message(&end);
-        let was_settled = self
-            .record
-            .memory
-            .as_ref()
-            .is_some_and(|memory| memory.settled.is_some());
+        let is_quiet =
+            self.is_old_news(&end) && followed.as_ref().is_none_or(|followed| !followed.is_published);
         self.remember(&end, is_kept, now);
-        let is_quiet = self.is_poll
-            && was_settled
-            && matches!(end, End::Well(Verdict::Settled { applied: None }))
-            && followed.as_ref().is_none_or(|followed| !followed.is_published);
         if let (false, Some(followed)) = (is_quiet, followed) {
             self.report(&end, is_kept, message.as_deref(), followed, now)
                 .await;
@@ -104,6 +97,29 @@ impl Run<'_> {
             view: self.view,
             record: self.record,
         }
+    }
+
+    /// Whether nobody waits for this end, and it is the same as the last time.
+    fn is_old_news(&self, end: &End) -> bool {
+        let Some(memory) = self.record.memory.as_ref().filter(|_| self.is_poll) else {
+            return false;
+        };
+        match end {
+            End::Well(Verdict::Settled { applied: None }) => {
+                memory.settled.is_some() && !self.is_outdated(self.record.report.plan.as_ref())
+            }
+            End::Well(Verdict::Told) => memory.settled.is_some(),
+            End::Well(Verdict::Held { plan, .. }) => {
+                memory.held.as_ref().is_some_and(|held| held.plan == *plan)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a plan speaks of what is not so any more, now that there is nothing to do.
+    fn is_outdated(&self, plan: Option<&PlanReport>) -> bool {
+        let is_drifted = self.record.standing.has_reason(Type::Drifted, Reason::DriftFound);
+        plan.is_some_and(|plan| plan.awaits_approval || (!plan.drift.is_empty() && !is_drifted))
     }
 
     /// Why an operation ended is known better here than where it ended.
@@ -289,13 +305,17 @@ impl Run<'_> {
                 operation.transient = failed.is_transient;
             }
         }
+        let is_over = match end {
+            End::Well(Verdict::Settled { applied: Some(_) } | Verdict::Destroyed) => true,
+            // What somebody else changed goes on being told, although it is no reason to do anything.
+            End::Well(Verdict::Settled { applied: None }) => self.is_outdated(report.plan.as_ref()),
+            _ => false,
+        };
+        if is_over {
+            report.plan = None;
+        }
         if let Some(plan) = &mut report.plan {
             plan.awaits_approval = memory.held.as_ref().is_some_and(|held| held.plan == plan.id);
-        }
-        let is_over = matches!(end, End::Well(Verdict::Settled { .. } | Verdict::Destroyed));
-        if is_over && self.what != What::Plan {
-            // What was planned has happened.
-            report.plan = None;
         }
         let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
         let mut changes = match followed.is_published {

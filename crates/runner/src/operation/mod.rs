@@ -121,7 +121,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
     let prepared = inputs::load(&view, &ctx.lookup, &ctx.surroundings).await;
     record.references = references_of(&view, &prepared);
     record.inputs = Some(facts_of(ctx, &view, &prepared));
-    let snapshot = observe(&view, &record, ctx.ours(), None::<Running>, ctx.common());
+    let snapshot = observe(&view, &record, ctx.whose(&view), None::<Running>, ctx.common());
     let is_still_so = matches!(decide(&snapshot, ctx.now()), Next::Run(decided, _) if decided == what);
     let (true, Ok(prepared), Some(InputFacts::Ready { hash, .. })) = (is_still_so, prepared, &record.inputs)
     else {

@@ -8,6 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::marks::EXTERNAL_CREATE_PENDING,
+    run::PlanReport,
 };
 use capt_terraform::{
     diagnostics::Class,
@@ -117,7 +118,8 @@ impl Run<'_> {
                 id: planned.id.as_str(),
             },
         );
-        if !planned.plan.is_empty() || !planned.plan.drift.is_empty() {
+        let is_something = !planned.plan.is_empty() || !planned.plan.drift.is_empty();
+        if is_something && !self.is_known(&planned, after) {
             self.publish(notes);
             self.show(&planned, after == AfterPlan::Hold, notes).await;
         }
@@ -247,6 +249,26 @@ impl Run<'_> {
         if notes.send(note).is_ok() {
             let _ = hears.await;
         }
+    }
+
+    /// Whether nobody waits for this plan, nothing comes of it, and the last one was the same.
+    fn is_known(&self, planned: &Planned, after: AfterPlan) -> bool {
+        let told = self.record.report.plan.as_ref();
+        let addresses = |told: &PlanReport| {
+            told.drift
+                .iter()
+                .map(|one| one.address.clone())
+                .collect::<Vec<_>>()
+        };
+        let new = report::plan(
+            planned,
+            self.about.generation,
+            &self.gate.redactor(),
+            self.ctx.now(),
+        );
+        self.is_poll
+            && !matches!(after, AfterPlan::Apply { .. })
+            && told.is_some_and(|told| told.id == new.id && addresses(told) == addresses(&new))
     }
 
     /// Whether anything exists, by the state or, where only a backend of the user's knows it, by the plan.

@@ -124,7 +124,10 @@ pub(crate) async fn state_facts(
             }
         }
         Err(error) => StateFacts::Unknown {
-            reason: Reason::StateUnavailable,
+            reason: match error.is_transient() {
+                true => Reason::Network,
+                false => Reason::StateUnavailable,
+            },
             message: words(&error),
         },
     }

@@ -11,6 +11,7 @@ use capt_api::{
     marks::STATE_HOME,
 };
 use k8s_openapi::jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     facts::{self, facts_of, place_of, references_of},
@@ -22,12 +23,12 @@ use super::{
 use crate::{
     api::{CallError, words},
     context::Context,
-    decide::{InputFacts, Look, Next, Priority, StateFacts, What, Whose, backoff, decide, later},
+    decide::{InputFacts, Look, Next, Priority, What, Whose, backoff, decide, later},
     events::News,
     inputs,
     operation::Stage,
     report::Page,
-    store::Purpose,
+    store::{LockError, Purpose},
     view::WorkspaceView,
 };
 
@@ -52,25 +53,34 @@ pub(crate) enum Then {
 /// Looks at a Workspace.
 pub(crate) async fn pass(ctx: &Context, view: WorkspaceView, record: Record, whose: Whose) -> Passed {
     let mut looking = Looking { ctx, view, record };
-    let mut then = looking.steps(whose).await;
-    match &then {
-        Ok(_) => looking.record.troubles = 0,
+    let then = match looking.steps(whose).await {
+        Ok(Step::Then(then)) => {
+            looking.record.troubles = 0;
+            then
+        }
+        Ok(Step::TryAgain) => looking.after_a_while(),
         Err(error) => {
-            looking.record.troubles = looking.record.troubles.saturating_add(1);
-            let wait = backoff(looking.record.troubles, &looking.view.uid);
             tracing::warn!(
                 workspace = looking.view.name,
-                error = words(error),
+                error = words(&error),
                 "will be tried again"
             );
-            then = Ok(Then::Wait(Some(later(ctx.now(), wait))));
+            looking.after_a_while()
         }
-    }
+    };
     Passed {
         view: looking.view,
         record: looking.record,
-        then: then.unwrap_or(Then::Wait(None)),
+        then,
     }
+}
+
+/// How a look ends.
+enum Step {
+    /// With something to do or to wait for.
+    Then(Then),
+    /// With something that may pass by itself.
+    TryAgain,
 }
 
 struct Looking<'a> {
@@ -80,42 +90,49 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    async fn steps(&mut self, whose: Whose) -> Result<Then, CallError> {
+    /// What is tried again is tried less and less often.
+    fn after_a_while(&mut self) -> Then {
+        self.record.troubles = self.record.troubles.saturating_add(1);
+        let wait = backoff(self.record.troubles, &self.view.uid);
+        Then::Wait(Some(later(self.ctx.now(), wait)))
+    }
+
+    async fn steps(&mut self, whose: Whose) -> Result<Step, CallError> {
         for _ in 0..MAX_STEPS {
             let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
             match decide(&snapshot, self.ctx.now()) {
                 Next::Wait(until) => {
                     self.catch_up(whose).await?;
-                    return Ok(Then::Wait(until));
+                    return Ok(Step::Then(Then::Wait(until)));
                 }
-                Next::Run(what, priority) => return Ok(Then::Run(what, priority)),
+                Next::Run(what, priority) => return Ok(Step::Then(Then::Run(what, priority))),
                 Next::LeaveAlone => {
                     let note = "provider-terraform uses this Workspace, so that this runner leaves it alone: delete \
                                 its ProviderConfigUsage when provider-terraform does not run it any more";
                     self.ctx.herald.tell(&self.view, News::UsedByOthers, note).await;
-                    return Ok(Then::Wait(None));
+                    return Ok(Step::Then(Then::Wait(None)));
                 }
                 // Nothing runs while a look goes on.
-                Next::Cancel => return Ok(Then::Wait(None)),
+                Next::Cancel => return Ok(Step::Then(Then::Wait(None))),
                 Next::Look(look) => self.look(look).await?,
                 Next::Pause => self.pause().await?,
                 Next::Prepare { external_name, home } => self.prepare(external_name, home).await?,
                 Next::Refuse { reason, message } => return self.refuse(reason, &message).await,
                 Next::AwaitOthers => {
                     self.say_deleting().await?;
-                    return Ok(Then::Wait(None));
+                    return Ok(Step::Then(Then::Wait(None)));
                 }
                 Next::LetGo { is_destroyed } => {
+                    if is_destroyed && let Err((reason, message)) = self.remove_state().await {
+                        return self.refuse(reason, &message).await;
+                    }
                     self.let_go(is_destroyed).await?;
-                    return Ok(Then::Wait(None));
+                    return Ok(Step::Then(Then::Wait(None)));
                 }
             }
         }
         tracing::error!(workspace = self.view.name, "a look goes in circles");
-        Ok(Then::Wait(Some(later(
-            self.ctx.now(),
-            backoff(7, &self.view.uid),
-        ))))
+        Ok(Step::TryAgain)
     }
 
     /// Writes what an operation could not write.
@@ -189,7 +206,7 @@ impl Looking<'_> {
         Ok(())
     }
 
-    async fn refuse(&mut self, reason: Reason, message: &str) -> Result<Then, CallError> {
+    async fn refuse(&mut self, reason: Reason, message: &str) -> Result<Step, CallError> {
         let stage = match self.view.deletion {
             Some(_) => Stage::Delete,
             None => Stage::Connect,
@@ -209,19 +226,16 @@ impl Looking<'_> {
         self.ctx.tell(&self.view, &mut self.record).await?;
         self.ctx.herald.tell(&self.view, stage.news(), &message).await;
         // Watches tell when something that is missing appears; only what the API did not answer is asked again.
-        let passes = matches!(reason, Reason::Network | Reason::StateUnavailable);
-        if !passes {
-            return Ok(Then::Wait(None));
+        if !matches!(reason, Reason::Network | Reason::StateLocked) {
+            return Ok(Step::Then(Then::Wait(None)));
         }
-        self.record.troubles = self.record.troubles.saturating_add(1);
-        let wait = backoff(self.record.troubles, &self.view.uid);
         self.record.inputs = self
             .record
             .inputs
             .take()
             .filter(|facts| matches!(facts, InputFacts::Ready { .. }));
         self.record.state = None;
-        Ok(Then::Wait(Some(later(now, wait))))
+        Ok(Step::TryAgain)
     }
 
     async fn say_deleting(&mut self) -> Result<(), CallError> {
@@ -234,9 +248,6 @@ impl Looking<'_> {
     }
 
     async fn let_go(&mut self, is_destroyed: bool) -> Result<(), CallError> {
-        if is_destroyed {
-            self.remove_state().await?;
-        }
         let is_safe = is_destroyed
             || self
                 .record
@@ -251,7 +262,7 @@ impl Looking<'_> {
     }
 
     /// Removes what is kept of a state that lists nothing, and its lock.
-    async fn remove_state(&mut self) -> Result<(), CallError> {
+    async fn remove_state(&mut self) -> Result<(), (Reason, String)> {
         let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
         let Some(place) = place_of(&self.view, &prepared) else {
             return Ok(());
@@ -261,30 +272,26 @@ impl Looking<'_> {
             info: format!("Workspace {}", self.view.name),
             version: String::new(),
         };
-        let removed = async {
-            let lock = self
-                .ctx
-                .locks
-                .acquire(&place, &purpose, Default::default())
-                .await
-                .map_err(|error| words(&error))?;
-            match self.ctx.store.remove(&place).await {
-                Ok(()) => lock.discard().await.map_err(|error| words(&error)),
-                Err(error) => {
-                    let _ = lock.release().await;
-                    Err(words(&error))
-                }
-            }
+        let lock = match self
+            .ctx
+            .locks
+            .acquire(&place, &purpose, CancellationToken::new())
+            .await
+        {
+            Ok(lock) => lock,
+            Err(error @ LockError::Held { .. }) => return Err((Reason::StateLocked, words(&error))),
+            Err(error) => return Err((Reason::Network, words(&error))),
         };
-        match removed.await {
-            Ok(()) => Ok(()),
-            Err(message) => {
-                self.record.state = Some(StateFacts::Unknown {
-                    reason: Reason::StateUnavailable,
-                    message,
-                });
-                Err(CallError::Deadline)
-            }
+        if let Err(error) = self.ctx.store.remove(&place).await {
+            let _ = lock.release().await;
+            let reason = match error.is_transient() {
+                true => Reason::Network,
+                false => Reason::StateUnavailable,
+            };
+            return Err((reason, words(&error)));
         }
+        lock.discard()
+            .await
+            .map_err(|error| (Reason::Network, words(&error)))
     }
 }

@@ -192,11 +192,15 @@ async fn what_may_pass_is_tried_again_by_itself_and_told_once() {
     );
     until_settled(&world, "vpc").await;
     assert_eq!(script.with(|stage| stage.applies), 9);
-    let warnings = events(&world, "vpc").await;
-    let told = warnings
-        .iter()
-        .filter(|(reason, _)| reason == "CannotCreateExternalResource")
-        .count();
-    assert_eq!(told, 1, "{warnings:?}");
+    let heard = events(&world, "vpc").await;
+    assert!(
+        heard
+            .iter()
+            .any(|(reason, _)| reason == "CannotCreateExternalResource"),
+        "{heard:?}"
+    );
+    let writes = world.recorder().writes();
+    let told = writes.iter().filter(|one| one.call.resource == "events").count();
+    assert_eq!(told, 2, "one that it fails, one that it was made");
     world.finish().await;
 }

@@ -3,6 +3,11 @@
 use capt_api::foreign::marks::CROSSPLANE_FINALIZER;
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams},
+};
 use serde_json::json;
 
 use crate::{
@@ -148,5 +153,80 @@ async fn a_failed_destruction_says_what_is_left_and_others_are_waited_for() {
 
     annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "now").await;
     until_gone(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_crash_left_on_the_machine_is_kept_before_a_workspace_is_let_go() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.delay = seconds(60));
+    start(&world, &script);
+    let mut object = workspace("vpc", &["a", "b"]);
+    object["spec"]["managementPolicies"] = json!(ALIVE);
+    create(&world, object.clone()).await;
+    world
+        .until("something to be made", async || script.exists("vpc").len() == 1)
+        .await;
+    world.stop(RUNNER);
+    // The state that was kept is older than the one on the machine.
+    let secrets: Api<Secret> = Api::namespaced(world.client(), world.namespace());
+    for name in state_secrets(&world).await {
+        let unheld = json!({"metadata": {"finalizers": null}});
+        secrets
+            .patch(&name, &PatchParams::default(), &Patch::Merge(unheld))
+            .await
+            .unwrap();
+        secrets.delete(&name, &DeleteParams::default()).await.unwrap();
+    }
+    delete(&world, "vpc").await;
+    start(&world, &script);
+    until_gone(&world, "vpc").await;
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-capt"]);
+    assert_eq!(script.with(|stage| stage.applies), 1, "nothing more is made");
+
+    create(&world, object).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.made.len()), 2, "nothing is made twice");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_state_that_cannot_be_read_is_never_taken_for_none() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    let secrets: Api<Secret> = Api::namespaced(world.client(), world.namespace());
+    let good = secrets.get("tfstate-vpc-capt").await.unwrap().data.unwrap();
+    let spoil = json!({"data": {"tfstate": "bm8gc3RhdGU="}});
+    secrets
+        .patch("tfstate-vpc-capt", &PatchParams::default(), &Patch::Merge(spoil))
+        .await
+        .unwrap();
+    delete(&world, "vpc").await;
+    until(&world, "vpc", "Failing", "True StateUnavailable").await;
+    world.settle().await;
+    let mark = world.recorder().mark();
+    world.advance(seconds(3600)).await;
+    assert!(
+        world.recorder().requests_since(mark).is_empty(),
+        "nobody asks again and again"
+    );
+    assert!(find(&world, "vpc").await.is_some());
+
+    let restore = json!({"data": good});
+    secrets
+        .patch(
+            "tfstate-vpc-capt",
+            &PatchParams::default(),
+            &Patch::Merge(restore),
+        )
+        .await
+        .unwrap();
+    annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "restored").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
     world.finish().await;
 }

@@ -3,6 +3,7 @@
 use capt_testkit::{Verb, World};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, ResourceExt as _};
+use serde_json::json;
 
 use crate::{script::Script, support::*};
 
@@ -147,5 +148,62 @@ async fn many_are_run_in_parallel_but_not_too_many() {
     }
     assert_eq!(script.with(|stage| stage.most_open), 8);
     assert_eq!(script.with(|stage| stage.made.len()), 100);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn looking_again_at_what_waits_or_drifts_without_harm_is_told_once() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("held", &["a", "b"])).await;
+    until_settled(&world, "held").await;
+    patch(
+        &world,
+        "held",
+        json!({"spec": {"forProvider": {"module": module(&["a"])}}}),
+    )
+    .await;
+    until(&world, "held", "ApprovalNeeded", "True DestructiveChange").await;
+    world.settle().await;
+    let before = script.with(|stage| stage.plans);
+    let mark = world.recorder().mark();
+    world.advance(seconds(3600)).await;
+    assert!(
+        script.with(|stage| stage.plans) >= before + 5,
+        "it is looked again"
+    );
+    let writes = world.recorder().writes_since(mark);
+    assert!(writes.is_empty(), "{writes:#?}");
+
+    // Somebody approves nothing but puts the module back.
+    patch(
+        &world,
+        "held",
+        json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}}),
+    )
+    .await;
+    until_settled(&world, "held").await;
+    assert!(
+        report(&world, "held").await.plan.is_none(),
+        "nothing waits any more"
+    );
+    assert_eq!(script.exists("held"), ["thing.a", "thing.b"]);
+
+    let drift = || script.with(|stage| stage.drift = vec!["thing.a".to_owned()]);
+    drift();
+    until(&world, "held", "Drifted", "True DriftFound").await;
+    world.settle().await;
+    assert_eq!(report(&world, "held").await.plan.unwrap().drift.len(), 1);
+    drift();
+    let (before, mark) = (script.with(|stage| stage.plans), world.recorder().mark());
+    world
+        .until("another look", async || script.with(|stage| stage.plans > before))
+        .await;
+    world.advance(seconds(5)).await;
+    let writes = world.recorder().writes_since(mark);
+    assert!(writes.is_empty(), "{writes:#?}");
+    until(&world, "held", "Drifted", "False NoDrift").await;
+    assert!(report(&world, "held").await.plan.is_none());
     world.finish().await;
 }
