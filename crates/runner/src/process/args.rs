@@ -80,6 +80,11 @@ impl Arguments {
         args
     }
 
+    /// Nothing was added to `init` that could change what it installs.
+    pub(super) fn init_is_plain(&self) -> bool {
+        self.extra.init.iter().all(|arg| name(arg) == "backend-config")
+    }
+
     /// Of `plan`. What is given for an apply and concerns planning counts here, since an apply plans nothing.
     pub(super) fn plan(&self, goal: Goal, file: &Path) -> Vec<OsString> {
         let mut args: Vec<OsString> = [

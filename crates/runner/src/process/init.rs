@@ -1,20 +1,14 @@
 //! Installing what a module needs, when that is not there yet.
 
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io, path::Path};
 
 use capt_terraform::diagnostics::Class;
-use tokio::sync::Mutex;
 
 use crate::engine::{About, EngineKind, Failure, FailureKind, InputFile};
 
 use super::{
     args::Arguments,
+    cache::PluginCache,
     command::{Exit, Runs},
     detect::numbers,
     digest::{Digest, files},
@@ -27,43 +21,8 @@ use super::{
 /// The file in which Terraform keeps the versions that it chose.
 const LOCK_FILE: &str = ".terraform.lock.hcl";
 
-/// Providers that Workspaces share. While one run fills it no other may, and plans never wait.
-#[derive(Clone, Debug)]
-pub(super) struct PluginCache {
-    pub(super) path: PathBuf,
-    filling: Arc<Mutex<()>>,
-}
-
-/// The right to fill the cache, among all runners on this machine.
-struct Filling<'a> {
-    _here: tokio::sync::MutexGuard<'a, ()>,
-    _elsewhere: File,
-}
-
-impl PluginCache {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self {
-            path,
-            filling: Arc::default(),
-        }
-    }
-
-    async fn fill(&self) -> io::Result<Filling<'_>> {
-        let here = self.filling.lock().await;
-        let path = self.path.with_extension("lock");
-        let elsewhere = tokio::task::spawn_blocking(move || {
-            let mut options = OpenOptions::new();
-            options.create(true).truncate(false).write(true).mode(0o600);
-            let file = options.open(path)?;
-            file.lock()?;
-            Ok::<_, io::Error>(file)
-        });
-        Ok(Filling {
-            _here: here,
-            _elsewhere: elsewhere.await.map_err(io::Error::other)??,
-        })
-    }
-}
+/// The file with settings of Terraform's command line.
+const SETTINGS: &str = ".terraformrc";
 
 /// What `init` is given; if that is the same as last time, it would do nothing.
 pub(super) struct Needs<'a> {
@@ -87,8 +46,38 @@ impl Needs<'_> {
         for arg in self.args.init(self.is_ours, false) {
             digest.field(arg.as_encoded_bytes());
         }
-        let src = self.folder.src();
         digest.field(self.run_in.as_os_str().as_encoded_bytes());
+        self.configuration(&mut digest)?;
+        // A backend may be configured by any of them, and so may be where providers come from.
+        let files = self.files.iter();
+        for file in files.filter(|file| !self.is_ours || file.name == SETTINGS) {
+            digest.field(file.name.as_bytes());
+            digest.field(&file.content);
+        }
+        Ok(digest.text())
+    }
+
+    /// Names what will be installed for this module. None if that cannot be told.
+    fn installs(&self, module: &ModuleAbout) -> io::Result<Option<String>> {
+        let mut digest = Digest::default();
+        if module.unreadable || !self.args.init_is_plain() {
+            return Ok(None);
+        }
+        for provider in &module.providers {
+            digest.field(provider.as_bytes());
+        }
+        // What other modules need is in their files, if these are here, or else what their address says.
+        if module.calls_modules {
+            self.configuration(&mut digest)?;
+        }
+        for file in self.files.iter().filter(|file| file.name == SETTINGS) {
+            digest.field(&file.content);
+        }
+        Ok(Some(digest.text()))
+    }
+
+    fn configuration(&self, digest: &mut Digest) -> io::Result<()> {
+        let src = self.folder.src();
         let is_tofu = self.engine.kind == EngineKind::Tofu;
         // OpenTofu lets variables say where modules are.
         let is_var = |name: &str| is_tofu && (name.ends_with(".tfvars") || name.ends_with(".tfvars.json"));
@@ -98,16 +87,7 @@ impl Needs<'_> {
             digest.field(path.as_os_str().as_encoded_bytes());
             digest.field(&std::fs::read(src.join(path))?);
         }
-        // A backend may be configured by any of them, and so may be where providers come from.
-        for file in self
-            .files
-            .iter()
-            .filter(|file| !self.is_ours || file.name == ".terraformrc")
-        {
-            digest.field(file.name.as_bytes());
-            digest.field(&file.content);
-        }
-        Ok(digest.text())
+        Ok(())
     }
 }
 
@@ -119,20 +99,26 @@ pub(super) async fn init(
     cache: Option<&PluginCache>,
     mut ears: Ears,
 ) -> Result<(), Failure> {
-    let _filling = match cache.filter(|_| module.needs_providers || module.calls_modules || module.unreadable)
-    {
-        Some(cache) => {
-            let filling = tokio::select! {
-                filling = cache.fill() => filling,
-                () = runs.cancel.cancelled() => return Err(failure::cancelled()),
-            };
-            Some(filling.map_err(|error| machine("lock the plugin cache", &error))?)
-        }
-        None => None,
-    };
+    let turn =
+        match cache.filter(|_| !module.providers.is_empty() || module.calls_modules || module.unreadable) {
+            Some(cache) => {
+                let installs = needs
+                    .installs(module)
+                    .map_err(|error| machine("read the module", &error))?;
+                let turn = tokio::select! {
+                    turn = cache.turn(installs) => turn,
+                    () = runs.cancel.cancelled() => return Err(failure::cancelled()),
+                };
+                Some(turn.map_err(|error| machine("lock the plugin cache", &error))?)
+            }
+            None => None,
+        };
     let args = needs.args.init(needs.is_ours, speaks_json(needs.engine));
     let ended = runs.run(args, "init.ndjson", &mut ears).await?;
     if ended.exit == Exit::Code(0) && !ended.cancelled {
+        if let Some(turn) = turn {
+            turn.done();
+        }
         return Ok(());
     }
     let failure = failure::command(&runs.engine, "init", &ended, ears.said);

@@ -8,6 +8,7 @@
 
 mod args;
 mod backend;
+mod cache;
 mod command;
 mod detect;
 mod digest;
@@ -42,7 +43,7 @@ pub use command::Supervisor;
 pub use detect::{DetectError, OLDEST, find_program};
 pub use environment::INHERITED;
 
-use init::PluginCache;
+use cache::PluginCache;
 use workdir::WorkDir;
 
 /// How Terraform is run.

@@ -2,7 +2,11 @@
 //!
 //! Terraform knows better and has the last word. What cannot be read here is taken for a module that needs everything.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::Path,
+};
 
 use hcl_edit::{
     expr::{Expression, ObjectKey},
@@ -21,8 +25,8 @@ pub(super) struct About {
     pub(super) backend: Option<String>,
     /// It calls other modules.
     pub(super) calls_modules: bool,
-    /// It needs a provider that has to be installed.
-    pub(super) needs_providers: bool,
+    /// The providers that have to be installed for it, and what it says about them.
+    pub(super) providers: BTreeSet<String>,
 }
 
 /// How Terraform reads the text of `-var`.
@@ -57,7 +61,7 @@ impl About {
 
     /// It can be planned as it is, without `init`.
     pub(super) fn needs_no_init(&self) -> bool {
-        !(self.unreadable || self.calls_modules || self.needs_providers || self.backend.is_some())
+        !(self.unreadable || self.calls_modules || !self.providers.is_empty() || self.backend.is_some())
     }
 
     fn hcl(&mut self, text: &str) {
@@ -95,7 +99,7 @@ impl About {
                     );
                 }
                 "cloud" => self.backend = Some("cloud".to_owned()),
-                "required_providers" => self.needs_providers |= requires_providers(block),
+                "required_providers" => self.providers.extend(required_providers(block)),
                 _ => {}
             }
         }
@@ -154,15 +158,17 @@ impl About {
         if settings.contains_key("cloud") {
             self.backend = Some("cloud".to_owned());
         }
-        if settings.contains_key("required_providers") {
-            self.needs_providers = true;
+        if let Some(required) = settings.get("required_providers") {
+            self.providers.insert(required.to_string());
         }
     }
 
     /// A type belongs to the provider that its name begins with, and one provider is built in.
     fn uses(&mut self, type_or_provider: &str) {
         let provider = type_or_provider.split('_').next().unwrap_or_default();
-        self.needs_providers |= provider != "terraform";
+        if provider != "terraform" {
+            self.providers.insert(provider.to_owned());
+        }
     }
 }
 
@@ -195,8 +201,10 @@ fn reading(constraint: &Expression) -> Reading {
     }
 }
 
-fn requires_providers(block: &Block) -> bool {
-    block.body.attributes().any(|attribute| {
+/// What is said about each provider that is not built in.
+fn required_providers(block: &Block) -> impl Iterator<Item = String> {
+    let attributes = block.body.attributes();
+    let installed = attributes.filter(|attribute| {
         let source = match &attribute.value {
             Expression::Object(object) => object
                 .iter()
@@ -204,11 +212,12 @@ fn requires_providers(block: &Block) -> bool {
                     ObjectKey::Ident(name) => name.as_str() == "source",
                     ObjectKey::Expression(name) => name.as_str() == Some("source"),
                 })
-                .and_then(|(_, value)| value.expr().as_str().map(str::to_owned)),
+                .and_then(|(_, value)| value.expr().as_str()),
             _ => None,
         };
         !source.is_some_and(|source| source.starts_with("terraform.io/builtin/"))
-    })
+    });
+    installed.map(|attribute| format!("{} = {}", attribute.key.as_str(), attribute.value))
 }
 
 #[cfg(test)]
