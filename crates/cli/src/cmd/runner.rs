@@ -69,6 +69,7 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
         .engine
         .options(choice, Which::Labelled(args.name.clone()), identity(&args.name));
     options.namespace = cluster.namespace;
+    options.server = Some(cluster.url);
     let stop = CancellationToken::new();
     let mut running = tokio::spawn(capt_runner::run(cluster.client, options, stop.clone()));
     tokio::select! {

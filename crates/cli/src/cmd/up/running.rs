@@ -57,7 +57,9 @@ impl Running {
             None => "none here; Workspaces are left to somebody else's runner".to_owned(),
         };
         // They are on this side of the door, and need neither a socket nor a certificate.
-        let workers = Workers::start(&Client::new(api.router(), "default"), &args.engine, choice);
+        let client = Client::new(api.router(), "default");
+        let url = args.listen.url(serving.local_addr());
+        let workers = Workers::start(&client, &args.engine, choice, url);
         Ok(Self {
             api,
             serving,

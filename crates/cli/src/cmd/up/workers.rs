@@ -35,8 +35,8 @@ struct Worker {
 }
 
 impl Workers {
-    /// Starts the controllers, and the runner if there is an engine for one.
-    pub(super) fn start(client: &Client, engine: &EngineArgs, choice: Option<Choice>) -> Self {
+    /// Starts the controllers, and the runner if there is an engine for one. `url` is where clients reach the API.
+    pub(super) fn start(client: &Client, engine: &EngineArgs, choice: Option<Choice>, url: String) -> Self {
         let ours = Runner::Ours { label: None };
         let who_runs = if choice.is_some() { ours } else { Runner::Foreign };
         let options = capt_controllers::Options::new(clock(), who_runs);
@@ -49,7 +49,8 @@ impl Workers {
             grace: PATIENCE,
         };
         let runner = choice.map(|choice| {
-            let options = engine.options(choice, Which::All, IDENTITY.to_owned());
+            let mut options = engine.options(choice, Which::All, IDENTITY.to_owned());
+            options.server = Some(url);
             let grace = options.grace + PATIENCE;
             let stop = CancellationToken::new();
             let runner = capt_runner::run(client.clone(), options, stop.clone());
