@@ -15,9 +15,15 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 
-use super::{deciding::Deciding, identity};
+use super::{
+    deciding::Deciding,
+    identity,
+    snapshot::{Snapshot, WorkspaceSeen},
+};
 use crate::decision::{Event, EventKind};
 
+/// The longest message that is shown in a column, in characters.
+const MAX_LINE: usize = 256;
 /// The longest message that a condition may have.
 const MAX_MESSAGE: usize = 32_768;
 
@@ -85,11 +91,32 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
         }
         new.observed_generation = snapshot.wta.metadata.generation;
     }
-    if report.message.is_some() {
-        new.message = report.message.clone().filter(|message| !message.is_empty());
+    if let Some(said) = &report.message {
+        let said = Some(said.clone()).filter(|message| !message.is_empty());
+        new.message = said.or_else(|| what_terraform_does(snapshot, workspace));
     }
     new.conditions = Some(conditions(deciding, &old, now));
     new
+}
+
+/// Where we have nothing to say ourselves: why Terraform failed, or how far it is.
+fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Option<String> {
+    let failed = workspace
+        .and_then(|workspace| workspace.condition("Synced"))
+        .filter(|synced| synced.status == "False")
+        .and_then(|synced| synced.message.as_deref()?.lines().next());
+    if let Some(failure) = failed.filter(|failure| !failure.is_empty()) {
+        return Some(failure.chars().take(MAX_LINE).collect());
+    }
+    let progress = snapshot.progress.as_ref()?;
+    let mut words = progress.operation.clone()?;
+    if let (Some(done), Some(total)) = (progress.resources_done, progress.resources_total) {
+        words.push_str(&format!(": {done} of {total} resources"));
+    }
+    if let Some(current) = &progress.current_resource {
+        words.push_str(&format!(", now {current}"));
+    }
+    Some(words)
 }
 
 fn conditions(deciding: &Deciding<'_>, old: &WorkspaceTemplateApplyStatus, now: Timestamp) -> Vec<Condition> {

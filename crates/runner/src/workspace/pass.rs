@@ -60,11 +60,12 @@ pub(crate) async fn pass(ctx: &Context, view: WorkspaceView, record: Record, who
         }
         Ok(Step::TryAgain) => looking.after_a_while(),
         Err(error) => {
-            tracing::warn!(
-                workspace = looking.view.name,
-                error = words(&error),
-                "will be tried again"
-            );
+            let workspace = &looking.view.name;
+            match error.is_conflict() {
+                // Somebody wrote it at the same time, as the controllers do; the next look sees what they wrote.
+                true => tracing::debug!(workspace, error = words(&error), "will be tried again"),
+                false => tracing::warn!(workspace, error = words(&error), "will be tried again"),
+            }
             looking.after_a_while()
         }
     };

@@ -69,6 +69,32 @@ fn synced_and_ready_are_the_workspaces_as_they_are() {
 }
 
 #[test]
+fn the_message_says_why_terraform_failed_or_how_far_it_is() {
+    let mut world = living();
+    let progress = json!({
+        "operation": "apply", "resourcesDone": 1, "resourcesTotal": 3, "currentResource": "aws_vpc.main",
+    });
+    world.snapshot.progress = serde_json::from_value(progress).ok();
+    world.calm();
+    let message = |world: &World| status(world).message.clone();
+    assert_eq!(
+        message(&world).as_deref(),
+        Some("apply: 1 of 3 resources, now aws_vpc.main")
+    );
+
+    let mut synced = condition("Synced", "False", "ReconcileError", 7);
+    synced.message = Some("apply failed: no credentials\nand more".to_owned());
+    world.workspace_mut().status.conditions = Some(vec![synced]);
+    world.calm();
+    assert_eq!(message(&world).as_deref(), Some("apply failed: no credentials"));
+
+    // What we wait for ourselves comes first.
+    world.snapshot.template = None;
+    world.calm();
+    assert!(message(&world).is_some_and(|message| message.contains("is gone")));
+}
+
+#[test]
 fn a_message_that_is_too_long_for_a_condition_is_cut() {
     let mut world = living();
     let mut synced = condition("Synced", "False", "ReconcileError", 7);
