@@ -3,7 +3,7 @@
 use std::{path::Path, process::Output};
 
 use capt_api::{
-    WorkspaceTemplateApply,
+    WorkspaceTemplate, WorkspaceTemplateApply,
     foreign::{ProviderConfigUsage, Workspace},
     marks,
 };
@@ -16,7 +16,7 @@ use kube::{
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use crate::support::{Up, capt};
+use crate::support::{Up, awaited, capt};
 
 /// An API in which nobody runs Terraform, and everything in it.
 struct World {
@@ -89,6 +89,35 @@ impl World {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), "default");
         let params = PatchParams::apply("test").force();
         api.patch(&name, &params, &Patch::Apply(map)).await.unwrap();
+    }
+
+    /// Does what provider-terraform does when all is well.
+    async fn is_run_by_provider_terraform(&self, workspace: &Workspace) {
+        let usage = json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1",
+            "kind": "ProviderConfigUsage",
+            "metadata": {"name": workspace.uid()},
+            "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},
+            "resourceRef": {"apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "name": workspace.name_any()},
+        });
+        let api: Api<ProviderConfigUsage> = Api::namespaced(self.client.clone(), "default");
+        let usage = serde_json::from_value(usage).unwrap();
+        api.create(&PostParams::default(), &usage).await.unwrap();
+        let condition = |type_: &str, reason: &str| {
+            json!({
+                "type": type_, "status": "True", "reason": reason, "lastTransitionTime": "2026-01-01T00:00:00Z",
+                "observedGeneration": workspace.metadata.generation,
+            })
+        };
+        let status = json!({"status": {"conditions": [
+            condition("Synced", "ReconcileSuccess"), condition("Ready", "Available"),
+        ]}});
+        let params = PatchParams::default();
+        let patch = Patch::Merge(status);
+        self.workspaces()
+            .patch_status(&workspace.name_any(), &params, &patch)
+            .await
+            .unwrap();
     }
 
     async fn annotation(&self, name: &str, mark: &str) -> Option<String> {
@@ -265,11 +294,12 @@ async fn a_plan_is_asked_for_waited_for_and_told() {
     let asking = asking.spawn().unwrap();
 
     // The runner sees the question, and answers an older one first.
-    let watch =
-        kube::runtime::wait::await_condition(world.workspaces(), "network", |seen: Option<&Workspace>| {
-            seen.is_some_and(|workspace| workspace.annotations().contains_key(marks::PLAN_REQUESTED))
-        });
-    let seen = watch.await.unwrap().unwrap();
+    let is_asked = |seen: Option<&Workspace>| {
+        seen.is_some_and(|workspace| workspace.annotations().contains_key(marks::PLAN_REQUESTED))
+    };
+    let seen = awaited(world.workspaces(), "network", "asked", is_asked)
+        .await
+        .unwrap();
     let token = seen.annotations()[marks::PLAN_REQUESTED].clone();
     for answered in ["older", token.as_str()] {
         let report = json!({
@@ -359,19 +389,93 @@ async fn every_retry_is_a_new_request() {
 async fn where_provider_terraform_runs_there_is_no_plan_and_that_is_said() {
     let world = World::start().await;
     let workspace = world.workspace("network").await;
-    let usage = json!({
-        "apiVersion": "tf.m.upbound.io/v1beta1",
-        "kind": "ProviderConfigUsage",
-        "metadata": {"name": workspace.uid()},
-        "providerConfigRef": {"kind": "ClusterProviderConfig", "name": "default"},
-        "resourceRef": {"apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "name": "network"},
-    });
-    let api: Api<ProviderConfigUsage> = Api::namespaced(world.client.clone(), "default");
-    let usage = serde_json::from_value(usage).unwrap();
-    api.create(&PostParams::default(), &usage).await.unwrap();
+    world.is_run_by_provider_terraform(&workspace).await;
     let told = world.text(&["plan", "workspace/network"]);
     assert!(told.contains("it has no plan step"), "{told}");
     assert_eq!(world.annotation("network", marks::PLAN_REQUESTED).await, None);
+}
+
+#[tokio::test]
+async fn with_a_foreign_runner_a_rendering_is_shown_and_approved_instead_of_a_plan() {
+    let world = World::start().await;
+    let module = |words: &str| {
+        format!("terraform {{\n  backend \"kubernetes\" {{\n    secret_suffix = \"x\"\n  }}\n}}\n# {words}\n")
+    };
+    let templates: Api<WorkspaceTemplate> = Api::namespaced(world.client.clone(), "default");
+    let applies: Api<WorkspaceTemplateApply> = Api::namespaced(world.client.clone(), "default");
+    let template = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "WorkspaceTemplate",
+        "metadata": {"name": "network"},
+        "spec": {"template": {"spec": {"forProvider": {"source": "Inline", "module": module("one")}}}},
+    });
+    let apply = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "WorkspaceTemplateApply",
+        "metadata": {"name": "network"},
+        "spec": {"templateRef": {"name": "network"}},
+    });
+    let params = PostParams::default();
+    templates
+        .create(&params, &serde_json::from_value(template).unwrap())
+        .await
+        .unwrap();
+    applies
+        .create(&params, &serde_json::from_value(apply).unwrap())
+        .await
+        .unwrap();
+    let is_made = |seen: Option<&Workspace>| seen.is_some();
+    let workspace = awaited(world.workspaces(), "network", "made", is_made)
+        .await
+        .unwrap();
+    world.is_run_by_provider_terraform(&workspace).await;
+    let is_ready = |seen: Option<&WorkspaceTemplateApply>| {
+        seen.is_some_and(|apply| {
+            apply
+                .status
+                .as_ref()
+                .is_some_and(|status| status.ready_revision.is_some())
+        })
+    };
+    awaited(applies.clone(), "network", "ready", is_ready).await;
+    let told = world.text(&["plan", "wtapply/network"]);
+    assert!(
+        told.contains("The Workspace is what the template and the variables say"),
+        "{told}"
+    );
+
+    let patch = json!({"spec": {"template": {"spec": {"forProvider": {"module": module("two")}}}}});
+    templates
+        .patch("network", &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    let pending = |seen: Option<&WorkspaceTemplateApply>| {
+        seen.is_some_and(|apply| {
+            apply
+                .status
+                .as_ref()
+                .is_some_and(|status| status.pending_revision.is_some())
+        })
+    };
+    let held = awaited(applies.clone(), "network", "held", pending)
+        .await
+        .unwrap();
+    let revision = held.status.unwrap().pending_revision.unwrap();
+    let told = world.text(&["plan", "wtapply/network"]);
+    for expected in [
+        "it has no plan step",
+        "~ forProvider.module, from line 6:\n      - # one\n      + # two",
+        &format!("capt approve wtapply/network --plan {revision}"),
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let refusal = world.refusal(&["approve", "wtapply/network", "--plan", "another"]);
+    assert!(refusal.contains(&revision), "{refusal}");
+    world.text(&["approve", "wtapply/network", "--plan", &revision]);
+    let changed = |seen: Option<&Workspace>| {
+        seen.is_some_and(|workspace| workspace.spec.for_provider.module.contains("# two"))
+    };
+    awaited(world.workspaces(), "network", "changed", changed).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! From a template to infrastructure and back, with everything in one process and nothing real made.
 
-use std::{collections::BTreeMap, path::Path, process::Stdio, time::Duration};
+use std::{collections::BTreeMap, path::Path, process::Stdio};
 
 use capt_api::{
     WorkspaceTemplate, WorkspaceTemplateApply, foreign::Workspace, marks,
@@ -10,16 +10,13 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
-    runtime::wait::{Condition, await_condition},
 };
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use crate::support::{Up, capt};
+use crate::support::{Up, awaited, capt};
 
-/// Nothing here takes longer, unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
 const NAME: &str = "greeting-world";
 
 struct World {
@@ -109,17 +106,6 @@ impl World {
             told == Some(&json!(greeting)) && is(status, "Ready", "True") && is(status, "Synced", "True")
         })
         .await
-    }
-}
-
-async fn awaited<K>(api: Api<K>, name: &str, what: &str, condition: impl Condition<K>) -> Option<K>
-where
-    K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
-{
-    let waiting = await_condition(api, name, condition);
-    match tokio::time::timeout(PATIENCE, waiting).await {
-        Ok(seen) => seen.unwrap(),
-        Err(_) => panic!("{name} never came to this: {what}"),
     }
 }
 

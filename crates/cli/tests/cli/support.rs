@@ -5,9 +5,15 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
-use kube::{Client, Config, client::ConfigExt, config::KubeConfigOptions};
+use kube::{
+    Api, Client, Config,
+    client::ConfigExt,
+    config::KubeConfigOptions,
+    runtime::wait::{Condition, await_condition},
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -43,6 +49,21 @@ pub(crate) fn capt_on_a_small_disk(home: &Path) -> Command {
         };
     }
     command
+}
+
+/// Nothing that is waited for takes longer, unless it never comes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until an object is like this, and gives it as it is then.
+pub(crate) async fn awaited<K>(api: Api<K>, name: &str, what: &str, condition: impl Condition<K>) -> Option<K>
+where
+    K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
+{
+    let waiting = await_condition(api, name, condition);
+    match tokio::time::timeout(PATIENCE, waiting).await {
+        Ok(seen) => seen.unwrap(),
+        Err(_) => panic!("{name} never came to this: {what}"),
+    }
 }
 
 /// Runs it to its end.

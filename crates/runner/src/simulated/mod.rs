@@ -9,13 +9,14 @@
 //! |---|---|
 //! | `source`, `configuration` | what is in the module |
 //! | `variables`, `evaluate` | what its expressions come to |
-//! | `graph`, `walk`, `blueprint` | what has to be done |
+//! | `graph`, `walk`, `compare`, `blueprint` | what has to be done |
 //! | `session` | doing it |
 //! | `state`, `events` | what is left behind and told |
 //! | `behaviour` | being slow, failing, drifting |
 
 mod behaviour;
 mod blueprint;
+mod compare;
 mod configuration;
 mod evaluate;
 mod events;

@@ -12,6 +12,7 @@
 mod crash;
 mod failing;
 mod lifecycle;
+mod simulation;
 mod sources;
 mod stopping;
 mod support;

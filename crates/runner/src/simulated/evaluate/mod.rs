@@ -26,6 +26,11 @@ pub(super) enum NoValue {
     Unknown,
 }
 
+/// How many parts a value may have.
+const MAX_PARTS: usize = 20_000;
+/// How deep a value may be.
+const MAX_DEPTH: usize = 64;
+
 /// A value that is known in one place only.
 pub(super) type Bound = (&'static str, Value);
 
@@ -56,12 +61,19 @@ impl Scope {
     pub(super) fn evaluate_with(&self, expr: &Expr, bound: &[Bound]) -> Result<Value, NoValue> {
         let context = self.context(expr, bound);
         let expression = attempts::settled(&expr.expression, &context);
-        expression
+        let value = expression
             .evaluate(&context)
             .map_err(|error| match error.into_kind() {
                 ErrorKind::FuncCall(name, message) => NoValue::Refused(format!("{name}: {message}")),
                 _ => NoValue::Unknown,
-            })
+            })?;
+        // Values made of values made of values could outgrow any memory, and any stack.
+        let mut room = MAX_PARTS;
+        if fits(&value, MAX_DEPTH, &mut room) {
+            Ok(value)
+        } else {
+            Err(NoValue::Unknown)
+        }
     }
 
     /// Only what the expression refers to, since there may be a lot of everything else.
@@ -99,6 +111,26 @@ impl Scope {
 /// What stands for a value that cannot be known.
 pub(super) fn placeholder(name: &str) -> String {
     format!("simulated-{name}")
+}
+
+/// Whether a value has few enough parts, none of them too deep. Texts count by their length.
+fn fits(value: &Value, depth: usize, room: &mut usize) -> bool {
+    let size = match value {
+        Value::String(text) => 1 + text.len() / 64,
+        _ => 1,
+    };
+    let Some(left) = room.checked_sub(size) else {
+        return false;
+    };
+    *room = left;
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    match value {
+        Value::Array(items) => items.iter().all(|item| fits(item, depth, room)),
+        Value::Object(fields) => fields.values().all(|field| fits(field, depth, room)),
+        _ => true,
+    }
 }
 
 fn place(into: &mut Map<String, Value>, path: &[String], value: Value) {

@@ -246,3 +246,37 @@ async fn bad_modules_and_variables_are_refused_in_words() {
     assert_eq!(failure.kind, FailureKind::ModuleUnavailable);
     assert!(failure.message.contains("/no/such/folder"), "{failure}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn values_that_grow_without_end_are_made_up() {
+    let doubled = |step: &str| -> String {
+        let chain =
+            (1..40).map(|at| format!("  v{at} = {}\n", step.replace('_', &format!("local.v{}", at - 1))));
+        let chain: String = chain.collect();
+        format!("locals {{\n  v0 = \"x\"\n{chain}}}\noutput \"last\" {{\n  value = local.v39\n}}\n")
+    };
+    for step in ["[_, _]", "\"${_}${_}${_}\"", "{ a = _, b = _ }"] {
+        let mut world = World::new(&doubled(step));
+        world.apply().await;
+        let file = world.replica.as_ref().unwrap();
+        assert!(file.len() < 64 * 1024 * 1024, "{step}: {}", file.len());
+        assert!(String::from_utf8_lossy(file).contains("simulated-"), "{step}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_nested_as_deep_as_can_be_read_is_evaluated() {
+    let depth = 60;
+    for (open, inner, close) in [
+        ("(", "1", ")"),
+        ("[", "1", "]"),
+        ("\"${", "1", "}\""),
+        ("true ? ", "1", " : 2"),
+        ("-", "1", ""),
+    ] {
+        let value = format!("{}{inner}{}", open.repeat(depth), close.repeat(depth));
+        let mut world = World::new(&format!("output \"deep\" {{\n  value = {value}\n}}\n"));
+        // Refused or evaluated, it must end.
+        let _ = world.run(Goal::Converge).await;
+    }
+}
