@@ -29,12 +29,7 @@ pub const INHERITED: &[&str] = &[
 ];
 
 /// Names that the runner needs for itself.
-const OURS: &[&str] = &[
-    "TF_DATA_DIR",
-    "TF_WORKSPACE",
-    "TF_IN_AUTOMATION",
-    "TF_CLI_CONFIG_FILE",
-];
+const OURS: &[&str] = &["TF_DATA_DIR", "TF_WORKSPACE"];
 
 /// The first of these names that the runner needs for itself.
 pub(super) fn taken(env: &[(String, String)]) -> Option<&str> {
@@ -76,4 +71,82 @@ pub(super) fn environment(
     }
     environment.extend(inputs.env.iter().cloned());
     environment
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use capt_terraform::redact::Secrets;
+
+    use super::*;
+    use crate::engine::{ExtraArgs, Module, StateHome};
+
+    fn inputs(env: &[(&str, &str)]) -> Inputs {
+        Inputs {
+            uid: "u".to_owned(),
+            terraform_workspace: "w".to_owned(),
+            module: Module::Hcl(String::new()),
+            entrypoint: String::new(),
+            files: Vec::new(),
+            vars: Vec::new(),
+            var_files: Vec::new(),
+            env: env
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            args: ExtraArgs::default(),
+            state: StateHome::Backend,
+            plugin_cache: false,
+            secrets: Secrets::default(),
+            simulation: [].into(),
+        }
+    }
+
+    #[test]
+    fn the_user_has_the_last_word_on_almost_everything() {
+        let folder = WorkDir::of(Path::new("/root"), "u").unwrap();
+        let inherited = [("PATH".to_owned(), "/bin".to_owned())];
+        let inputs = inputs(&[
+            ("PATH", "/mine"),
+            ("TF_CLI_CONFIG_FILE", "./.terraformrc"),
+            ("X", "y"),
+        ]);
+        let environment = environment(&inherited, &folder, Some("/cache"), &inputs);
+        let last = |name: &str| {
+            environment
+                .iter()
+                .rev()
+                .find(|(found, _)| found == name)
+                .map(|(_, value)| value.as_str())
+        };
+        let expected = [
+            ("PATH", Some("/mine")),
+            ("X", Some("y")),
+            ("TF_CLI_CONFIG_FILE", Some("./.terraformrc")),
+            ("HOME", Some("/root/u/home")),
+            ("TMPDIR", Some("/root/u/tmp")),
+            ("TF_DATA_DIR", Some("/root/u/data")),
+            ("TF_PLUGIN_CACHE_DIR", Some("/cache")),
+            ("TF_INPUT", Some("0")),
+            ("AWS_PROFILE", None),
+        ];
+        for (name, value) in expected {
+            assert_eq!(last(name), value, "{name}");
+        }
+        assert_eq!(taken(&inputs.env), None);
+        assert_eq!(
+            taken(&[("TF_WORKSPACE".to_owned(), String::new())]),
+            Some("TF_WORKSPACE")
+        );
+    }
+
+    #[test]
+    fn no_credential_is_inherited() {
+        for name in INHERITED {
+            let upper = name.to_uppercase();
+            let words = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AWS", "TF_"];
+            assert!(!words.iter().any(|word| upper.contains(word)), "{name}");
+        }
+    }
 }
