@@ -352,12 +352,15 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
             Reason::Rendered,
             "The Workspace is being written",
         ),
-        None if !missing.is_empty() => deciding.say(
-            Type::Applied,
-            true,
-            Reason::InputMissing,
-            format!("Inputs are missing, whose last values count: {missing}"),
-        ),
+        None if !missing.is_empty() => {
+            let was_ready = deciding.kept.is_some_and(|kept| kept.was_ready);
+            let message = if was_ready {
+                format!("Inputs are gone, so that nothing can be changed until they are back: {missing}")
+            } else {
+                format!("Inputs are missing: {missing}")
+            };
+            deciding.say(Type::Applied, true, Reason::InputMissing, message);
+        }
         None => deciding.report.say(
             Type::Applied,
             true,

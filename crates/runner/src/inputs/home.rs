@@ -38,6 +38,13 @@ pub(super) struct Asked {
     is_trusted: bool,
 }
 
+impl Asked {
+    /// Nobody asks for a backend.
+    pub(super) fn is_left_to_us(&self) -> bool {
+        self.backend.is_none() && !self.is_unknown
+    }
+}
+
 /// Which backend the configuration asks for. `env` is the environment that Terraform gets.
 pub(super) fn asked(
     for_provider: &ForProvider,

@@ -10,7 +10,7 @@ use capt_terraform::redact::Secrets;
 use kube::config::Kubeconfig;
 
 use super::{
-    InputError, Lookup, Needs, ObjectKind, Prepared, Surroundings, config_needs,
+    Home, InputError, Lookup, Needs, ObjectKind, Prepared, Surroundings, config_needs,
     home::{self, Kubeconfigs},
     needs::{self, ConfigRef, KeyRef, ObjectRef},
     prepare::{self, Found},
@@ -44,6 +44,22 @@ pub async fn load(
     }
     let (inputs, home) = prepare::prepare(view, &needs, &found, env, secrets, &asked, surroundings)?;
     Ok(prepare::finish(inputs, home, objects))
+}
+
+/// Where the state is, if nobody asks for another place than ours: that follows from the module and the provider
+/// configuration, whatever else is missing.
+pub async fn default_home(
+    view: &WorkspaceView,
+    lookup: &dyn Lookup,
+    surroundings: &Surroundings,
+) -> Option<Home> {
+    let needs = needs::needs(view).ok()?;
+    let config = read_config(&needs.config, lookup).await.ok()?;
+    let asked = home::asked(&view.for_provider, &config, needs.config.kind, &[]).ok()?;
+    if !asked.is_left_to_us() {
+        return None;
+    }
+    home::decide(view, &asked, surroundings, None).ok()
 }
 
 async fn read_config(config: &ConfigRef, lookup: &dyn Lookup) -> Result<TerraformConfig, InputError> {

@@ -24,7 +24,7 @@ mod sensitive;
 
 pub use error::InputError;
 pub use home::SUFFIX;
-pub use load::load;
+pub use load::{default_home, load};
 pub use lookup::{ApiLookup, Data, Lookup};
 pub use needs::{ConfigKind, ConfigRef, KeyRef, Needs, ObjectKind, ObjectRef, config_needs, needs};
 pub use policies::{Grants, Policies, destroys_on_deletion, policies};

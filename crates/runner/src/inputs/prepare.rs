@@ -166,7 +166,8 @@ fn module(for_provider: &ForProvider) -> Result<Module, InputError> {
         (ModuleSource::Inline, Some(FileFormat::JSON)) => Module::Json(text),
         (ModuleSource::Inline, _) => Module::Hcl(text),
         (ModuleSource::Remote, _) => Module::Remote {
-            address: text,
+            // A block of YAML ends with a line break, which no address means.
+            address: text.trim().to_owned(),
             if_not_present: for_provider.remote_pull_policy == Some(RemotePullPolicy::IfNotPresent),
         },
     })

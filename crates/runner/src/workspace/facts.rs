@@ -12,7 +12,7 @@ use crate::{
     api::words,
     context::Context,
     decide::{InputFacts, StateFacts},
-    inputs::{Home, InputError, Prepared, needs},
+    inputs::{self, Home, InputError, Prepared, needs},
     store::Place,
     view::WorkspaceView,
 };
@@ -102,7 +102,14 @@ pub(crate) async fn state_facts(
     {
         return StateFacts::Elsewhere;
     }
-    let Some(place) = place_of(view, prepared) else {
+    let place = match place_of(view, prepared) {
+        Some(place) => Some(place),
+        None => match inputs::default_home(view, &ctx.lookup, &ctx.surroundings).await {
+            Some(Home::Ours(place)) => Some(place),
+            Some(Home::Backend(_)) | None => None,
+        },
+    };
+    let Some(place) = place else {
         let (reason, message) = match prepared {
             Err(error) => (reason(error), words(error)),
             Ok(_) => (

@@ -62,6 +62,23 @@ async fn what_was_never_made_goes_without_a_run() {
 }
 
 #[tokio::test]
+async fn what_was_never_made_goes_although_its_inputs_are_missing() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    let mut object = workspace("vpc", &["a"]);
+    object["metadata"]["finalizers"] = json!([CROSSPLANE_FINALIZER]);
+    object["spec"]["forProvider"]["env"] =
+        json!([{"name": "PASSWORD", "secretKeyRef": {"name": "never", "key": "password"}}]);
+    create(&world, object).await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.plans), 0);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_deletion_stops_a_running_apply_and_destroys_what_it_had_made() {
     let world = World::embedded_only().await;
     let script = Script::default();
