@@ -10,4 +10,5 @@ mod asking;
 mod help;
 mod journey;
 mod support;
+mod terraform;
 mod up;

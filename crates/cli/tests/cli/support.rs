@@ -52,7 +52,7 @@ pub(crate) fn capt_on_a_small_disk(home: &Path) -> Command {
 }
 
 /// Nothing that is waited for takes longer, unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Waits until an object is like this, and gives it as it is then.
 pub(crate) async fn awaited<K>(api: Api<K>, name: &str, what: &str, condition: impl Condition<K>) -> Option<K>
