@@ -30,9 +30,12 @@ pub use needs::{ConfigKind, ConfigRef, KeyRef, Needs, ObjectKind, ObjectRef, con
 pub use policies::{Grants, Policies, destroys_on_deletion, policies};
 pub use prepare::{BACKEND_FILE, CONFIG_FILE};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{engine::Inputs, store::Place};
+use capt_api::marks;
+use capt_terraform::state::Location;
+
+use crate::{engine::Inputs, store::Place, view::WorkspaceView};
 
 /// What the runner knows about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +77,28 @@ impl Home {
             Self::Ours(place) => format!("secret/{}/{}", place.namespace, place.location.secret_name(0)),
             Self::Backend(words) => words.clone(),
         }
+    }
+
+    /// The place that was written down for a Workspace, for when its inputs cannot be read any more.
+    ///
+    /// Whoever can write the Workspace can write this too, so that it does not lead out of the Workspace's namespace.
+    #[must_use]
+    pub fn recorded(view: &WorkspaceView) -> Option<Place> {
+        let written = view.annotations.get(marks::STATE_HOME)?.strip_prefix("secret/")?;
+        let (namespace, secret) = written.split_once('/')?;
+        let workspace = view.external_name();
+        let suffix = secret
+            .strip_prefix("tfstate-")?
+            .strip_prefix(workspace)?
+            .strip_prefix('-')?;
+        if view.namespace.as_deref().is_some_and(|own| own != namespace) {
+            return None;
+        }
+        Some(Place {
+            namespace: namespace.to_owned(),
+            location: Location::new(workspace, suffix).ok()?,
+            labels: BTreeMap::new(),
+        })
     }
 
     /// Whether state is still looked for where it was when `recorded` was written down.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use capt_api::{
-    conditions::workspace::WorkspaceReason as Reason, foreign::marks as foreign_marks, marks::STATE_HOME,
-};
-use capt_terraform::state::{Location, State};
+use capt_api::{conditions::workspace::WorkspaceReason as Reason, marks::STATE_HOME};
+use capt_terraform::state::State;
 
 use super::record::Reference;
 use crate::{
@@ -69,24 +67,13 @@ pub(crate) fn references_of(
 
 /// Where the state is: as the inputs say or, where they cannot be read any more, as was written down.
 pub(crate) fn place_of(view: &WorkspaceView, prepared: &Result<Prepared, InputError>) -> Option<Place> {
-    if let Ok(Prepared {
-        home: Home::Ours(place),
-        ..
-    }) = prepared
-    {
-        return Some(place.clone());
+    match prepared {
+        Ok(Prepared {
+            home: Home::Ours(place),
+            ..
+        }) => Some(place.clone()),
+        _ => Home::recorded(view),
     }
-    let written = view.annotations.get(STATE_HOME)?.strip_prefix("secret/")?;
-    let (namespace, secret) = written.split_once('/')?;
-    let workspace = view.annotations.get(foreign_marks::EXTERNAL_NAME)?;
-    let suffix = secret
-        .strip_prefix("tfstate-")?
-        .strip_prefix(workspace.as_str())?;
-    Some(Place {
-        namespace: namespace.to_owned(),
-        location: Location::new(workspace, suffix.strip_prefix('-')?).ok()?,
-        labels: Default::default(),
-    })
 }
 
 /// What exists.

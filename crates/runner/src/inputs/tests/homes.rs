@@ -313,3 +313,26 @@ fn state_that_would_be_looked_for_elsewhere_is_noticed() {
     assert!(described("a").check(Some(&described("b").name())).is_err());
     assert!(!described("hidden-bucket").name().contains("hidden-bucket"));
 }
+
+#[test]
+fn what_was_written_down_leads_nowhere_else() {
+    let recorded = |mut view: WorkspaceView, written: &str| {
+        view.annotations
+            .insert(capt_api::marks::STATE_HOME.to_owned(), written.to_owned());
+        Home::recorded(&view).map(|place| Home::Ours(place).name())
+    };
+    let own = "secret/team/tfstate-team-vpc-abc-capt";
+    let other = "secret/other/tfstate-team-vpc-abc-capt";
+    assert_eq!(recorded(namespaced(json!({})), own).as_deref(), Some(own));
+    assert_eq!(recorded(namespaced(json!({})), other), None);
+    assert_eq!(recorded(cluster_scoped(json!({})), other).as_deref(), Some(other));
+    for wrong in [
+        "",
+        "backend s3 abc",
+        "secret/team",
+        "secret/team/tfstate-somebody-capt",
+        "secret/team/tfstate-team-vpc-abc",
+    ] {
+        assert_eq!(recorded(namespaced(json!({})), wrong), None, "{wrong}");
+    }
+}
