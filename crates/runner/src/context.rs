@@ -1,13 +1,17 @@
 //! What everything in a runner shares.
 
-use capt_api::marks;
+use capt_api::{
+    foreign::{LegacyProviderConfigUsage, ProviderConfigUsage},
+    marks,
+};
+use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
-use kube::Client;
+use kube::{Api, Client};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     Options, Which,
-    api::CallError,
+    api::{CallError, call},
     decide::Whose,
     events::Herald,
     inputs::{ApiLookup, Surroundings},
@@ -82,6 +86,22 @@ impl Context {
             .await?;
         record.told = record.standing.clone();
         Ok(())
+    }
+
+    /// Whether provider-terraform uses a Workspace, asked freshly: watches may tell of the Workspace sooner than of that.
+    pub(crate) async fn is_used_by_others(&self, view: &WorkspaceView) -> Result<bool, CallError> {
+        let client = self.client.clone();
+        let found = match (view.group, view.namespace.as_deref()) {
+            (WorkspaceGroup::Namespaced, Some(namespace)) => {
+                let api: Api<ProviderConfigUsage> = Api::namespaced(client, namespace);
+                call(api.get_metadata_opt(&view.uid)).await?.is_some()
+            }
+            _ => {
+                let api: Api<LegacyProviderConfigUsage> = Api::all(client);
+                call(api.get_metadata_opt(&view.uid)).await?.is_some()
+            }
+        };
+        Ok(found)
     }
 
     /// Whose a Workspace is, by its labels.

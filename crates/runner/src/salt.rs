@@ -1,23 +1,27 @@
 //! A secret of the runner's own, so that names of inputs can be written down although inputs are secret.
 
+use std::time::Duration;
+
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Client, api::PostParams};
 use uuid::Uuid;
 
 use crate::{
-    api::{call, words},
+    api::{call, patiently, words},
     report::FIELD_MANAGER,
 };
 
 const NAME: &str = "capt-runner";
 const KEY: &str = "salt";
+/// How long an API that does not answer is waited for. Without the salt everything would be planned again.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The salt of earlier runners, or a new one. One that cannot be kept costs a plan of everything at the next start.
 pub(crate) async fn load(client: &Client, namespace: &str) -> String {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     // Two that start at once both try to make it; the second look finds what the other made.
     for _ in 0..2 {
-        match call(api.get_opt(NAME)).await {
+        match patiently(PATIENCE, || api.get_opt(NAME)).await {
             Ok(Some(secret)) => match salt(secret) {
                 Some(salt) => return salt,
                 None => break,

@@ -51,8 +51,8 @@ struct Control {
     keys: HashMap<Id, Key>,
     looks: usize,
     operations: usize,
-    /// uids of Workspaces that provider-terraform uses.
-    used: HashSet<String>,
+    /// uids of Workspaces that provider-terraform uses, by the kind of mark that says so.
+    used: HashMap<&'static str, HashSet<String>>,
 }
 
 /// What a task brings back.
@@ -71,7 +71,7 @@ impl Control {
             keys: HashMap::new(),
             looks: 0,
             operations: 0,
-            used: HashSet::new(),
+            used: HashMap::new(),
         }
     }
 
@@ -107,12 +107,20 @@ impl Control {
                 }
             }
             Notice::Changed(reference) => self.table.changed(&reference),
-            Notice::Used(uid, is_used) => {
+            Notice::Unsure => self.table.doubt_inputs(),
+            Notice::Used(kind, uid, is_used) => {
+                let used = self.used.entry(kind).or_default();
                 match is_used {
-                    true => self.used.insert(uid.clone()),
-                    false => self.used.remove(&uid),
+                    true => used.insert(uid.clone()),
+                    false => used.remove(&uid),
                 };
                 self.table.wake_uid(&uid);
+            }
+            Notice::OnlyUsed(kind, uids) => {
+                let before = self.used.insert(kind, uids.clone()).unwrap_or_default();
+                for uid in before.symmetric_difference(&uids) {
+                    self.table.wake_uid(uid);
+                }
             }
         }
     }
@@ -167,7 +175,7 @@ impl Control {
         let handle = self.tasks.spawn(async move {
             let job = Job {
                 what,
-                is_poll: priority == Priority::Poll,
+                is_poll: priority == Priority::Poll || what == What::Rescue,
                 view,
                 record,
                 stop,
@@ -238,7 +246,7 @@ impl Control {
 
     fn whose(&self, view: &WorkspaceView) -> Whose {
         match self.ctx.whose(view) {
-            Whose::Ours if self.used.contains(&view.uid) => Whose::Disputed,
+            Whose::Ours if self.used.values().any(|used| used.contains(&view.uid)) => Whose::Disputed,
             whose => whose,
         }
     }

@@ -149,6 +149,14 @@ impl Table {
         }
     }
 
+    /// Anything that inputs are read from may have changed.
+    pub(crate) fn doubt_inputs(&mut self) {
+        for (key, entry) in &mut self.entries {
+            entry.forget_inputs();
+            self.dirty.insert(key.clone());
+        }
+    }
+
     /// Has a Workspace looked at.
     pub(crate) fn wake(&mut self, key: &Key) {
         if self.entries.contains_key(key) {

@@ -52,8 +52,12 @@ pub(crate) enum Notice {
     Only(WorkspaceGroup, HashSet<Key>),
     /// Something that inputs may be read from changed.
     Changed(Reference),
-    /// provider-terraform began or ceased to use the Workspace with this uid.
-    Used(String, bool),
+    /// Something that inputs may be read from may have gone unseen.
+    Unsure,
+    /// By a mark of this kind, provider-terraform says that it uses the Workspace with this uid, or does no more.
+    Used(&'static str, String, bool),
+    /// By marks of this kind it uses only the Workspaces with these uids.
+    OnlyUsed(&'static str, HashSet<String>),
 }
 
 /// Notices that may wait to be read.
@@ -217,7 +221,11 @@ impl Watching {
     where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     {
-        let notice = |event: watcher::Event<PartialObjectMeta<K>>| {
+        let mut lists = 0;
+        let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
+            if let watcher::Event::InitDone = event {
+                return is_repeated(&mut lists).then_some(Notice::Unsure);
+            }
             let object = object_of(event)?;
             Some(Notice::Changed(Reference::Object(ObjectRef {
                 kind,
@@ -240,7 +248,11 @@ impl Watching {
             + Sync
             + 'static,
     {
+        let mut lists = 0;
         let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
+            if let watcher::Event::InitDone = event {
+                return is_repeated(&mut lists).then_some(Notice::Unsure);
+            }
             let object = object_of(event)?;
             Some(Notice::Changed(Reference::Config(ConfigRef {
                 kind,
@@ -264,9 +276,19 @@ impl Watching {
             + Sync
             + 'static,
     {
-        let notice = |event: watcher::Event<PartialObjectMeta<K>>| {
-            let is_gone = matches!(event, watcher::Event::Delete(_));
-            Some(Notice::Used(object_of(event)?.name_any(), !is_gone))
+        let mut all = HashSet::new();
+        let notice = move |event: watcher::Event<PartialObjectMeta<K>>| match event {
+            watcher::Event::Init => {
+                all.clear();
+                None
+            }
+            watcher::Event::InitApply(object) => {
+                all.insert(object.name_any());
+                None
+            }
+            watcher::Event::InitDone => Some(Notice::OnlyUsed(K::crd_name(), std::mem::take(&mut all))),
+            watcher::Event::Apply(object) => Some(Notice::Used(K::crd_name(), object.name_any(), true)),
+            watcher::Event::Delete(object) => Some(Notice::Used(K::crd_name(), object.name_any(), false)),
         };
         self.while_defined(K::crd_name(), watcher::Config::default(), notice)
             .await;
@@ -337,6 +359,12 @@ where
             None
         }
     }
+}
+
+/// A second list comes after a gap, in which something may have gone.
+fn is_repeated(lists: &mut u32) -> bool {
+    *lists = lists.saturating_add(1);
+    *lists > 1
 }
 
 fn object_of<K>(event: watcher::Event<K>) -> Option<K> {

@@ -109,6 +109,7 @@ impl Run<'_> {
                 memory.settled.is_some() && !self.is_outdated(self.record.report.plan.as_ref())
             }
             End::Well(Verdict::Told) => memory.settled.is_some(),
+            End::Well(Verdict::Rescued) => true,
             End::Well(Verdict::Held { plan, .. }) => {
                 memory.held.as_ref().is_some_and(|held| held.plan == *plan)
             }

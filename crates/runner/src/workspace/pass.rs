@@ -21,6 +21,7 @@ use super::{
     write::Handle,
 };
 use crate::{
+    Which,
     api::{CallError, words},
     context::Context,
     decide::{InputFacts, Look, Next, Priority, What, Whose, backoff, decide, later},
@@ -98,7 +99,21 @@ impl Looking<'_> {
         Then::Wait(Some(later(self.ctx.now(), wait)))
     }
 
+    /// Whose it is, now that it may be the first look.
+    async fn whose(&mut self, whose: Whose) -> Result<Whose, CallError> {
+        let is_shared = matches!(self.ctx.options.which, Which::Labelled(_));
+        if !is_shared || whose != Whose::Ours || self.record.is_known_as_ours {
+            return Ok(whose);
+        }
+        if self.ctx.is_used_by_others(&self.view).await? {
+            return Ok(Whose::Disputed);
+        }
+        self.record.is_known_as_ours = true;
+        Ok(whose)
+    }
+
     async fn steps(&mut self, whose: Whose) -> Result<Step, CallError> {
+        let whose = self.whose(whose).await?;
         for _ in 0..MAX_STEPS {
             let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
             match decide(&snapshot, self.ctx.now()) {

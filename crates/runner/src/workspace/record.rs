@@ -28,6 +28,8 @@ pub(crate) struct Record {
     pub(crate) report: RunReport,
     /// What its inputs are read from.
     pub(crate) references: BTreeSet<Reference>,
+    /// It was looked whether somebody else uses it, and nobody did. Watches tell if that changes.
+    pub(crate) is_known_as_ours: bool,
     /// How often in a row the API failed us.
     pub(crate) troubles: u32,
 }
@@ -53,6 +55,7 @@ impl Record {
             standing,
             report: RunReport::default(),
             references: BTreeSet::new(),
+            is_known_as_ours: false,
             troubles: 0,
         }
     }

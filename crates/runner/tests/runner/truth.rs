@@ -2,7 +2,7 @@
 
 use capt_api::{foreign::ProviderConfigUsage, marks};
 use capt_terraform::state::Created;
-use capt_testkit::World;
+use capt_testkit::{Calls, Fault, Times, Verb, World};
 use kube::{
     Api,
     api::{DeleteParams, PostParams},
@@ -152,6 +152,14 @@ async fn a_labelled_runner_leaves_alone_what_is_not_for_it_or_is_used_by_another
     .unwrap();
     usages.create(&PostParams::default(), &usage).await.unwrap();
     world.settle().await;
+    // Nor is it touched by a runner that starts and does not hear of the sign at once.
+    let late = Calls::by(RUNNER)
+        .resource("providerconfigusages")
+        .verb(Verb::List);
+    world
+        .faults()
+        .inject(late, Times::First(2), Fault::Delay(seconds(600)));
+    world.crash(RUNNER);
     patch(
         &world,
         "disputed",
