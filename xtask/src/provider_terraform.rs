@@ -155,6 +155,11 @@ impl ProviderTerraform {
         &mut self.options
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
     /// Where it writes what it does.
     pub(crate) fn log(&self) -> PathBuf {
         self.folder.join("log")
@@ -169,9 +174,9 @@ impl ProviderTerraform {
         let first = self.folder.join("bin");
         fs::create_dir_all(&first)?;
         let link = first.join("terraform");
-        if !link.exists() {
-            std::os::unix::fs::symlink(&self.options.engine, &link)?;
-        }
+        // Another engine than the last time may be wanted.
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&self.options.engine, &link)?;
         let rest = std::env::var_os("PATH").unwrap_or_default();
         Ok(std::env::join_paths(
             std::iter::once(first).chain(std::env::split_paths(&rest)),

@@ -1,9 +1,12 @@
-//! `cargo xtask bench`: puts the same load on our server and on a real one, on this machine, and prints both.
+//! `cargo xtask bench`: puts the same load on ours and on what others use, on this machine, and prints both.
 
 mod apiserver;
 mod connection;
 mod load;
 mod memory;
+mod processes;
+mod render;
+mod runner;
 
 use std::process::Command;
 
@@ -15,19 +18,23 @@ use crate::workspace;
 pub(crate) enum Bench {
     /// The embedded API server: writes, lists, watches, memory, time to ready.
     Apiserver(apiserver::Args),
+    /// Our Terraform runner beside Crossplane's provider-terraform, on the same Workspaces and the same server.
+    Runner(runner::Args),
+    /// How fast templates are rendered.
+    Render(render::Args),
 }
 
 pub(crate) async fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
-        Bench::Apiserver(args) if cfg!(debug_assertions) => {
-            let _ = args;
-            run_optimised()
-        }
+        // What is measured here are other processes.
+        Bench::Runner(args) => runner::run(args).await,
+        _ if cfg!(debug_assertions) => run_optimised(),
         Bench::Apiserver(args) => apiserver::run(args).await,
+        Bench::Render(args) => render::run(args),
     }
 }
 
-/// A load generator that is not optimised would measure itself, so this program runs itself again as a release build.
+/// What is not optimised would measure itself, so this program runs itself again as a release build.
 fn run_optimised() -> anyhow::Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)

@@ -58,6 +58,11 @@ impl Runner {
         Ok(Self { child, log })
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to stop, and waits until it has.
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
