@@ -14,6 +14,8 @@ pub(super) enum Verdict {
     Refused(Unanswered),
     /// It may still come; what is waited for.
     Waiting(String),
+    /// It will not come unless this, which was said earlier, is no longer true.
+    Blocked(Unanswered),
 }
 
 /// Why there is no plan.
@@ -30,6 +32,14 @@ const UNRENDERED: [&str; 6] = [
     "RevisionNotFound",
     "VariableMissing",
     "VariableInvalid",
+];
+
+/// Reasons of the condition Failing with which a runner waits for somebody to change something, and plans nothing.
+const BLOCKED: [&str; 4] = [
+    "InputMissing",
+    "InputInvalid",
+    "PoliciesUnsupported",
+    "NothingToObserve",
 ];
 
 /// Judges what is there now.
@@ -52,14 +62,24 @@ pub(super) fn judge(
     if workspace.policies.as_ref().is_some_and(Vec::is_empty) {
         return refused("the Workspace is paused, and nothing is planned meanwhile");
     }
+    let answered = page
+        .as_ref()
+        .and_then(|page| page.report.answered.get(marks::PLAN_REQUESTED));
+    let is_answered = answered.is_some_and(|answered| answered == token);
+    let mut conditions = workspace.status.conditions.iter().flatten();
+    let blocked = conditions.find(|condition| {
+        condition.type_ == "Failing"
+            && condition.status == "True"
+            && BLOCKED.contains(&condition.reason.as_str())
+    });
+    if let Some(blocked) = blocked.filter(|_| !is_answered) {
+        return Verdict::Blocked(Unanswered {
+            problem: blocked.message.clone().unwrap_or_default(),
+        });
+    }
     let Some(page) = page else {
         return Verdict::Waiting("a runner has to take the Workspace up".to_owned());
     };
-    let is_answered = page
-        .report
-        .answered
-        .get(marks::PLAN_REQUESTED)
-        .is_some_and(|answered| answered == token);
     let operation = page.report.operation.as_ref();
     if is_answered {
         let failed = operation.filter(|operation| operation.outcome.as_deref() == Some("failed"));

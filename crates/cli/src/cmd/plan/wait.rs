@@ -16,6 +16,9 @@ use crate::{
     objects::{Page, ReportPlace, Subject},
 };
 
+/// How long something that was said before the question may turn out to be no longer true.
+const DOUBT: Duration = Duration::from_secs(3);
+
 /// The plan, or why there is none.
 pub(super) async fn for_plan(
     cluster: &Cluster,
@@ -25,6 +28,7 @@ pub(super) async fn for_plan(
     show: bool,
 ) -> anyhow::Result<Result<Page, Unanswered>> {
     let end = Instant::now() + timeout;
+    let doubt = Instant::now() + DOUBT;
     let mut line = Line {
         show,
         told: String::new(),
@@ -44,18 +48,21 @@ pub(super) async fn for_plan(
                 Some(place) => cluster.report(place).await?,
                 None => None,
             };
-            let waits_for = match judge(subject.apply.as_ref(), subject.workspace.as_ref(), page, token) {
-                Verdict::Answered(page) => return Ok(Ok(*page)),
-                Verdict::Refused(unanswered) => return Ok(Err(unanswered)),
-                Verdict::Waiting(reason) => {
-                    line.tell(&reason);
-                    reason
-                }
-            };
+            let (waits_for, until) =
+                match judge(subject.apply.as_ref(), subject.workspace.as_ref(), page, token) {
+                    Verdict::Answered(page) => return Ok(Ok(*page)),
+                    Verdict::Refused(unanswered) => return Ok(Err(unanswered)),
+                    Verdict::Waiting(reason) => {
+                        line.tell(&reason);
+                        (reason, end)
+                    }
+                    Verdict::Blocked(unanswered) if Instant::now() >= doubt => return Ok(Err(unanswered)),
+                    Verdict::Blocked(unanswered) => (unanswered.problem, doubt.min(end)),
+                };
             if subject.workspace.is_some() != has_place {
                 break;
             }
-            if timeout_at(end, changes.next()).await.is_err() {
+            if timeout_at(until, changes.next()).await.is_err() && Instant::now() >= end {
                 let problem = format!(
                     "none was made within {} seconds; what was waited for: {waits_for}. Is a runner at work?",
                     timeout.as_secs()

@@ -108,3 +108,45 @@ impl Worker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(task: JoinHandle<anyhow::Result<()>>) -> Worker {
+        Worker {
+            name: "controllers",
+            task,
+            stop: CancellationToken::new(),
+            grace: Duration::from_secs(1),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_part_that_ends_by_itself_is_told_with_its_reason() {
+        let ended = tokio::spawn(async { Ok(()) });
+        let failed = tokio::spawn(async { Err(anyhow::anyhow!("no watch")) });
+        let panicked = tokio::spawn(async { panic!("a bug") });
+        for (task, expected) in [
+            (ended, None),
+            (failed, Some("no watch")),
+            (panicked, Some("a bug")),
+        ] {
+            let error = worker(task).ended().await;
+            assert_eq!(
+                error.to_string(),
+                "the controllers stopped, which they never should"
+            );
+            let cause = error.chain().nth(1).map(ToString::to_string);
+            assert_eq!(cause.is_some(), expected.is_some());
+            assert!(cause.unwrap_or_default().contains(expected.unwrap_or_default()));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_that_does_not_stop_is_left_behind() {
+        let mut stubborn = worker(tokio::spawn(std::future::pending()));
+        stubborn.stop().await;
+        assert!(stubborn.task.await.is_err_and(|error| error.is_cancelled()));
+    }
+}

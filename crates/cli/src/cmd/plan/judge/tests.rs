@@ -52,6 +52,7 @@ fn said(verdict: Verdict) -> String {
         Verdict::Answered(_) => "answered".to_owned(),
         Verdict::Refused(unanswered) => format!("refused: {}", unanswered.problem),
         Verdict::Waiting(reason) => format!("waiting: {reason}"),
+        Verdict::Blocked(unanswered) => format!("blocked: {}", unanswered.problem),
     }
 }
 
@@ -123,4 +124,25 @@ fn a_plan_is_the_answer_to_one_question_only() {
         "waiting: apply is running"
     );
     assert_eq!(judged(None), "waiting: a runner has to take the Workspace up");
+}
+
+#[test]
+fn a_runner_that_waits_for_somebody_is_not_waited_for() {
+    for (reason, expected) in [
+        ("InputMissing", "blocked: a Secret is not there"),
+        ("Throttled", "waiting: a runner has to take the Workspace up"),
+    ] {
+        let mut workspace = workspace();
+        let failing = json!({
+            "type": "Failing", "status": "True", "reason": reason, "message": "a Secret is not there",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        });
+        workspace.status.conditions = Some(vec![serde_json::from_value(failing).unwrap()]);
+        assert_eq!(said(judge(None, Some(&workspace), None, "token")), expected);
+        let answered = page("token", Some(PlanReport::default()), None);
+        assert_eq!(
+            said(judge(None, Some(&workspace), Some(answered), "token")),
+            "answered"
+        );
+    }
 }
