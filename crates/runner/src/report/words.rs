@@ -150,3 +150,67 @@ pub(crate) fn missing_words(missing: &[MissingResource]) -> String {
         words.join(", ")
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn created(address: &str, id: Option<&str>) -> Created {
+        Created {
+            address: address.to_owned(),
+            id: id.map(str::to_owned),
+            unfinished: id.is_none(),
+        }
+    }
+
+    fn state(objects: &[(&str, &str)]) -> State {
+        let resources: Vec<serde_json::Value> = objects
+            .iter()
+            .map(|(name, id)| {
+                serde_json::json!({
+                    "mode": "managed", "type": "thing", "name": name,
+                    "instances": [{"attributes": {"id": id}}],
+                })
+            })
+            .collect();
+        let file = serde_json::json!({
+            "version": 4, "serial": 1, "lineage": "l", "terraform_version": "1.11.4", "resources": resources,
+        });
+        State::parse(file.to_string().as_bytes()).expect("a state")
+    }
+
+    fn addresses(missing: &[MissingResource]) -> Vec<(&str, Option<&str>)> {
+        missing
+            .iter()
+            .map(|one| (one.address.as_str(), one.id.as_deref()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_missing_stays_listed_until_the_state_has_just_that() {
+        let new = [created("thing.a", Some("1")), created("thing.b", None)];
+        let first = missing(&[], &new, None);
+        assert_eq!(addresses(&first), [("thing.a", Some("1")), ("thing.b", None)]);
+        // Another one of that address is not the one that is missing.
+        let again = missing(&first, &[], Some(&state(&[("a", "2"), ("b", "7")])));
+        assert_eq!(addresses(&again), [("thing.a", Some("1"))]);
+        let done = missing(&again, &[], Some(&state(&[("a", "1")])));
+        assert_eq!(addresses(&done), []);
+    }
+
+    #[test]
+    fn the_same_is_listed_once_and_never_too_much() {
+        let one = [created("thing.a", None)];
+        let first = missing(&[], &one, None);
+        let told_more = missing(&first, &[created("thing.a", Some("1"))], None);
+        assert_eq!(addresses(&told_more), [("thing.a", Some("1"))]);
+        let many: Vec<Created> = (0..200)
+            .map(|number| created(&format!("thing.n{number}"), None))
+            .collect();
+        let listed = missing(&[], &many, None);
+        assert_eq!(listed.len(), MAX_ROWS);
+        let words = missing_words(&listed);
+        assert!(words.contains("thing.n0 (was being made, may exist)"), "{words}");
+        assert!(words.contains("40 more"), "{words}");
+    }
+}

@@ -82,12 +82,17 @@ pub(crate) async fn state_facts(
     view: &WorkspaceView,
     prepared: &Result<Prepared, InputError>,
 ) -> StateFacts {
-    if let Ok(Prepared {
-        home: Home::Backend(_),
-        ..
-    }) = prepared
-    {
-        return StateFacts::Elsewhere;
+    if let Ok(Prepared { home, .. }) = prepared {
+        // A place that was changed has no state, and yet everything exists.
+        if let Err(error) = home.check(view.annotations.get(STATE_HOME).map(String::as_str)) {
+            return StateFacts::Unknown {
+                reason: Reason::InputInvalid,
+                message: words(&error),
+            };
+        }
+        if let Home::Backend(_) = home {
+            return StateFacts::Elsewhere;
+        }
     }
     let place = match place_of(view, prepared) {
         Some(place) => Some(place),

@@ -122,3 +122,71 @@ fn poll(view: &WorkspaceView, common: Option<Duration>) -> Option<Duration> {
         .filter(|interval| !interval.is_zero())
         .map(|interval| interval.max(SHORTEST_POLL))
 }
+
+#[cfg(test)]
+mod tests {
+    use capt_api::foreign::Workspace;
+    use serde_json::json;
+
+    use super::*;
+
+    fn view(annotations: &serde_json::Value) -> WorkspaceView {
+        let object: Workspace = serde_json::from_value(json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {"name": "vpc", "annotations": annotations},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        }))
+        .expect("a Workspace");
+        WorkspaceView::from(&object)
+    }
+
+    #[test]
+    fn a_creation_is_pending_while_nothing_newer_says_how_it_ended() {
+        let cases = [
+            (json!({}), false),
+            (json!({EXTERNAL_CREATE_PENDING: "2026-01-01T00:00:05Z"}), true),
+            (
+                json!({EXTERNAL_CREATE_PENDING: "2026-01-01T00:00:05Z", EXTERNAL_CREATE_FAILED: "2026-01-01T00:00:04Z"}),
+                true,
+            ),
+            (
+                json!({EXTERNAL_CREATE_PENDING: "2026-01-01T00:00:05Z", EXTERNAL_CREATE_FAILED: "2026-01-01T00:00:05Z"}),
+                false,
+            ),
+            (
+                json!({
+                    EXTERNAL_CREATE_PENDING: "2026-01-01T00:00:05Z",
+                    EXTERNAL_CREATE_FAILED: "2026-01-01T00:00:01Z",
+                    EXTERNAL_CREATE_SUCCEEDED: "2026-01-01T00:00:06Z",
+                }),
+                false,
+            ),
+            (json!({EXTERNAL_CREATE_PENDING: "soon"}), false),
+        ];
+        for (annotations, is_pending) in cases {
+            assert_eq!(
+                is_creation_pending(&view(&annotations)),
+                is_pending,
+                "{annotations}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_workspace_may_say_how_often_it_is_looked_at() {
+        let hour = Some(Duration::from_secs(3600));
+        let cases = [
+            (json!({}), hour, hour),
+            (json!({}), None, None),
+            (json!({}), Some(Duration::ZERO), None),
+            (json!({POLL_INTERVAL: "5m"}), hour, Some(Duration::from_secs(300))),
+            (json!({POLL_INTERVAL: "5m"}), None, Some(Duration::from_secs(300))),
+            (json!({POLL_INTERVAL: "1s"}), hour, Some(SHORTEST_POLL)),
+            (json!({POLL_INTERVAL: "0s"}), hour, None),
+            (json!({POLL_INTERVAL: "often"}), hour, hour),
+        ];
+        for (annotations, common, expected) in cases {
+            assert_eq!(poll(&view(&annotations), common), expected, "{annotations}");
+        }
+    }
+}

@@ -76,3 +76,106 @@ fn failed(operation: &Operation) -> Option<Failed> {
         at: operation.ended_at?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use capt_api::{conditions::ConditionStatus, run::PlanReport};
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("a valid time")
+    }
+
+    fn operation(kind: &str, outcome: Option<&str>) -> Operation {
+        Operation {
+            kind: kind.to_owned(),
+            ended_at: outcome.map(|_| at(5)),
+            outcome: outcome.map(str::to_owned),
+            generation: 3,
+            inputs: "h".to_owned(),
+            failures: 4,
+            transient: true,
+            ..Operation::default()
+        }
+    }
+
+    fn about() -> About {
+        About {
+            hash: "h".to_owned(),
+            generation: 3,
+        }
+    }
+
+    fn settled() -> Standing {
+        let mut standing = Standing::default();
+        standing.checksum = Some("h".to_owned());
+        let synced = (Type::Synced, ConditionStatus::True, Reason::ReconcileSuccess);
+        standing.say(synced, "", 3, at(1));
+        standing
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_what_nobody_wrote() {
+        let memory = recall(&RunReport::default(), &Standing::default(), at(9));
+        assert_eq!(memory, Memory::default());
+    }
+
+    #[test]
+    fn what_was_settled_is_settled_unless_a_plan_waits_or_it_was_paused() {
+        let mut report = RunReport {
+            operation: Some(operation("apply", Some(outcome::SUCCEEDED))),
+            ..RunReport::default()
+        };
+        let memory = recall(&report, &settled(), at(9));
+        assert_eq!(memory.settled, Some(about()));
+        assert_eq!(memory.looked, Some(Looked::BeforeStart(at(9))));
+        assert!(!memory.is_unfinished && memory.was_settled);
+
+        let mut paused = settled();
+        paused.say(
+            (Type::Synced, ConditionStatus::False, Reason::ReconcilePaused),
+            "",
+            3,
+            at(2),
+        );
+        assert_eq!(recall(&report, &paused, at(9)).settled, None);
+
+        report.plan = Some(PlanReport {
+            id: "p".to_owned(),
+            awaits_approval: true,
+            generation: 3,
+            ..PlanReport::default()
+        });
+        let memory = recall(&report, &settled(), at(9));
+        assert_eq!(memory.settled, None);
+        let held = Held {
+            plan: "p".to_owned(),
+            about: about(),
+        };
+        assert_eq!(memory.held, Some(held));
+    }
+
+    #[test]
+    fn failures_and_broken_off_operations_are_remembered_as_such() {
+        let remember = |operation: Operation| {
+            let report = RunReport {
+                operation: Some(operation),
+                ..RunReport::default()
+            };
+            recall(&report, &Standing::default(), at(9))
+        };
+        let failed = remember(operation("destroy", Some(outcome::FAILED)))
+            .failed
+            .expect("it failed");
+        assert_eq!((failed.what, failed.count, failed.at), (What::Destroy, 4, at(5)));
+        assert!(failed.is_transient && failed.about == about());
+        assert_eq!(remember(operation("plan", Some(outcome::FAILED))).failed, None);
+        assert_eq!(
+            remember(operation("apply", Some(outcome::INTERRUPTED))).failed,
+            None
+        );
+        assert!(remember(operation("apply", None)).is_unfinished);
+        assert!(!remember(operation("apply", Some(outcome::INTERRUPTED))).is_unfinished);
+    }
+}

@@ -1,6 +1,6 @@
 //! Destruction is granted, never implied.
 
-use capt_api::foreign::marks::CROSSPLANE_FINALIZER;
+use capt_api::foreign::{ClusterProviderConfig, marks::CROSSPLANE_FINALIZER};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::Secret;
@@ -245,5 +245,50 @@ async fn a_state_that_cannot_be_read_is_never_taken_for_none() {
     annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "restored").await;
     until_gone(&world, "vpc").await;
     assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_place_that_was_changed_is_not_taken_for_an_empty_one() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    let configs: Api<ClusterProviderConfig> = Api::all(world.client());
+    let config = |suffix: &str| {
+        let namespace = world.namespace();
+        let text = format!(
+            "terraform {{\n  backend \"kubernetes\" {{\n    secret_suffix = \"{suffix}\"\n    namespace = \"{namespace}\"\n  }}\n}}\n"
+        );
+        json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "ClusterProviderConfig",
+            "metadata": {"name": "default"}, "spec": {"configuration": text},
+        })
+    };
+    let put = async |suffix: &str| {
+        let params = PatchParams::apply("test").force();
+        configs
+            .patch("default", &params, &Patch::Apply(config(suffix)))
+            .await
+            .unwrap();
+    };
+    put("first").await;
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-first"]);
+
+    put("second").await;
+    until(&world, "vpc", "Failing", "True InputInvalid").await;
+    delete(&world, "vpc").await;
+    world.advance(seconds(600)).await;
+    assert!(
+        find(&world, "vpc").await.is_some(),
+        "it still has to be destroyed"
+    );
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+
+    put("first").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    assert_eq!(state_secrets(&world).await, Vec::<String>::new());
     world.finish().await;
 }
