@@ -279,3 +279,6 @@ impl<T: PartialEq> Table<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

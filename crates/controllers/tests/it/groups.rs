@@ -20,7 +20,8 @@ async fn a_cluster_scoped_workspace_lives_and_goes_like_any_other() {
     let stage = Stage::set(World::new().await, &setting);
     stage.make_template("net").await;
     // Names of cluster-scoped Workspaces are shared by all namespaces, and so by all tests on a real API server.
-    let name = format!("blue-{}", stage.namespace());
+    let tail: String = stage.namespace().chars().rev().take(16).collect();
+    let name = format!("blue-{}", tail.chars().rev().collect::<String>());
     stage.make_apply(&name, "net").await;
     stage.until_ready(&name).await;
     let workspaces: Api<DynamicObject> = Api::all_with(stage.client(), &resource("tf.upbound.io"));
@@ -66,5 +67,41 @@ async fn kinds_may_be_installed_later() {
         .await
         .unwrap();
     stage.until_ready("blue").await;
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn kinds_that_are_removed_take_no_infrastructure_along_and_may_come_back() {
+    let world = World::builder()
+        .embedded_only()
+        .without_crds()
+        .crd(WorkspaceTemplate::crd())
+        .crd(WorkspaceTemplateApply::crd())
+        .crd(Workspace::crd())
+        .start()
+        .await;
+    let stage = Stage::set(world, &Setting::default());
+    stage.make_template("net").await;
+    stage.make_apply("blue", "net").await;
+    stage.until_ready("blue").await;
+    stage.settle().await;
+    let name = external_name(&stage.workspace("blue").await.unwrap());
+    let definitions: Api<CustomResourceDefinition> = Api::all(stage.client());
+    let definition = Workspace::crd();
+    definitions
+        .delete(&definition.name_any(), &Default::default())
+        .await
+        .unwrap();
+    stage
+        .until_says("blue", "Applied", "False/WorkspaceApiMissing")
+        .await;
+    stage.settle().await;
+    assert!(stage.ledger.destroyed().is_empty());
+    definitions
+        .create(&PostParams::default(), &definition)
+        .await
+        .unwrap();
+    stage.until_ready("blue").await;
+    assert_eq!(stage.ledger.made(), [name], "its state is found again");
     stage.world.finish().await;
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use capt_api::WorkspaceTemplateApply;
-use kube::ResourceExt as _;
+use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply};
+use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb};
+use kube::{ResourceExt as _, api::PostParams};
 use serde_json::json;
 
-use crate::stage::{Stage, User as _, external_name, policies};
+use crate::stage::{CAPT, Stage, User as _, external_name, policies, template};
 
 #[tokio::test]
 async fn a_template_becomes_a_workspace_that_follows_it_and_is_destroyed_on_request() {
@@ -58,4 +59,69 @@ async fn a_day_of_rest_costs_nothing() {
     stage.advance(Duration::from_secs(24 * 3600)).await;
     let requests = stage.recorder().requests_since(mark);
     assert!(requests.is_empty(), "{requests:?}");
+}
+
+/// Also if the controllers could not say, right after they made it, that what they made is theirs to take away.
+#[tokio::test]
+async fn what_a_later_rendering_leaves_out_goes() {
+    for is_claim_lost in [false, true] {
+        let stage = Stage::new().await;
+        if is_claim_lost {
+            let claim = Calls::by(CAPT).verb(Verb::Patch).resource("workspaces");
+            stage.faults().inject(claim, Times::Once, Fault::fail(409));
+        }
+        let mut with_vars = template("net", "small");
+        with_vars["spec"]["template"]["spec"]["forProvider"]["vars"] = json!([{"key": "a", "value": "b"}]);
+        let _: WorkspaceTemplate = stage.create(with_vars).await;
+        stage.make_apply("blue", "net").await;
+        stage.until_ready("blue").await;
+        let vars = async || {
+            let workspace = stage.workspace("blue").await.unwrap();
+            workspace.data.pointer("/spec/forProvider/vars").cloned()
+        };
+        assert_eq!(vars().await, Some(json!([{"key": "a", "value": "b"}])));
+        let without = json!({"spec": {"template": {"spec": {"forProvider": {"vars": null}}}}});
+        let _: WorkspaceTemplate = stage.patch("net", without).await;
+        stage
+            .until("the variable to go", async || vars().await.is_none())
+            .await;
+        stage.world.finish().await;
+    }
+}
+
+/// Somebody else's object of the same name is found before anything is written over it.
+#[tokio::test]
+async fn a_stale_view_writes_over_nothing() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    stage.settle().await;
+    let stale = stage.faults().disturb(
+        Events::to(CAPT).resource("workspaces"),
+        Times::Every,
+        Disturbance::Hold,
+    );
+    let precious = serde_json::from_value(json!({
+        "apiVersion": "tf.m.upbound.io/v1beta1",
+        "kind": "Workspace",
+        "metadata": {"name": "blue"},
+        "spec": {"forProvider": {"source": "Inline", "module": "precious"}, "managementPolicies": []},
+    }))
+    .unwrap();
+    stage
+        .workspaces()
+        .create(&PostParams::default(), &precious)
+        .await
+        .unwrap();
+    stage.make_apply("blue", "net").await;
+    stage.settle().await;
+    let untouched = async || {
+        let workspace = stage.workspace("blue").await.unwrap();
+        workspace.data.pointer("/spec/forProvider/module") == Some(&json!("precious"))
+            && workspace.labels().is_empty()
+    };
+    assert!(untouched().await);
+    stale.release();
+    stage.settle().await;
+    assert!(untouched().await);
+    stage.world.finish().await;
 }

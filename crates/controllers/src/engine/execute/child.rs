@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::{Executor, FIELD_MANAGER, Failure, ownership};
 use crate::engine::call::{CallError, within_deadline};
 
+/// How often it is tried to claim an object that others write to.
+const CLAIMS: usize = 5;
+
 impl Executor {
     /// Makes or changes an object, if its guard holds.
     pub(super) async fn write_child(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
@@ -41,8 +44,12 @@ impl Executor {
         let changed = self.apply(desired, uid).await?;
         if !ownership::is_claimed(&changed) {
             // A creation was cut short before its fields were claimed, so that nothing we leave out has gone.
-            self.claim(desired, changed).await?;
-            return self.apply(desired, uid).await;
+            self.claim(desired, changed.clone()).await?;
+            return match self.apply(desired, uid).await {
+                // It may be gone because of what was just written, which then is done.
+                Err(Failure::Moved { .. }) => Ok(changed),
+                applied => applied,
+            };
         }
         Ok(changed)
     }
@@ -57,18 +64,31 @@ impl Executor {
     }
 
     /// Makes what was created ours in the way that applying does, so that what we leave out later goes.
-    async fn claim(&self, desired: &Desired, object: DynamicObject) -> Result<DynamicObject, Failure> {
-        let Some(patch) = ownership::claim(&object) else {
-            return Ok(object);
-        };
-        let failed = |source| Failure::of("claim", &desired.target, source);
-        let patch = serde_json::from_value(patch).map_err(|error| failed(CallError::from(error)))?;
-        match self.patch(&desired.target, Patch::Json(patch)).await {
-            Ok(object) => Ok(object),
-            // Somebody was faster; the next change makes up for it.
-            Err(error) if error.is_conflict() || error.is_not_found() => Ok(object),
-            Err(error) => Err(failed(error)),
+    async fn claim(&self, desired: &Desired, mut object: DynamicObject) -> Result<DynamicObject, Failure> {
+        let target = &desired.target;
+        let failed = |source| Failure::of("claim", target, source);
+        for _ in 0..CLAIMS {
+            let Some(patch) = ownership::claim(&object) else {
+                break;
+            };
+            let patch = serde_json::from_value(patch).map_err(|error| failed(CallError::from(error)))?;
+            match self.patch(target, Patch::Json(patch)).await {
+                Ok(claimed) => return Ok(claimed),
+                Err(error) if error.is_not_found() => break,
+                // Whoever runs it writes to it as soon as it is there.
+                Err(error) if error.is_conflict() => {
+                    let api = self.api(target);
+                    let now = within_deadline(api.get_opt(&target.name)).await.map_err(failed)?;
+                    match now {
+                        Some(now) if now.metadata.uid == object.metadata.uid => object = now,
+                        _ => break,
+                    }
+                }
+                Err(error) => return Err(failed(error)),
+            }
         }
+        // The next change makes up for it.
+        Ok(object)
     }
 
     /// Removes marks, whoever wrote them.

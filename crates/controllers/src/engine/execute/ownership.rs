@@ -14,19 +14,24 @@ pub(super) fn is_claimed(object: &DynamicObject) -> bool {
     entries(object).iter().all(|entry| !is_ours(entry, "Update"))
 }
 
-/// The JSON patch that hands the fields of our update to our apply. Guarded by the object's version.
+/// The JSON patch that makes the fields of our update those of our apply. Guarded by the object's version.
+///
+/// What was applied meanwhile gives way: it knows nothing of the fields that it left out. It must be applied again.
 pub(super) fn claim(object: &DynamicObject) -> Option<Value> {
     let entries = entries(object);
-    let updated = entries.iter().position(|entry| is_ours(entry, "Update"))?;
+    let mut updated = entries.iter().position(|entry| is_ours(entry, "Update"))?;
     let version = object.metadata.resource_version.as_deref()?;
-    let place = format!("/metadata/managedFields/{updated}");
-    let change = if entries.iter().any(|entry| is_ours(entry, "Apply")) {
-        json!({"op": "remove", "path": place})
-    } else {
-        json!({"op": "replace", "path": format!("{place}/operation"), "value": "Apply"})
-    };
     // Replacing a version by itself is what a guard is in this sort of patch.
-    Some(json!([{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, change]))
+    let mut patch = vec![json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version})];
+    if let Some(applied) = entries.iter().position(|entry| is_ours(entry, "Apply")) {
+        patch.push(json!({"op": "remove", "path": format!("/metadata/managedFields/{applied}")}));
+        if applied < updated {
+            updated -= 1;
+        }
+    }
+    let place = format!("/metadata/managedFields/{updated}/operation");
+    patch.push(json!({"op": "replace", "path": place, "value": "Apply"}));
+    Some(Value::Array(patch))
 }
 
 fn entries(object: &DynamicObject) -> &[ManagedFieldsEntry] {

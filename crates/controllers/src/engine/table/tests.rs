@@ -1,0 +1,125 @@
+use super::{
+    super::{queue::Queue, wakes::Wakes},
+    *,
+};
+
+const BY_COLOR: &[Index<(String, u32)>] = &[Index {
+    name: "color",
+    values: |_, (color, _)| vec![color.clone()],
+}];
+
+struct World {
+    queue: Arc<Queue>,
+    wakes: Arc<Wakes>,
+    table: Table<(String, u32)>,
+}
+
+fn world() -> World {
+    let queue = Arc::new(Queue::default());
+    let wakes = Wakes::new(vec![queue.clone()]);
+    let table = Table::new("things", &wakes, BY_COLOR);
+    World { queue, wakes, table }
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::cluster_scoped(name)
+}
+
+fn row(name: &str, version: u64, color: &str, size: u32) -> Row<(String, u32)> {
+    Row {
+        key: key(name),
+        version,
+        value: Some((color.to_owned(), size)),
+    }
+}
+
+impl World {
+    /// Who was woken since the last time.
+    async fn woken(&self) -> Vec<String> {
+        let mut woken = Vec::new();
+        while self.queue.depth() > 0 {
+            let key = self.queue.next().await;
+            self.queue.done(&key);
+            woken.push(key.name);
+        }
+        woken.sort();
+        woken
+    }
+
+    fn read(&self, who: &str, read: impl FnOnce(&Reader)) {
+        let reader = self.wakes.reader(0, &key(who));
+        read(&reader);
+        reader.finish();
+    }
+}
+
+#[tokio::test]
+async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
+    let world = world();
+    world
+        .table
+        .replace(vec![row("a", 1, "red", 1), row("b", 2, "blue", 1)]);
+    let table = &world.table;
+    world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
+    world.read("absent", |reader| assert!(table.get(reader, &key("c")).is_none()));
+    world.read("reds", |reader| {
+        assert_eq!(table.find(reader, "color", "red").len(), 1)
+    });
+    world.read("members", |reader| {
+        assert_eq!(table.members(reader, "color", "red"), [key("a")])
+    });
+    world.read("values", |reader| {
+        assert_eq!(table.values(reader, "color", &key("a")), ["red"])
+    });
+    world.read("served", |reader| assert!(table.is_served(reader)));
+    assert_eq!(world.woken().await, Vec::<String>::new());
+    // The same again is no change.
+    table.apply(row("a", 3, "red", 1));
+    assert_eq!(world.woken().await, Vec::<String>::new());
+    assert!(table.has_seen(3) && !table.has_seen(4));
+    table.apply(row("a", 4, "red", 2));
+    assert_eq!(world.woken().await, ["object", "reds"]);
+    table.apply(row("a", 5, "blue", 2));
+    assert_eq!(world.woken().await, ["members", "object", "reds", "values"]);
+    table.apply(row("c", 6, "green", 1));
+    assert_eq!(world.woken().await, ["absent"]);
+    table.delete(key("a"), 7);
+    assert_eq!(world.woken().await, ["object", "values"]);
+    table.close();
+    assert_eq!(world.woken().await, ["absent", "served"]);
+}
+
+#[tokio::test]
+async fn what_is_not_read_any_more_is_of_no_interest() {
+    let world = world();
+    let table = &world.table;
+    table.replace(vec![row("a", 1, "red", 1), row("b", 2, "red", 1)]);
+    world.read("one", |reader| assert!(table.get(reader, &key("a")).is_some()));
+    world.read("one", |reader| assert!(table.get(reader, &key("b")).is_some()));
+    table.apply(row("a", 3, "red", 2));
+    assert_eq!(world.woken().await, Vec::<String>::new());
+    table.apply(row("b", 4, "red", 2));
+    assert_eq!(world.woken().await, ["one"]);
+    world.wakes.reader(0, &key("one")).forget();
+    table.apply(row("b", 5, "red", 3));
+    assert_eq!(world.woken().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_list_takes_out_what_is_gone() {
+    let world = world();
+    let table = &world.table;
+    table.replace(vec![row("a", 1, "red", 1), row("b", 2, "red", 1)]);
+    world.read("one", |reader| {
+        assert_eq!(table.find(reader, "color", "red").len(), 2)
+    });
+    table.replace(vec![row("b", 3, "red", 1)]);
+    assert_eq!(world.woken().await, ["one"]);
+    world.read("one", |reader| {
+        let found = table.find(reader, "color", "red");
+        assert_eq!(
+            found.into_iter().map(|(key, _)| key).collect::<Vec<_>>(),
+            [key("b")]
+        );
+    });
+}
