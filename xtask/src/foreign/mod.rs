@@ -123,6 +123,8 @@ fn own_tests(kube: &RealKube) -> anyhow::Result<()> {
     let status = Command::new(cargo)
         .current_dir(workspace::root())
         .args(["test", "--quiet", "--package", "capt-controllers", "--locked"])
+        // Those crash at every write of a whole life in turn, which takes far too long where time is real.
+        .args(["--", "--skip", "crashes::"])
         .env("CAPT_TEST_KUBECONFIG", kube.kubeconfig())
         .status()
         .context("running the tests of the controllers")?;
