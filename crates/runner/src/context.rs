@@ -46,7 +46,8 @@ impl Context {
                 namespace: options.namespace.clone(),
                 server: options.server.clone(),
             },
-            locks: Locks::new(client.clone(), &options.identity, options.clock.clone()),
+            locks: Locks::new(client.clone(), &options.identity, options.clock.clone())
+                .with_grace(options.grace),
             store: StateStore::new(client.clone()),
             herald: Herald::new(client.clone(), &options.identity),
             learned: Learned::load(&client, &options.namespace).await,

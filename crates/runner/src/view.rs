@@ -71,6 +71,14 @@ pub struct ConnectionSecretRef {
 }
 
 impl WorkspaceView {
+    /// Its module makes nothing real, so that a simulation may stand in for Terraform.
+    #[must_use]
+    pub fn is_sandbox(&self) -> bool {
+        self.labels
+            .get(capt_api::marks::SANDBOX)
+            .is_some_and(|value| value == "true")
+    }
+
     /// The Terraform workspace that its state is kept under.
     #[must_use]
     pub fn external_name(&self) -> &str {

@@ -155,8 +155,11 @@ impl Run<'_> {
     async fn hand_out(&mut self) -> Result<(), Failure> {
         let Some(state) = &self.state else { return Ok(()) };
         let open = state.outputs.iter().filter(|(_, output)| !output.sensitive);
+        // Others compute with outputs, so that one which has a secret in it is left out and never altered: it is in the
+        // connection secret.
         let outputs: BTreeMap<_, _> = open
-            .map(|(name, output)| (name.clone(), self.gate.value(&output.value)))
+            .filter(|(_, output)| self.gate.value(&output.value) == output.value)
+            .map(|(name, output)| (name.clone(), output.value.clone()))
             .collect();
         self.record.standing.outputs = Some(outputs);
         match connection::publish(&self.ctx.client, &self.view, &state.outputs).await {

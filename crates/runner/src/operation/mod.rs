@@ -215,7 +215,7 @@ impl Run<'_> {
 
     /// Finds an engine, takes the lock, reads the state.
     async fn begin(&mut self, prepared: &Prepared, lock_lost: CancellationToken) -> Result<Begun, Failure> {
-        let is_sandbox = self.view.labels.contains_key(capt_api::marks::SANDBOX);
+        let is_sandbox = self.view.is_sandbox();
         let engine = self.ctx.options.engines.for_workspace(is_sandbox)?;
         let about = engine.about();
         self.record.report.engine = about.to_string();

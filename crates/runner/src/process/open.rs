@@ -109,6 +109,17 @@ fn ours(files: &StateFiles, replica: Option<&[u8]>, staged: Option<&[u8]>) -> Re
         ));
     }
     let found = on_disk(files.find(replica, staged))?;
+    if found
+        .last
+        .state()
+        .is_some_and(|state| state.is_simulated() && !state.is_empty())
+    {
+        return Err(invalid(
+            "A simulation made the state of this Workspace, so that nothing in it is real, and Terraform cannot go on from \
+             it. Delete the Workspace with the simulated engine first, or make another one."
+                .to_owned(),
+        ));
+    }
     on_disk(files.settle(&found))?;
     Ok(found)
 }

@@ -1,5 +1,6 @@
 //! Ids that look random and are not: the same seed gives the same ones.
 
+use capt_terraform::state::SIMULATED_LINEAGE;
 use sha2::{Digest as _, Sha256};
 
 use super::state::TERRAFORM_DATA;
@@ -14,7 +15,7 @@ pub(super) struct Identity {
 impl Identity {
     /// The name of the history that begins with the first state.
     pub(super) fn lineage(&self) -> String {
-        uuid(&self.digest(&["lineage"]))
+        format!("{SIMULATED_LINEAGE}{}", uuid(&self.digest(&["lineage"])))
     }
 
     /// The id of a resource that is made when the state has this serial.

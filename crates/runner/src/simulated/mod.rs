@@ -67,8 +67,6 @@ pub struct SimulatedEngine {
 struct Memory {
     /// How often it failed as it was told to, and what it was told.
     failures: BTreeMap<String, (String, u32)>,
-    /// What stands for backends of users.
-    backends: BTreeMap<String, Vec<u8>>,
 }
 
 impl SimulatedEngine {
@@ -98,12 +96,13 @@ impl SimulatedEngine {
             return Err(tell.failed(&fault, None));
         }
         let found = match &inputs.state {
-            StateHome::Ours { replica, staged } => found(replica.as_deref(), staged.as_deref()),
-            StateHome::Backend => memory
-                .lock()
-                .backends
-                .get(&inputs.uid)
-                .map(|file| (Source::Replica, file.clone())),
+            StateHome::Ours { replica, staged } => {
+                let given = [replica, staged].into_iter().flatten();
+                given.into_iter().try_for_each(|file| only_simulated(file))?;
+                found(replica.as_deref(), staged.as_deref())
+            }
+            // What is in a backend may be real, and a simulation cannot look.
+            StateHome::Backend => return Err(has_backend()),
         };
         let identity = Identity {
             seed: self.seed,
@@ -116,9 +115,8 @@ impl SimulatedEngine {
                 ..State::default()
             },
         };
-        let is_backend = inputs.state == StateHome::Backend;
         Ok(Opened {
-            state: found.filter(|_| !is_backend),
+            state: found,
             missing: Vec::new(),
             session: Box::new(SimulatedSession {
                 configuration,
@@ -149,7 +147,6 @@ impl Engine for SimulatedEngine {
     fn forget(&self, uid: &str) -> BoxFuture<'_, ()> {
         let mut memory = self.memory.lock();
         memory.failures.remove(uid);
-        memory.backends.remove(uid);
         futures::future::ready(()).boxed()
     }
 }
@@ -248,6 +245,35 @@ fn no_module(error: &SourceError) -> Failure {
         ),
     };
     failure(kind, vec![variables::error(summary, detail)], None)
+}
+
+/// Whether nothing in this state is real.
+fn only_simulated(file: &[u8]) -> Result<(), Failure> {
+    match capt_terraform::state::State::parse(file) {
+        Ok(state) if state.is_simulated() || state.is_empty() => Ok(()),
+        Ok(_) => {
+            let detail = "A real Terraform made this state, and a simulation would write made-up things over it. Run this \
+                          Workspace with terraform or tofu.";
+            let diagnostic = variables::error("The state is real", detail.to_owned());
+            Err(failure(FailureKind::InvalidInput, vec![diagnostic], None))
+        }
+        Err(error) => {
+            let detail = format!("A simulation cannot read this state: {error}");
+            let diagnostic = variables::error("Unsupported state file format", detail);
+            Err(failure(
+                FailureKind::Terraform(Class::Other),
+                vec![diagnostic],
+                None,
+            ))
+        }
+    }
+}
+
+fn has_backend() -> Failure {
+    let detail = "A simulation keeps its state in the API and never in a backend. Leave the backend out, or run this \
+                  Workspace with terraform or tofu.";
+    let diagnostic = variables::error("The state is in a backend", detail.to_owned());
+    failure(FailureKind::InvalidInput, vec![diagnostic], None)
 }
 
 fn unreadable_state(error: &serde_json::Error) -> Failure {

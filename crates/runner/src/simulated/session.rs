@@ -21,7 +21,7 @@ use super::{
     variables::{self, error},
     walk::Walk,
 };
-use crate::engine::{Applied, Failure, FailureKind, Goal, Inputs, Phase, Planned, Session, StateHome, Told};
+use crate::engine::{Applied, Failure, FailureKind, Goal, Inputs, Phase, Planned, Session, Told};
 
 /// How often an operation that goes on is told of.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -235,13 +235,7 @@ impl SimulatedSession {
     /// Writes the state.
     fn keep(&mut self) {
         self.state.serial += 1;
-        let file = self.state.file();
-        match self.inputs.state {
-            StateHome::Ours { .. } => self.tell.tell(Told::State(file)),
-            StateHome::Backend => {
-                self.memory.lock().backends.insert(self.inputs.uid.clone(), file);
-            }
-        }
+        self.tell.tell(Told::State(self.state.file()));
     }
 
     fn refused(&self, diagnostics: Vec<Diagnostic>) -> Failure {

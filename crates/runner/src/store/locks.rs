@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{LockError, Place, lease};
 use crate::{
     Clock,
-    api::{CallError, call, patiently},
+    api::{CallError, DEADLINE, call, patiently},
 };
 
 /// How long taking and freeing are tried.
@@ -36,6 +36,8 @@ pub struct Locks {
     client: Client,
     runner: String,
     clock: Clock,
+    /// How long an operation may take to stop when it is told to.
+    grace: Duration,
     /// Locks of others, and since when each is as it is.
     watched: Arc<Mutex<HashMap<Key, (LeaseState, Timestamp)>>>,
     /// Locks that this process holds. Their Leases do not part two Workspaces of ours that share one state by mistake.
@@ -88,9 +90,17 @@ impl Locks {
             client,
             runner: runner.to_owned(),
             clock,
+            grace: Duration::ZERO,
             watched: Arc::default(),
             held: Arc::default(),
         }
+    }
+
+    /// Operations under these locks may take so long to stop when they are told to.
+    #[must_use]
+    pub fn with_grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
     }
 
     /// Takes the lock, and renews it from then on. If it is lost, `lost` is cancelled: the operation must end.
@@ -163,6 +173,7 @@ impl Locks {
                 id: id.to_owned(),
                 ..LockInfo::default()
             },
+            stop_seconds: 0,
         };
         give_back(&api, place, &claim).await
     }
@@ -183,6 +194,8 @@ impl Locks {
                 created: (self.clock)().to_string(),
                 path: place.location.secret_name(0),
             },
+            // That the lock is lost may be noticed only after a read and a write that nobody answered.
+            stop_seconds: u32::try_from((self.grace + 3 * DEADLINE).as_secs()).unwrap_or(u32::MAX),
         }
     }
 

@@ -270,7 +270,7 @@ impl Looking<'_> {
                 .memory
                 .as_ref()
                 .is_some_and(|memory| !memory.is_unfinished);
-        let is_sandbox = self.view.labels.contains_key(capt_api::marks::SANDBOX);
+        let is_sandbox = self.view.is_sandbox();
         if is_safe && let Ok(engine) = self.ctx.options.engines.for_workspace(is_sandbox) {
             engine.forget(&self.view.uid).await;
         }

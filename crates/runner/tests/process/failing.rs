@@ -373,3 +373,25 @@ async fn a_backend_that_is_down_may_come_back() {
         failure.message
     );
 }
+
+#[tokio::test]
+async fn what_a_simulation_made_up_is_no_state_to_go_on_from() {
+    let Some(world) = World::new().await else { return };
+    let inputs = inputs("resource \"terraform_data\" \"x\" {}\n");
+    let mut session = world.open(&inputs).await.unwrap();
+    session.plan(Goal::Converge).await.unwrap();
+    let real = String::from_utf8(session.apply().await.unwrap().state).unwrap();
+    drop(session);
+    let made_up = real.replacen("\"lineage\": \"", "\"lineage\": \"simulated-", 1);
+    assert_ne!(made_up, real);
+    let other = Inputs {
+        uid: "another".to_owned(),
+        ..inputs
+    };
+    let failure = world
+        .open(&with_replica(other, made_up.as_bytes()))
+        .await
+        .err()
+        .expect("it is refused");
+    assert_eq!(failure.kind, FailureKind::InvalidInput);
+}

@@ -6,7 +6,11 @@ use capt_runner::{
     engine::{Engine, Goal, Inputs, Link, Module, Planned, StateHome},
     simulated::SimulatedEngine,
 };
-use capt_terraform::{plan::ResourceChange, state::State, stream::Action};
+use capt_terraform::{
+    plan::ResourceChange,
+    state::{SIMULATED_LINEAGE, State},
+    stream::Action,
+};
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -103,10 +107,14 @@ fn modules() -> Vec<(&'static str, Inputs)> {
     ]
 }
 
-fn with_state(inputs: &Inputs, file: Vec<u8>) -> Inputs {
+/// Neither goes on from the other's state, so that it is handed over under another name.
+fn with_state(inputs: &Inputs, file: Vec<u8>, from: &str, to: &str) -> Inputs {
     let mut inputs = inputs.clone();
+    let file = String::from_utf8(file).unwrap();
+    let lineage = |prefix: &str| format!("\"lineage\": \"{prefix}");
+    assert!(file.contains(&lineage(from)), "{file}");
     inputs.state = StateHome::Ours {
-        replica: Some(file),
+        replica: Some(file.replacen(&lineage(from), &lineage(to), 1).into_bytes()),
         staged: None,
     };
     inputs
@@ -134,7 +142,10 @@ async fn terraform_takes_over_what_was_simulated() {
     let Some(world) = World::new().await else { return };
     for (name, inputs) in modules() {
         let (_, state) = simulate(inputs.clone(), true).await;
-        let mut session = world.open(&with_state(&inputs, state)).await.unwrap();
+        let mut session = world
+            .open(&with_state(&inputs, state, SIMULATED_LINEAGE, ""))
+            .await
+            .unwrap();
         let planned = session.plan(Goal::Converge).await.unwrap();
         // A simulation does not know whether an object was declared as a map, which is a change in place at most.
         let in_place = |change: &ResourceChange| change.action == Action::Update;
@@ -162,7 +173,7 @@ async fn a_simulation_finds_nothing_to_change_in_what_terraform_made() {
         let real = session.apply().await.unwrap().state;
         drop(session);
         world.engine.forget(&inputs.uid).await;
-        let (planned, _) = simulate(with_state(&inputs, real.clone()), false).await;
+        let (planned, _) = simulate(with_state(&inputs, real.clone(), "", SIMULATED_LINEAGE), false).await;
         assert!(planned.plan.is_empty(), "{name}: {}", planned.text);
 
         let (_, simulated) = simulate(inputs, true).await;

@@ -45,6 +45,8 @@ pub struct Claim {
     pub runner: String,
     /// What to write beside the lock; its id names the lock and is new for each operation.
     pub info: LockInfo,
+    /// Seconds that it takes at most to stop what is done under the lock, once the lock is lost.
+    pub stop_seconds: u32,
 }
 
 /// Whether the lock can be had.
@@ -176,7 +178,7 @@ pub fn release(lease: &LeaseState, claim: &Claim) -> Option<LeaseState> {
 fn take(claim: &Claim, transitions: u32, because: Taken, now: Timestamp) -> Decision {
     let lease = LeaseState {
         holder: Some(claim.info.id.clone()),
-        duration_seconds: Some(DURATION_SECONDS),
+        duration_seconds: Some(DURATION_SECONDS.saturating_add(claim.stop_seconds)),
         acquired: Some(now),
         renewed: Some(now),
         transitions,

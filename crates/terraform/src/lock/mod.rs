@@ -17,7 +17,7 @@ pub use info::{LOCK_INFO_ANNOTATION, LockInfo};
 /// Annotation on a Lease that we hold: the id of the lock, a space, and the name of the runner.
 pub const HOLDER_ANNOTATION: &str = "infrastructure.cluster.x-k8s.io/lock-holder";
 
-/// Seconds after which a lock of ours that was not renewed is anybody's.
+/// Seconds after which a holder that could not renew its lock stops. Others wait for longer, until it must have stopped.
 pub const DURATION_SECONDS: u32 = 30;
 
 /// Seconds between renewals.

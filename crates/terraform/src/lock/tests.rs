@@ -16,6 +16,7 @@ fn claim(runner: &str, id: &str) -> Claim {
     Claim {
         runner: runner.to_owned(),
         info,
+        stop_seconds: 0,
     }
 }
 
@@ -31,6 +32,25 @@ fn held(decision: Decision) -> Holder {
         Decision::Held(holder) => *holder,
         Decision::Take { because, .. } => panic!("taken because {because:?}"),
     }
+}
+
+#[test]
+fn others_wait_until_a_holder_that_lost_its_lock_must_have_stopped() {
+    let slow = Claim {
+        stop_seconds: 95,
+        ..claim("runner-a", "1")
+    };
+    let other = claim("runner-b", "2");
+    let (lease, _) = taken(acquire(None, at(0), &slow, at(0)));
+    assert_eq!(renew(Some(&lease), &slow, at(0), at(30)), Renewal::Lost);
+    assert_eq!(
+        held(acquire(Some(&lease), at(0), &other, at(124))).until,
+        Some(at(125))
+    );
+    assert!(matches!(
+        taken(acquire(Some(&lease), at(0), &other, at(125))).1,
+        Taken::Expired { .. }
+    ));
 }
 
 #[test]

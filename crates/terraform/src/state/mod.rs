@@ -11,7 +11,7 @@ mod secret;
 
 pub use created::{Created, CreatedSince};
 pub use history::{Accepted, Candidate, LastGood, Source, newest};
-pub use parse::{Output, ResourceInstance, State, StateError};
+pub use parse::{Output, ResourceInstance, SIMULATED_LINEAGE, State, StateError};
 pub use replicate::{Step, replicate, replicate_by};
 pub use secret::{
     CHUNK_SIZE, ENCODING, KEY, LABEL_MANAGED_BY, LABEL_STATE, LABEL_SUFFIX, LABEL_WORKSPACE, Location,

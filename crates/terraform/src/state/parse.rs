@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+/// How the name of a history begins in which nothing is real.
+pub const SIMULATED_LINEAGE: &str = "simulated-";
+
 /// Why a state file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -82,6 +85,12 @@ impl State {
     /// The objects that are ours, which is what a destroy would delete.
     pub fn managed(&self) -> impl Iterator<Item = &ResourceInstance> {
         self.resources.iter().filter(|resource| resource.managed)
+    }
+
+    /// A simulation made it, so that nothing in it is real.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.lineage.starts_with(SIMULATED_LINEAGE)
     }
 
     /// Nothing of ours exists.

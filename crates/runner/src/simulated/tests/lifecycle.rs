@@ -218,15 +218,22 @@ async fn a_newer_copy_that_a_crash_left_behind_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_backend_of_the_users_keeps_the_state_until_it_is_forgotten() {
+async fn what_may_be_real_is_left_alone() {
     let mut world = World::new(GREETING);
+    world.var("name", "world");
     world.inputs.state = StateHome::Backend;
+    let failure = world.plan(Goal::Converge).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::InvalidInput);
+
+    let mut world = World::new(GREETING);
     world.var("name", "world");
     world.apply().await;
-    assert!(!world.told.iter().any(|told| matches!(told, Told::State(_))));
-    assert!(world.plan(Goal::Converge).await.unwrap().plan.is_empty());
-    world.engine.forget("uid-1").await;
-    assert!(!world.plan(Goal::Converge).await.unwrap().plan.is_empty());
+    let simulated = String::from_utf8(world.replica.clone().unwrap()).unwrap();
+    let real = simulated.replacen("\"simulated-", "\"", 1);
+    assert_ne!(real, simulated);
+    world.replica = Some(real.into_bytes());
+    let failure = world.plan(Goal::Converge).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::InvalidInput);
 }
 
 #[tokio::test(start_paused = true)]

@@ -156,7 +156,12 @@ async fn a_lock_that_is_renewed_is_kept_and_one_that_is_not_expires() {
         .await
         .unwrap_err();
     assert!(held.until().is_some());
+    // It may take a while until a holder notices, and has stopped.
     world.advance(Duration::from_secs(31)).await;
+    two.acquire(&place, &purpose(), CancellationToken::new())
+        .await
+        .unwrap_err();
+    world.advance(Duration::from_secs(30)).await;
     let lock = two
         .acquire(&place, &purpose(), CancellationToken::new())
         .await
