@@ -142,7 +142,12 @@ pub(super) fn decide(
             labels,
         }))
     };
-    let home_namespace = view.home_namespace(&surroundings.namespace);
+    // What was kept stays where it is, although a label goes or the runner moves to another namespace.
+    let recorded = Home::recorded(view);
+    let home_namespace = match &recorded {
+        Some(place) => place.namespace.as_str(),
+        None => view.home_namespace(&surroundings.namespace),
+    };
     let backend = match &asked.backend {
         Some(backend) => backend,
         None if asked.is_unknown => return Ok(Home::Backend("backend of the module".to_owned())),

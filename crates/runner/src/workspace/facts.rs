@@ -11,7 +11,6 @@ use crate::{
     context::Context,
     decide::{InputFacts, StateFacts},
     inputs::{self, Home, InputError, Prepared, needs},
-    store::Place,
     view::WorkspaceView,
 };
 
@@ -22,10 +21,7 @@ pub(crate) fn facts_of(
     prepared: &Result<Prepared, InputError>,
 ) -> InputFacts {
     let checked = match prepared {
-        Ok(prepared) => match prepared
-            .home
-            .check(view.annotations.get(STATE_HOME).map(String::as_str))
-        {
+        Ok(prepared) => match prepared.home.check(written_down(view)) {
             Ok(()) => {
                 return InputFacts::Ready {
                     hash: ctx.fingerprint(&prepared.hash),
@@ -66,14 +62,26 @@ pub(crate) fn references_of(
 }
 
 /// Where the state is: as the inputs say or, where they cannot be read any more, as was written down.
-pub(crate) fn place_of(view: &WorkspaceView, prepared: &Result<Prepared, InputError>) -> Option<Place> {
+///
+/// # Errors
+/// If the inputs lead to another place than the one that was written down: what is or is not there says nothing about
+/// what exists.
+pub(crate) fn home_of(
+    view: &WorkspaceView,
+    prepared: &Result<Prepared, InputError>,
+) -> Result<Option<Home>, InputError> {
     match prepared {
-        Ok(Prepared {
-            home: Home::Ours(place),
-            ..
-        }) => Some(place.clone()),
-        _ => Home::recorded(view),
+        Ok(prepared) => {
+            prepared.home.check(written_down(view))?;
+            Ok(Some(prepared.home.clone()))
+        }
+        Err(_) => Ok(Home::recorded(view).map(Home::Ours)),
     }
+}
+
+fn written_down(view: &WorkspaceView) -> Option<&str> {
+    let home = view.annotations.get(STATE_HOME).map(String::as_str);
+    home.filter(|home| !home.is_empty())
 }
 
 /// What exists.
@@ -82,21 +90,18 @@ pub(crate) async fn state_facts(
     view: &WorkspaceView,
     prepared: &Result<Prepared, InputError>,
 ) -> StateFacts {
-    if let Ok(Prepared { home, .. }) = prepared {
-        // A place that was changed has no state, and yet everything exists.
-        if let Err(error) = home.check(view.annotations.get(STATE_HOME).map(String::as_str)) {
+    let place = match home_of(view, prepared) {
+        Err(error) => {
             return StateFacts::Unknown {
-                reason: Reason::InputInvalid,
+                reason: reason(&error),
                 message: words(&error),
             };
         }
-        if let Home::Backend(_) = home {
-            return StateFacts::Elsewhere;
-        }
-    }
-    let place = match place_of(view, prepared) {
-        Some(place) => Some(place),
-        None => match inputs::default_home(view, &ctx.lookup, &ctx.surroundings).await {
+        Ok(Some(Home::Backend(_))) => return StateFacts::Elsewhere,
+        Ok(Some(Home::Ours(place))) => Some(place),
+        // What was written down and cannot be followed is not to be guessed.
+        Ok(None) if written_down(view).is_some() => None,
+        Ok(None) => match inputs::default_home(view, &ctx.lookup, &ctx.surroundings).await {
             Some(Home::Ours(place)) => Some(place),
             Some(Home::Backend(_)) | None => None,
         },

@@ -14,7 +14,7 @@ use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    facts::{self, facts_of, place_of, references_of},
+    facts::{self, facts_of, home_of, references_of},
     observe::observe,
     recall::recall,
     record::Record,
@@ -26,7 +26,7 @@ use crate::{
     context::Context,
     decide::{InputFacts, Look, Next, Priority, What, Whose, backoff, decide, later},
     events::News,
-    inputs,
+    inputs::{self, Home},
     operation::Stage,
     report::Page,
     store::{LockError, Purpose},
@@ -280,7 +280,8 @@ impl Looking<'_> {
     /// Removes what is kept of a state that lists nothing, and its lock.
     async fn remove_state(&mut self) -> Result<(), (Reason, String)> {
         let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
-        let Some(place) = place_of(&self.view, &prepared) else {
+        let home = home_of(&self.view, &prepared).map_err(|error| (Reason::InputInvalid, words(&error)))?;
+        let Some(Home::Ours(place)) = home else {
             return Ok(());
         };
         let purpose = Purpose {

@@ -11,6 +11,7 @@ mod crashing;
 mod deletion;
 mod elsewhere;
 mod faults;
+mod homes;
 mod inputs;
 mod lifecycle;
 mod pausing;

@@ -242,7 +242,14 @@ fn a_cluster_scoped_workspace_has_a_home_too() {
     );
     view.labels
         .insert(capt_api::marks::WTA_NAMESPACE.to_owned(), "tenant".to_owned());
-    assert_eq!(home(&view, json!({})), "secret/tenant/tfstate-team-vpc-abc-capt");
+    let tenants = "secret/tenant/tfstate-team-vpc-abc-capt";
+    assert_eq!(home(&view, json!({})), tenants);
+    let mut retained = view.clone();
+    retained.labels.clear();
+    retained
+        .annotations
+        .insert(capt_api::marks::STATE_HOME.to_owned(), tenants.to_owned());
+    assert_eq!(home(&retained, json!({})), tenants, "what is kept does not move");
     view.annotations.clear();
     assert_eq!(home(&view, json!({})), "secret/tenant/tfstate-vpc-capt");
 }

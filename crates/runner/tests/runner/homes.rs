@@ -1,0 +1,119 @@
+//! State is where it was when it was first kept, whatever else is said later.
+
+use capt_api::foreign::{ClusterProviderConfig, ClusterWorkspace, marks::EXTERNAL_NAME};
+use capt_testkit::World;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api,
+    api::{DeleteParams, PostParams},
+};
+use serde_json::json;
+
+use crate::{script::Script, support::*};
+
+async fn configure(world: &World) {
+    let backend = format!(
+        "terraform {{\n backend \"kubernetes\" {{\n secret_suffix = \"team\"\n namespace = \"{}\"\n }}\n}}\n",
+        world.namespace()
+    );
+    let config: ClusterProviderConfig = serde_json::from_value(json!({
+        "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "ClusterProviderConfig",
+        "metadata": {"name": "default"}, "spec": {"configuration": backend},
+    }))
+    .unwrap();
+    let api: Api<ClusterProviderConfig> = Api::all(world.client());
+    api.create(&PostParams::default(), &config).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deletion_does_not_look_elsewhere_because_the_configuration_went_first() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    configure(&world).await;
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-team"]);
+
+    let api: Api<ClusterProviderConfig> = Api::all(world.client());
+    api.delete("default", &DeleteParams::default()).await.unwrap();
+    delete(&world, "vpc").await;
+    world
+        .until("the deletion to be refused", async || {
+            match find(&world, "vpc").await {
+                None => panic!("it was forgotten"),
+                Some(_) => message(&world, "vpc", "Failing")
+                    .await
+                    .contains("tfstate-vpc-team"),
+            }
+        })
+        .await;
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-team"]);
+
+    configure(&world).await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_deletion_does_not_look_elsewhere_because_the_external_name_changed() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    annotate(&world, "vpc", EXTERNAL_NAME, "other").await;
+    until(&world, "vpc", "Failing", "True InputInvalid").await;
+    delete(&world, "vpc").await;
+    world.advance(seconds(3600)).await;
+    assert!(find(&world, "vpc").await.is_some(), "it was forgotten");
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+
+    annotate(&world, "vpc", EXTERNAL_NAME, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_runner_in_another_namespace_finds_what_the_last_one_kept() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    let api: Api<ClusterWorkspace> = Api::all(world.client());
+    let object: ClusterWorkspace = serde_json::from_value(json!({
+        "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace", "metadata": {"name": "vpc"},
+        "spec": {"forProvider": {"source": "Inline", "module": module(&["a"])}},
+    }))
+    .unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap();
+    world
+        .until("it to be made and kept", async || {
+            let status = api.get("vpc").await.unwrap().status.unwrap_or_default();
+            let conditions = status.conditions.unwrap_or_default();
+            conditions
+                .iter()
+                .any(|one| one.type_ == "Synced" && one.status == "True")
+        })
+        .await;
+    world.stop(RUNNER);
+    let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": "moved"}})).unwrap();
+    let namespaces: Api<Namespace> = Api::all(world.client());
+    namespaces
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap();
+    api.delete("vpc", &DeleteParams::default()).await.unwrap();
+    start_with(&world, &script, |options| options.namespace = "moved".to_owned());
+    world
+        .until("it to be gone", async || {
+            api.get_opt("vpc").await.unwrap().is_none()
+        })
+        .await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    assert_eq!(state_secrets(&world).await, Vec::<String>::new());
+    world.finish().await;
+}
