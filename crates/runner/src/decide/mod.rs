@@ -173,6 +173,13 @@ fn orphan(snapshot: &Snapshot, memory: &Memory, now: Timestamp) -> Next {
     }
     match &snapshot.inputs {
         None => Next::Look(Look::Inputs),
+        Some(InputFacts::Unresolved {
+            reason: WorkspaceReason::Network,
+            message,
+        }) => Next::Refuse {
+            reason: WorkspaceReason::Network,
+            message: message.clone(),
+        },
         Some(InputFacts::Unresolved { .. }) => Next::LetGo { is_destroyed: false },
         Some(InputFacts::Ready { hash, .. }) => match held_back(snapshot, memory, What::Rescue, hash, now) {
             Some(next) => next,

@@ -299,6 +299,21 @@ fn deletion_destroys_only_what_it_may() {
             Next::Run(What::Rescue, Priority::Delete),
         ),
         (
+            "not granted, after a crash, and the API does not answer",
+            |it| {
+                it.policies = ORPHAN;
+                memory(it).is_unfinished = true;
+                it.inputs = Some(InputFacts::Unresolved {
+                    reason: WorkspaceReason::Network,
+                    message: "later".to_owned(),
+                });
+            },
+            Next::Refuse {
+                reason: WorkspaceReason::Network,
+                message: "later".to_owned(),
+            },
+        ),
+        (
             "nothing was made",
             |it| it.state = Some(StateFacts::Nothing),
             Next::LetGo { is_destroyed: true },

@@ -5,7 +5,7 @@
 //! exactly that plan. A session holds all that Terraform needs and is dropped in the end; what a crash left behind is
 //! found when the next session for the same Workspace is opened.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, io};
 
 use capt_terraform::{
     diagnostics::Class,
@@ -26,10 +26,23 @@ pub trait Engine: Send + Sync + 'static {
     /// Makes everything ready for Terraform to run with these inputs, and finds the state that counts.
     fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>>;
 
+    /// The state files that stand on this machine for a Workspace and that its next session would look at, the Terraform
+    /// workspace being `workspace`. None, unless it keeps some between sessions.
+    ///
+    /// # Errors
+    /// If they cannot be read, so that nobody knows what is in them.
+    fn left_behind(&self, uid: &str, workspace: &str) -> BoxFuture<'_, io::Result<Vec<StateFile>>> {
+        let _ = (uid, workspace);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// Forgets everything that was kept for a Workspace on this machine. Called when its infrastructure is gone, or
     /// nobody's business any more, and its state is safe.
     fn forget(&self, uid: &str) -> BoxFuture<'_, ()>;
 }
+
+/// A state file, and where it was found.
+pub type StateFile = (Source, Vec<u8>);
 
 /// What an engine is.
 #[derive(Clone, Debug, PartialEq, Eq)]

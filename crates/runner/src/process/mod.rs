@@ -37,13 +37,14 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use crate::engine::{About, Engine, Failure, Inputs, Link, Opened};
+use crate::engine::{About, Engine, Failure, Inputs, Link, Opened, StateFile};
 
 pub use command::Supervisor;
 pub use detect::{DetectError, OLDEST, find_program};
 pub use environment::INHERITED;
 
 use cache::PluginCache;
+use recover::StateFiles;
 use workdir::WorkDir;
 
 /// How Terraform is run.
@@ -157,6 +158,16 @@ impl TerraformEngine {
     }
 }
 
+impl TerraformEngine {
+    /// What a session that was dropped started may still be ending.
+    async fn until_idle(&self, folder: &WorkDir) {
+        let until = Instant::now() + 2 * self.grace;
+        while matches!(workdir::try_lock(&folder.run_lock()), Ok(None)) && Instant::now() < until {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
 impl Engine for TerraformEngine {
     fn about(&self) -> About {
         self.about.clone()
@@ -166,17 +177,29 @@ impl Engine for TerraformEngine {
         Box::pin(open::open(self, inputs, link))
     }
 
+    fn left_behind(&self, uid: &str, workspace: &str) -> BoxFuture<'_, io::Result<Vec<StateFile>>> {
+        let folder = WorkDir::of(&self.root, uid).filter(|_| workdir::is_uid(workspace));
+        let workspace = workspace.to_owned();
+        Box::pin(async move {
+            let Some(folder) = folder else {
+                return Ok(Vec::new());
+            };
+            self.until_idle(&folder).await;
+            let reading = tokio::task::spawn_blocking(move || {
+                let run_in = folder.src().join(folder.kept().run_in);
+                StateFiles::of(&folder, &workspace, &run_in).left_behind()
+            });
+            reading.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        })
+    }
+
     fn forget(&self, uid: &str) -> BoxFuture<'_, ()> {
         let folder = WorkDir::of(&self.root, uid);
         Box::pin(async move {
             let Some(folder) = folder else {
                 return;
             };
-            // What a session that was dropped started may still be ending.
-            let until = Instant::now() + 2 * self.grace;
-            while matches!(workdir::try_lock(&folder.run_lock()), Ok(None)) && Instant::now() < until {
-                sleep(Duration::from_millis(50)).await;
-            }
+            self.until_idle(&folder).await;
             let removing = tokio::task::spawn_blocking(move || folder.remove());
             if let Ok(Err(error)) = removing.await {
                 tracing::warn!(%error, "cannot remove the folder of a Workspace that is gone");

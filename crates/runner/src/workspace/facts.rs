@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 
 use capt_api::{conditions::workspace::WorkspaceReason as Reason, marks::STATE_HOME};
-use capt_terraform::state::State;
+use capt_terraform::state::{Candidate, Source, State, newest};
 
 use super::record::Reference;
 use crate::{
     api::words,
     context::Context,
     decide::{InputFacts, StateFacts},
+    engine::StateFile,
     inputs::{self, Home, InputError, Prepared, needs},
+    store::Kept,
     view::WorkspaceView,
 };
 
@@ -135,6 +137,26 @@ pub(crate) async fn state_facts(
             message: words(&error),
         },
     }
+}
+
+/// Whether what an engine left on its machine lists something and counts more than what is kept.
+pub(crate) fn is_more(kept: &Kept, left: &[StateFile]) -> bool {
+    let given = [(Source::Replica, &kept.replica), (Source::Staged, &kept.staged)];
+    let given = given
+        .into_iter()
+        .filter_map(|(source, file)| Some((source, file.as_ref()?)));
+    let left = left.iter().map(|(source, file)| (*source, file));
+    let candidates: Vec<Candidate<'_>> = given
+        .chain(left)
+        .map(|(source, file)| Candidate { source, file })
+        .collect();
+    newest(&candidates).is_some_and(|(found, state)| {
+        let is_kept = [&kept.replica, &kept.staged]
+            .into_iter()
+            .flatten()
+            .any(|file| file == found.file);
+        !is_kept && !state.is_empty()
+    })
 }
 
 fn reason(error: &InputError) -> Reason {

@@ -1,6 +1,6 @@
 //! One look at a Workspace: finds out what has to be known, and does everything that needs no engine.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{
     conditions::{
@@ -25,11 +25,12 @@ use crate::{
     api::{CallError, words},
     context::Context,
     decide::{InputFacts, Look, Next, Priority, What, Whose, backoff, decide, later},
+    engine::Engine,
     events::News,
     inputs::{self, Home},
     operation::Stage,
     report::Page,
-    store::{LockError, Purpose},
+    store::{Kept, LockError, Purpose, StoreError},
     view::WorkspaceView,
 };
 
@@ -139,10 +140,19 @@ impl Looking<'_> {
                     return Ok(Step::Then(Then::Wait(None)));
                 }
                 Next::LetGo { is_destroyed } => {
+                    let is_unfinished = snapshot.memory.is_none_or(|memory| memory.is_unfinished);
+                    match self.has_more_on_disk(is_unfinished).await {
+                        Err((reason, message)) => return self.refuse(reason, &message).await,
+                        Ok(true) => {
+                            self.record.memory.get_or_insert_default().is_unfinished = true;
+                            continue;
+                        }
+                        Ok(false) => {}
+                    }
                     if is_destroyed && let Err((reason, message)) = self.remove_state().await {
                         return self.refuse(reason, &message).await;
                     }
-                    self.let_go(is_destroyed).await?;
+                    self.let_go(!is_unfinished).await?;
                     return Ok(Step::Then(Then::Wait(None)));
                 }
             }
@@ -263,15 +273,36 @@ impl Looking<'_> {
         self.ctx.tell(&self.view, &mut self.record).await
     }
 
-    async fn let_go(&mut self, is_destroyed: bool) -> Result<(), CallError> {
-        let is_safe = is_destroyed
-            || self
-                .record
-                .memory
-                .as_ref()
-                .is_some_and(|memory| !memory.is_unfinished);
+    /// Whether the engine has a state that lists something and was not kept, although nobody remembers a crash: what
+    /// would remember it may be gone already.
+    async fn has_more_on_disk(&self, is_known: bool) -> Result<bool, (Reason, String)> {
+        let Some(engine) = self.engine().filter(|_| !is_known) else {
+            return Ok(false);
+        };
+        let left = engine
+            .left_behind(&self.view.uid, self.view.external_name())
+            .await;
+        let left = left.map_err(|error| (Reason::StateUnavailable, words(&error)))?;
+        if left.is_empty() {
+            return Ok(false);
+        }
+        let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
+        let kept = match home_of(&self.view, &prepared) {
+            // What counts is in the backend, and what is here is no more than a copy.
+            Ok(Some(Home::Backend(_))) => return Ok(false),
+            Ok(Some(Home::Ours(place))) => self.ctx.store.read(&place).await.map_err(|error| told(&error))?,
+            Ok(None) | Err(_) => Kept::default(),
+        };
+        Ok(facts::is_more(&kept, &left))
+    }
+
+    fn engine(&self) -> Option<Arc<dyn Engine>> {
         let is_sandbox = self.view.is_sandbox();
-        if is_safe && let Ok(engine) = self.ctx.options.engines.for_workspace(is_sandbox) {
+        self.ctx.options.engines.for_workspace(is_sandbox).ok()
+    }
+
+    async fn let_go(&mut self, is_safe: bool) -> Result<(), CallError> {
+        if let Some(engine) = self.engine().filter(|_| is_safe) {
             engine.forget(&self.view.uid).await;
         }
         Handle::new(&self.ctx.client, &self.view).let_go().await
@@ -301,14 +332,18 @@ impl Looking<'_> {
         };
         if let Err(error) = self.ctx.store.remove(&place).await {
             let _ = lock.release().await;
-            let reason = match error.is_transient() {
-                true => Reason::Network,
-                false => Reason::StateUnavailable,
-            };
-            return Err((reason, words(&error)));
+            return Err(told(&error));
         }
         lock.discard()
             .await
             .map_err(|error| (Reason::Network, words(&error)))
     }
+}
+
+fn told(error: &StoreError) -> (Reason, String) {
+    let reason = match error.is_transient() {
+        true => Reason::Network,
+        false => Reason::StateUnavailable,
+    };
+    (reason, words(error))
 }

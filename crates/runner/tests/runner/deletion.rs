@@ -3,12 +3,12 @@
 use capt_api::foreign::{ClusterProviderConfig, marks::CROSSPLANE_FINALIZER};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api,
+    Api, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     script::{Script, failure},
@@ -202,6 +202,41 @@ async fn what_a_crash_left_on_the_machine_is_kept_before_a_workspace_is_let_go()
     assert_eq!(state_secrets(&world).await, ["tfstate-vpc-capt"]);
     assert_eq!(script.with(|stage| stage.applies), 1, "nothing more is made");
 
+    create(&world, object).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.made.len()), 2, "nothing is made twice");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_only_on_the_machine_is_kept_although_nobody_remembers_the_crash() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    let mut object = workspace("vpc", &["a", "b"]);
+    object["spec"]["managementPolicies"] = json!(ALIVE);
+    let uid = create(&world, object.clone()).await.metadata.uid.unwrap();
+    until_settled(&world, "vpc").await;
+    world.stop(RUNNER);
+    // Terraform wrote once more, and what is owned by a Workspace goes before it does.
+    script.with(|stage| {
+        let file = stage.disk.get_mut(&uid).unwrap();
+        let mut state: Value = serde_json::from_slice(file).unwrap();
+        state["serial"] = json!(state["serial"].as_u64().unwrap() + 1);
+        let mut third = state["resources"][0].clone();
+        third["name"] = json!("c");
+        state["resources"].as_array_mut().unwrap().push(third);
+        *file = serde_json::to_vec(&state).unwrap();
+    });
+    let maps: Api<ConfigMap> = Api::namespaced(world.client(), world.namespace());
+    let page = page(&world, "vpc").await.unwrap().name_any();
+    maps.delete(&page, &DeleteParams::default()).await.unwrap();
+    delete(&world, "vpc").await;
+    start_with(&world, &script, no_polls);
+    until_gone(&world, "vpc").await;
+    assert!(script.with(|stage| stage.forgotten.contains(&uid)));
+
+    object["spec"]["forProvider"]["module"] = json!(module(&["a", "b", "c"]));
     create(&world, object).await;
     until_settled(&world, "vpc").await;
     assert_eq!(script.with(|stage| stage.made.len()), 2, "nothing is made twice");

@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    io,
     sync::Arc,
     time::Duration,
 };
@@ -12,7 +13,7 @@ use capt_runner::{
     Engines,
     engine::{
         About, Applied, Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, Module, Opened, Phase,
-        Planned, Session, StateHome, Told,
+        Planned, Session, StateFile, StateHome, Told,
     },
 };
 use capt_terraform::{
@@ -172,6 +173,12 @@ impl Engine for Script {
                 missing,
             })
         })
+    }
+
+    fn left_behind(&self, uid: &str, _: &str) -> BoxFuture<'_, io::Result<Vec<StateFile>>> {
+        let file = self.with(|stage| stage.disk.get(uid).cloned());
+        let left = file.map(|file| (Source::WorkingFile, file));
+        Box::pin(async move { Ok(left.into_iter().collect()) })
     }
 
     fn forget(&self, uid: &str) -> BoxFuture<'_, ()> {

@@ -10,6 +10,8 @@ use capt_terraform::{
     stream::{Kind, Line, parse_line},
 };
 
+use crate::engine::StateFile;
+
 use super::{
     tail::Tail,
     workdir::{self, WorkDir},
@@ -61,8 +63,8 @@ impl StateFiles {
         self.working.with_file_name(GOOD_STATE_FILE)
     }
 
-    /// Looks everywhere.
-    pub(super) fn find(&self, replica: Option<&[u8]>, staged: Option<&[u8]>) -> io::Result<Found> {
+    /// What stands on this machine, and what the last apply made.
+    fn on_this_machine(&self) -> io::Result<(Vec<StateFile>, CreatedSince)> {
         let (dump, created) = spoken(&self.output)?;
         let files = [
             (Source::WorkingFile, workdir::read(&self.working)?),
@@ -70,8 +72,24 @@ impl StateFiles {
             (Source::ErroredFile, workdir::read(&self.errored)?),
             (Source::EmergencyDump, dump),
         ];
+        let there = files
+            .into_iter()
+            .filter_map(|(source, file)| Some((source, file?)));
+        Ok((there.collect(), created))
+    }
+
+    /// State files that stand on this machine.
+    pub(super) fn left_behind(&self) -> io::Result<Vec<StateFile>> {
+        Ok(self.on_this_machine()?.0)
+    }
+
+    /// Looks everywhere.
+    pub(super) fn find(&self, replica: Option<&[u8]>, staged: Option<&[u8]>) -> io::Result<Found> {
+        let (files, created) = self.on_this_machine()?;
         let given = [(Source::Replica, replica), (Source::Staged, staged)];
-        let files = files.iter().map(|(source, file)| (*source, file.as_deref()));
+        let files = files
+            .iter()
+            .map(|(source, file)| (*source, Some(file.as_slice())));
         let candidates: Vec<Candidate<'_>> = given
             .into_iter()
             .chain(files)
