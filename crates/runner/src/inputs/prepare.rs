@@ -128,7 +128,7 @@ pub(super) fn prepare(
         vars,
         var_files: var_files(for_provider, needs, found, &mut secrets)?,
         env,
-        args: arguments(for_provider, is_ours),
+        args: arguments(for_provider, &found.config, is_ours),
         state: if is_ours {
             StateHome::Ours {
                 replica: None,
@@ -265,8 +265,12 @@ fn var_files(
     Ok(files)
 }
 
-fn arguments(for_provider: &ForProvider, is_ours: bool) -> ExtraArgs {
+fn arguments(for_provider: &ForProvider, config: &TerraformConfig, is_ours: bool) -> ExtraArgs {
     let mut init = for_provider.init_args.clone().unwrap_or_default();
+    if !is_ours && config.backend_file.as_deref().is_some_and(|text| !text.is_empty()) {
+        // What the Workspace says itself comes later, and counts more.
+        init.insert(0, format!("{}={BACKEND_FILE}", home::BACKEND_ARGUMENT));
+    }
     if is_ours {
         // Settings of a backend that is not used would be refused.
         let mut is_value = false;

@@ -9,6 +9,7 @@
     reason = "a helper of a test may fail the test"
 )]
 
+mod backends;
 mod crash;
 mod failing;
 mod lifecycle;

@@ -416,7 +416,11 @@ fn settings_of_a_backend_reach_terraform_only_if_it_uses_one() {
     let prepared = loaded(&view, &maps("s3")).unwrap();
     assert!(matches!(prepared.home, Home::Backend(_)));
     assert_eq!(prepared.inputs.files.last().unwrap().name, BACKEND_FILE);
-    assert_eq!(prepared.inputs.args.init.len(), 5);
+    assert_eq!(
+        prepared.inputs.args.init[0],
+        format!("-backend-config={BACKEND_FILE}")
+    );
+    assert_eq!(prepared.inputs.args.init.len(), 6);
 
     let view = cluster_scoped(
         serde_json::to_value(json!({"forProvider": {
