@@ -54,6 +54,8 @@ words! {
         InputMissing = "InputMissing",
         /// An input is there and makes no sense.
         InputInvalid = "InputInvalid",
+        /// The module has a backend of its own, which nobody named before it was fetched.
+        BackendInModule = "BackendInModule",
         /// The module could not be fetched, or its providers could not be installed.
         ModuleUnavailable = "ModuleUnavailable",
         /// Somebody else holds the lock of the state.

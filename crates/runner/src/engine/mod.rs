@@ -314,6 +314,8 @@ pub enum FailureKind {
     Cancelled,
     /// The inputs are wrong: an unknown variable, a file name that leads outside.
     InvalidInput,
+    /// The module has a backend of its own that the caller did not know of: where state lives has to be decided again.
+    BackendInModule,
     /// The module could not be fetched, or providers could not be installed.
     ModuleUnavailable,
     /// Anything that Terraform itself told.
@@ -329,7 +331,11 @@ impl FailureKind {
         match self {
             Self::Cancelled => true,
             Self::Terraform(class) | Self::Machine(class) => class.is_transient(),
-            Self::EngineMissing | Self::EngineTooOld | Self::InvalidInput | Self::ModuleUnavailable => false,
+            Self::EngineMissing
+            | Self::EngineTooOld
+            | Self::InvalidInput
+            | Self::BackendInModule
+            | Self::ModuleUnavailable => false,
         }
     }
 }

@@ -97,6 +97,7 @@ pub(crate) fn reason(kind: FailureKind, stage: Stage) -> Reason {
         FailureKind::EngineTooOld => Reason::EngineTooOld,
         FailureKind::Cancelled => Reason::Interrupted,
         FailureKind::InvalidInput => Reason::InputInvalid,
+        FailureKind::BackendInModule => Reason::BackendInModule,
         FailureKind::ModuleUnavailable => Reason::ModuleUnavailable,
         FailureKind::Terraform(class) | FailureKind::Machine(class) => class_reason(class),
     }

@@ -230,7 +230,9 @@ impl Run<'_> {
         let requests = requests(&self.view);
         let memory: &mut Memory = self.record.memory.get_or_insert_default();
         memory.looked = Some(Looked::At(now));
-        memory.is_unfinished = !is_kept;
+        // As long as nobody looked into a backend, it may hold anything.
+        memory.is_unfinished = !is_kept
+            || matches!(end, End::Badly(failure) if failure.kind == FailureKind::BackendInModule);
         match end {
             End::Well(Verdict::Settled { .. } | Verdict::Told) => {
                 memory.settled = Some(about);

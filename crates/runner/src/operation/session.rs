@@ -21,7 +21,7 @@ use super::{Note, Run, Stage, Verdict, failure::own, keep::Keeper};
 use crate::{
     api::words,
     decide::{AfterPlan, PlanFacts, Policy, What, after_plan},
-    engine::{Engine, Failure, Goal, Inputs, Link, Planned, Session},
+    engine::{Engine, Failure, FailureKind, Goal, Inputs, Link, Planned, Session},
     events::News,
     report,
     workspace::{Handle, policy, requests},
@@ -64,7 +64,15 @@ impl Run<'_> {
             What::Destroy => Stage::Delete,
             _ => Stage::Observe,
         };
-        let opened = engine.open(inputs, link).await?;
+        let opened = match engine.open(inputs, link).await {
+            // Nothing was ever done with it, so that nothing of ours is lost.
+            Err(failure)
+                if failure.kind == FailureKind::BackendInModule && matches!(self.what, What::Rescue) =>
+            {
+                return Ok(Verdict::Rescued);
+            }
+            opened => opened?,
+        };
         let mut session = opened.session;
         self.missing.extend(opened.missing);
         if let Some((source, file)) = opened.state {

@@ -68,7 +68,12 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
             Found::default()
         }
     };
-    let prepared = prepare(engine, &inputs, &mut runs, &mut kept, &link).await;
+    // What was made with a state of ours goes on with it.
+    let has_state = found
+        .state
+        .as_ref()
+        .is_some_and(|(_, file)| State::parse(file).map_or(true, |state| !state.is_empty()));
+    let prepared = prepare(engine, &inputs, &mut runs, &mut kept, &link, has_state).await;
     let arguments = prepared.map_err(|failure| Failure {
         state: found.state.as_ref().map(|(_, file)| file.clone()),
         missing: found.missing.clone(),
@@ -175,6 +180,7 @@ async fn prepare(
     runs: &mut Runs,
     kept: &mut Kept,
     link: &Link,
+    has_state: bool,
 ) -> Result<Arguments, Failure> {
     let tell_phase = || drop(link.told.send(Told::Phase(Phase::Init)));
     let folder = runs.folder.clone();
@@ -214,6 +220,14 @@ async fn prepare(
     let is_tofu = engine.about.kind == EngineKind::Tofu;
     let is_ours = matches!(inputs.state, StateHome::Ours { .. });
     let about = on_disk(About::of_folder(&path, is_tofu))?;
+    if about.backend.is_some()
+        && matches!(inputs.module, Module::Remote { .. })
+        && is_ours
+        && !has_state
+        && let Some(backend) = on_disk(place::backend_of_module(&path, inputs, is_tofu))?
+    {
+        return Err(hidden(&backend));
+    }
     on_disk(place::state(&folder, inputs, &path, &about, is_ours))?;
     place::variables(&path, inputs, &about, &var_files)?;
     let arguments = Arguments::new(inputs.args.clone()).map_err(invalid)?;
@@ -250,6 +264,19 @@ async fn prepare(
         runs.env.push(("TF_WORKSPACE".to_owned(), name));
     }
     Ok(arguments)
+}
+
+/// With another state than the one that such a backend may have, everything would be made a second time.
+fn hidden(backend: &str) -> Failure {
+    failure::new(
+        FailureKind::BackendInModule,
+        format!(
+            "The module has a backend of its own ({backend}), which was not known when the place of the state was \
+             chosen, and in which there may be a state. To use it, give one of its settings in spec.forProvider.initArgs \
+             (-backend-config=NAME=VALUE) or in spec.backendFile of the provider configuration, and remove the \
+             annotation state-home. To keep the state here, remove the backend from the module."
+        ),
+    )
 }
 
 pub(super) fn on_disk<T>(done: io::Result<T>) -> Result<T, Failure> {

@@ -28,6 +28,13 @@ pub(super) fn is_taken(name: &str) -> bool {
     [OVERRIDE_FILE, "terraform.tfstate", "terraform.tfstate.d"].contains(&name) || name.starts_with(VAR_FILES)
 }
 
+/// The backend that a module has in its own files and that leads out of the folder it runs in.
+pub(super) fn backend_of_module(path: &Path, inputs: &Inputs, is_tofu: bool) -> io::Result<Option<String>> {
+    let is_own = |name: &str| name != OVERRIDE_FILE && inputs.files.iter().all(|file| file.name != name);
+    let own = About::of_files(path, is_tofu, is_own)?;
+    Ok(own.backend.filter(|_| own.keeps_elsewhere))
+}
+
 /// Files that are looked for in the home folder.
 pub(super) fn home(engine: &TerraformEngine, folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
     let home = folder.home();

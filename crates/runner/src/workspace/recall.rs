@@ -55,7 +55,8 @@ pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) 
         failed: operation.and_then(failed),
         answered: report.answered.clone(),
         looked: operation.map(|_| Looked::BeforeStart(start)),
-        is_unfinished: operation.is_some_and(|operation| operation.ended_at.is_none()),
+        is_unfinished: operation.is_some_and(|operation| operation.ended_at.is_none())
+            || standing.has_reason(Type::Failing, Reason::BackendInModule),
         was_settled: standing.checksum.is_some(),
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct About {
     pub(super) unreadable: bool,
     /// The type of its backend, or `cloud`.
     pub(super) backend: Option<String>,
+    /// That backend keeps state somewhere else than in the folder that Terraform runs in.
+    pub(super) keeps_elsewhere: bool,
     /// It calls other modules.
     pub(super) calls_modules: bool,
     /// The providers that have to be installed for it, and what it says about them.
@@ -41,11 +43,20 @@ pub(super) enum Reading {
 impl About {
     /// What the module in this folder says about itself.
     pub(super) fn of_folder(folder: &Path, is_tofu: bool) -> io::Result<Self> {
+        Self::of_files(folder, is_tofu, |_| true)
+    }
+
+    /// The same, by some of its files.
+    pub(super) fn of_files(
+        folder: &Path,
+        is_tofu: bool,
+        counts: impl Fn(&str) -> bool,
+    ) -> io::Result<Self> {
         let mut about = Self::default();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let is_json = match configuration(&name, is_tofu) {
+            let is_json = match configuration(&name, is_tofu).filter(|_| counts(&name)) {
                 Some(is_json) => is_json,
                 None => continue,
             };
@@ -91,14 +102,11 @@ impl About {
         for block in settings.blocks() {
             match block.ident.as_str() {
                 "backend" => {
-                    self.backend = Some(
-                        block
-                            .labels
-                            .first()
-                            .map_or(String::new(), |label| label.as_str().to_owned()),
-                    );
+                    let label = block.labels.first();
+                    let kind = label.map_or(String::new(), |label| label.as_str().to_owned());
+                    self.keeps(kind, block.body.is_empty());
                 }
-                "cloud" => self.backend = Some("cloud".to_owned()),
+                "cloud" => self.keeps("cloud".to_owned(), false),
                 "required_providers" => self.providers.extend(required_providers(block)),
                 _ => {}
             }
@@ -152,15 +160,26 @@ impl About {
                 .as_array()
                 .and_then(|list| list.first())
                 .unwrap_or(backend);
-            let name = backend.as_object().and_then(|backend| backend.keys().next());
-            self.backend = Some(name.cloned().unwrap_or_default());
+            let (kind, content) = backend
+                .as_object()
+                .and_then(|backend| backend.iter().next())
+                .map_or((String::new(), None), |(kind, content)| (kind.clone(), Some(content)));
+            let is_plain = content
+                .and_then(Value::as_object)
+                .is_some_and(serde_json::Map::is_empty);
+            self.keeps(kind, is_plain);
         }
         if settings.contains_key("cloud") {
-            self.backend = Some("cloud".to_owned());
+            self.keeps("cloud".to_owned(), false);
         }
         if let Some(required) = settings.get("required_providers") {
             self.providers.insert(required.to_string());
         }
+    }
+
+    fn keeps(&mut self, kind: String, is_plain: bool) {
+        self.keeps_elsewhere |= kind != "local" || !is_plain;
+        self.backend = Some(kind);
     }
 
     /// A type belongs to the provider that its name begins with, and one provider is built in.
