@@ -261,6 +261,12 @@ pub trait Session: Send {
 
     /// Applies exactly the plan that was made last.
     fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>>;
+
+    /// The state that a backend of the user's has now: the file. None if it has none yet, or if there is no such
+    /// backend.
+    fn state(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, Failure>> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
 /// A plan.

@@ -267,7 +267,12 @@ fn var_files(
 
 fn arguments(for_provider: &ForProvider, config: &TerraformConfig, is_ours: bool) -> ExtraArgs {
     let mut init = for_provider.init_args.clone().unwrap_or_default();
-    if !is_ours && config.backend_file.as_deref().is_some_and(|text| !text.is_empty()) {
+    if !is_ours
+        && config
+            .backend_file
+            .as_deref()
+            .is_some_and(|text| !text.is_empty())
+    {
         // What the Workspace says itself comes later, and counts more.
         init.insert(0, format!("{}={BACKEND_FILE}", home::BACKEND_ARGUMENT));
     }

@@ -231,8 +231,8 @@ impl Run<'_> {
         let memory: &mut Memory = self.record.memory.get_or_insert_default();
         memory.looked = Some(Looked::At(now));
         // As long as nobody looked into a backend, it may hold anything.
-        memory.is_unfinished = !is_kept
-            || matches!(end, End::Badly(failure) if failure.kind == FailureKind::BackendInModule);
+        memory.is_unfinished =
+            !is_kept || matches!(end, End::Badly(failure) if failure.kind == FailureKind::BackendInModule);
         match end {
             End::Well(Verdict::Settled { .. } | Verdict::Told) => {
                 memory.settled = Some(about);

@@ -113,6 +113,9 @@ impl Run<'_> {
     ) -> Result<Verdict, Failure> {
         let planned = session.plan(Goal::Converge).await?;
         self.learn(planned.state.as_deref());
+        if self.needs_state(&planned) {
+            self.ask_backend(session).await?;
+        }
         let Policy::Granted(grants) = policy(&self.view) else {
             return Ok(Verdict::Told);
         };
@@ -177,6 +180,8 @@ impl Run<'_> {
             self.show(&planned, false, notes).await;
             self.apply(session, keeper).await?;
         }
+        // An empty plan may be one that was told to leave something out.
+        self.ask_backend(session).await?;
         let left = self.state.as_ref().filter(|state| !state.is_empty());
         match left {
             None => Ok(Verdict::Destroyed),
@@ -197,6 +202,31 @@ impl Run<'_> {
             keeper.keep_now(applied.state).await?;
         }
         Ok(())
+    }
+
+    /// Whether a plan alone does not say enough: whether anything exists, and what is to be handed out.
+    fn needs_state(&self, planned: &Planned) -> bool {
+        !planned.plan.is_empty()
+            || self.record.standing.outputs.is_none()
+            || self.view.connection_secret_ref.is_some()
+    }
+
+    /// Finds out what a backend of the user's has, unless the state is known already.
+    async fn ask_backend(&mut self, session: &mut dyn Session) -> Result<(), Failure> {
+        if self.state.is_some() {
+            return Ok(());
+        }
+        let Some(file) = session.state().await? else {
+            return Ok(());
+        };
+        self.learn(Some(&file));
+        match self.state {
+            Some(_) => Ok(()),
+            None => Err(own(
+                Class::Other,
+                "the state that the backend has cannot be read by this runner",
+            )),
+        }
     }
 
     /// Says that something is about to be made, before it is.
@@ -279,7 +309,7 @@ impl Run<'_> {
             && told.is_some_and(|told| told.id == new.id && addresses(told) == addresses(&new))
     }
 
-    /// Whether anything exists, by the state or, where only a backend of the user's knows it, by the plan.
+    /// Whether anything exists, by the state or, where there is none yet, by the plan.
     fn exists(&self, planned: &Planned) -> bool {
         match &self.state {
             Some(state) => has_something(state),

@@ -51,6 +51,17 @@ impl Session for ProcessSession {
     fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>> {
         Box::pin(self.apply_plan())
     }
+
+    fn state(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, Failure>> {
+        Box::pin(async move {
+            if self.is_ours {
+                return Ok(None);
+            }
+            let state = backend::pull(&self.runs).await?;
+            // A backend that has no state yet says nothing.
+            Ok(Some(state).filter(|state| !state.trim_ascii().is_empty()))
+        })
+    }
 }
 
 impl ProcessSession {

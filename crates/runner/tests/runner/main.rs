@@ -7,6 +7,7 @@
 )]
 
 mod asking;
+mod backends;
 mod crashing;
 mod deletion;
 mod elsewhere;

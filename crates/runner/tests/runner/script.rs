@@ -59,6 +59,8 @@ pub(crate) struct Stage {
     pub(crate) drift: Vec<String>,
     /// The engine is a simulation.
     pub(crate) is_simulated: bool,
+    /// The module turns out to have a backend of its own.
+    pub(crate) has_hidden_backend: bool,
     /// There is no engine.
     pub(crate) is_absent: bool,
     /// uids that were forgotten.
@@ -128,6 +130,12 @@ impl Engine for Script {
     fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>> {
         Box::pin(async move {
             let _ = link.told.send(Told::Phase(Phase::Init));
+            if self.with(|stage| stage.has_hidden_backend) {
+                return Err(Failure {
+                    kind: FailureKind::BackendInModule,
+                    ..failure(Class::Other, "the module has a backend of its own")
+                });
+            }
             let (replica, staged) = match &inputs.state {
                 StateHome::Ours { replica, staged } => (replica.clone(), staged.clone()),
                 StateHome::Backend => (None, None),
@@ -147,6 +155,7 @@ impl Engine for Script {
                     })
                 })
                 .collect();
+            let is_backend = inputs.state == StateHome::Backend;
             let found = newest(&candidates).map(|(candidate, _)| (candidate.source, candidate.file.to_vec()));
             // The same bytes in the replica and on the disk are the replica.
             let found = found.map(|(source, file)| match &sources[0].1 {
@@ -169,7 +178,7 @@ impl Engine for Script {
                     state,
                     plan: Plan::default(),
                 }),
-                state: found,
+                state: found.filter(|_| !is_backend),
                 missing,
             })
         })
@@ -234,7 +243,14 @@ impl Session for Playing {
                     Some(_) => {}
                 }
             }
+            let targets = self.inputs.args.destroy.iter();
+            let targets: Vec<&str> = targets.filter_map(|arg| arg.strip_prefix("-target=")).collect();
+            let is_left_out =
+                |address: &str| goal == Goal::Destroy && !targets.is_empty() && !targets.contains(&address);
             for address in has.keys().filter(|address| !wanted.contains_key(*address)) {
+                if is_left_out(address) {
+                    continue;
+                }
                 changes.push(change(address, Action::Delete));
             }
             let drift = drift
@@ -255,9 +271,17 @@ impl Session for Playing {
                 plan: self.plan.clone(),
                 text,
                 warnings: Vec::new(),
-                state: Some(self.file()),
+                state: (!self.is_backend()).then(|| self.file()),
             })
         })
+    }
+
+    fn state(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, Failure>> {
+        let file = self.is_backend().then(|| {
+            let stage = self.script.0.lock();
+            stage.disk.get(&self.inputs.uid).cloned()
+        });
+        Box::pin(async move { Ok(file.flatten()) })
     }
 
     fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>> {
@@ -316,6 +340,11 @@ impl Session for Playing {
 }
 
 impl Playing {
+    /// What is on the disk stands for a backend of the user's.
+    fn is_backend(&self) -> bool {
+        self.inputs.state == StateHome::Backend
+    }
+
     /// What the module wants: addresses, and what each is made from.
     fn wanted(&self) -> BTreeMap<String, String> {
         let Module::Hcl(text) = &self.inputs.module else {
