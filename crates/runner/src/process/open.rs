@@ -220,6 +220,13 @@ async fn prepare(
     let is_tofu = engine.about.kind == EngineKind::Tofu;
     let is_ours = matches!(inputs.state, StateHome::Ours { .. });
     let about = on_disk(About::of_folder(&path, is_tofu))?;
+    if !is_ours && about.backend.is_none() && !about.unreadable {
+        return Err(invalid(
+            "There are settings for a backend, and the module has none, so that its state would be kept nowhere. Remove \
+             them from spec.forProvider.initArgs and spec.backendFile of the provider configuration, and remove the \
+             annotation state-home.",
+        ));
+    }
     if about.backend.is_some()
         && matches!(inputs.module, Module::Remote { .. })
         && is_ours

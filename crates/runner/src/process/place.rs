@@ -108,25 +108,29 @@ pub(super) fn state(
         (run_in.join("terraform.tfstate.d"), folder.states()),
         (run_in.join("terraform.tfstate"), folder.state("default")),
     ];
-    if !is_ours {
-        for (link, target) in links {
-            if fs::read_link(&link).is_ok_and(|found| found == target) {
-                workdir::remove(&link)?;
+    let has_backend = about.backend.is_some();
+    if !is_ours || has_backend {
+        // With a state in the folder that it runs in, Terraform would not begin to use a backend without moving it there.
+        for (link, target) in &links {
+            if fs::read_link(link).is_ok_and(|found| found == *target) {
+                workdir::remove(link)?;
             }
         }
+    }
+    if !is_ours {
         return workdir::remove(&replaced);
     }
     let state = folder.state(&inputs.terraform_workspace);
     make_folder(state.parent().unwrap_or(Path::new("/")))?;
     // Without a backend Terraform keeps state in the folder it runs in, and then it need not be initialised for it.
-    for (link, target) in links {
-        if fs::read_link(&link).is_ok_and(|found| found == target) {
-            continue;
+    if !has_backend {
+        for (link, target) in links {
+            if fs::read_link(&link).is_ok_and(|found| found == target) {
+                continue;
+            }
+            workdir::remove(&link)?;
+            symlink(&target, &link)?;
         }
-        workdir::remove(&link)?;
-        symlink(&target, &link)?;
-    }
-    if about.backend.is_none() {
         return workdir::remove(&replaced);
     }
     let path = |path: PathBuf| serde_json::Value::from(path.to_string_lossy().into_owned());

@@ -47,11 +47,7 @@ impl About {
     }
 
     /// The same, by some of its files.
-    pub(super) fn of_files(
-        folder: &Path,
-        is_tofu: bool,
-        counts: impl Fn(&str) -> bool,
-    ) -> io::Result<Self> {
+    pub(super) fn of_files(folder: &Path, is_tofu: bool, counts: impl Fn(&str) -> bool) -> io::Result<Self> {
         let mut about = Self::default();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
@@ -163,7 +159,9 @@ impl About {
             let (kind, content) = backend
                 .as_object()
                 .and_then(|backend| backend.iter().next())
-                .map_or((String::new(), None), |(kind, content)| (kind.clone(), Some(content)));
+                .map_or((String::new(), None), |(kind, content)| {
+                    (kind.clone(), Some(content))
+                });
             let is_plain = content
                 .and_then(Value::as_object)
                 .is_some_and(serde_json::Map::is_empty);
