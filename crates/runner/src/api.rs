@@ -105,8 +105,29 @@ pub(crate) fn words(error: &dyn StdError) -> String {
     let mut next = error.source();
     while let Some(source) = next {
         words.push_str(": ");
+        // The client prints an answer of the API three times over; its own words are enough.
+        let boxed = source.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+        if let Some(kube::Error::Api(status)) = source.downcast_ref::<kube::Error>().or(boxed) {
+            words.push_str(&status.message);
+            break;
+        }
         words.push_str(&source.to_string());
         next = source.source();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_the_api_is_told_once() {
+        let status = Status::failure("namespace gone is being terminated", "Forbidden");
+        let error = CallError::Failed(Box::new(kube::Error::Api(Box::new(status))));
+        assert_eq!(
+            words(&error),
+            "the call failed: namespace gone is being terminated"
+        );
+    }
 }

@@ -13,7 +13,7 @@ use super::{
     foreign,
     identity::{self, Found},
     kept::{Kept, Owner},
-    owner,
+    owner, policy,
     snapshot::{Snapshot, WorkspaceSeen},
     status::{self, Report},
 };
@@ -172,7 +172,9 @@ impl<'a> Deciding<'a> {
             .get(capt_api::foreign::marks::BLOCK_MOVE)
             .is_some_and(Option::is_some);
         if !self.is_deleting() && (!is_prepared || starts_blocking) {
-            self.children.clear();
+            // A grant that somebody else gave is taken back at once; everything else waits until the marks are there.
+            self.children
+                .retain(|child| is_prepared && policy::is_nothing(&child.fields["spec"]));
             self.removals.clear();
         }
         let events = status::events(&self);

@@ -62,14 +62,27 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 marks::LET_GO
             ),
         ),
-        Fate::NamespaceTerminating => hold(
-            deciding,
-            Reason::NamespaceTerminating,
-            "Nothing is destroyed because a namespace goes. To let the namespace go and keep the infrastructure: set \
-             spec.retainWorkspaceOnDelete to true, save the Secrets with its state, and remove their finalizer"
-                .to_owned(),
-        ),
+        Fate::NamespaceTerminating => hold(deciding, Reason::NamespaceTerminating, namespace_goes(deciding)),
     }
+}
+
+/// What a person can do where a namespace goes and infrastructure is in it.
+fn namespace_goes(deciding: &Deciding<'_>) -> String {
+    let secrets = &deciding.snapshot.state_secrets;
+    let secrets: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
+    let save = match secrets.as_slice() {
+        [] => String::new(),
+        secrets => format!(
+            ", save the state in the Secret {}, and take the finalizer {} off",
+            secrets.join(", "),
+            marks::TERRAFORM_STATE_FINALIZER
+        ),
+    };
+    format!(
+        "Nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. To let \
+         it go and keep the infrastructure: set spec.retainWorkspaceOnDelete to true{save}. To destroy it then, put that \
+         state into another namespace and go on from there"
+    )
 }
 
 /// Keeps everything, and takes back a grant that was given before.

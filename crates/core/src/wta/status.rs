@@ -108,7 +108,9 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
     if let Some(failure) = failed.filter(|failure| !failure.is_empty()) {
         return Some(failure.chars().take(MAX_LINE).collect());
     }
-    let progress = snapshot.progress.as_ref()?;
+    let Some(progress) = snapshot.progress.as_ref() else {
+        return what_is_to_be_known(workspace?);
+    };
     let mut words = progress.operation.clone()?;
     if let (Some(done), Some(total)) = (progress.resources_done, progress.resources_total) {
         words.push_str(&format!(": {done} of {total} resources"));
@@ -117,6 +119,17 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
         words.push_str(&format!(", now {current}"));
     }
     Some(words)
+}
+
+/// What our runner says of a Workspace that nothing is wrong with otherwise.
+fn what_is_to_be_known(workspace: &WorkspaceSeen) -> Option<String> {
+    let told = [("StateComplete", "False"), ("Simulated", "True")];
+    let told = told.into_iter().filter_map(|(type_, status)| {
+        let condition = workspace.condition(type_).filter(|told| told.status == status)?;
+        condition.message.as_deref()?.lines().next()
+    });
+    let line = told.into_iter().find(|line| !line.is_empty())?;
+    Some(line.chars().take(MAX_LINE).collect())
 }
 
 fn conditions(deciding: &Deciding<'_>, old: &WorkspaceTemplateApplyStatus, now: Timestamp) -> Vec<Condition> {

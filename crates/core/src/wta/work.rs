@@ -361,12 +361,16 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
             };
             deciding.say(Type::Applied, true, Reason::InputMissing, message);
         }
-        None => deciding.report.say(
-            Type::Applied,
-            true,
-            Reason::Applied,
-            "The Workspace is what it should be",
-        ),
+        None => {
+            let mut message = "The Workspace is what it should be".to_owned();
+            if !resolved.rendering.unfilled.is_empty() {
+                message.push_str(&format!(
+                    ". No variable fills {} in the module, so that it is left to Terraform",
+                    resolved.rendering.unfilled.join(", ")
+                ));
+            }
+            deciding.report.say(Type::Applied, true, Reason::Applied, message);
+        }
     }
     match &resolved.problem {
         Some(problem) if problem.reason == Reason::WaitingForTurn => {

@@ -215,7 +215,11 @@ impl Following {
                     .as_ref()
                     .map_or(0, |operation| operation.generation);
                 let mut plan = report::plan(&planned, generation, &redactor, self.now());
-                plan.awaits_approval = awaits_approval;
+                // To look at a plan that waits does not end the waiting.
+                let before = self.with.report.plan.as_ref();
+                let waits_already =
+                    before.is_some_and(|before| before.awaits_approval && before.id == plan.id);
+                plan.awaits_approval = awaits_approval || waits_already;
                 self.with.report.plan = Some(plan);
                 let text = match planned.text.trim() {
                     "" => planned.plan.text(MAX_LINES),

@@ -206,3 +206,19 @@ fn the_runners_finalizer_is_restated_by_every_write() {
     let finalizers = &written.fields["metadata"]["finalizers"];
     assert_eq!(*finalizers, json!([foreign_marks::CROSSPLANE_FINALIZER]));
 }
+
+#[test]
+fn a_grant_by_another_hand_is_taken_back_at_once_also_where_a_move_was_let_through() {
+    let mut world = living();
+    pause(&mut world.snapshot);
+    world.settle();
+    assert!(!is_move_blocked(&world.snapshot));
+    let workspace = world.workspace_mut();
+    workspace.spec["managementPolicies"] = json!(["*"]);
+    workspace.generation += 1;
+    let decision = world.decide();
+    let written = written(&decision).expect("the Workspace is written");
+    assert_eq!(policies(&written.fields), &json!([]));
+    world.step();
+    assert!(is_move_blocked(&world.snapshot));
+}

@@ -184,3 +184,23 @@ fn a_held_change_says_where_it_is_but_never_its_values() {
         "forProvider.entrypoint, forProvider.source, forProvider.vars"
     );
 }
+
+#[test]
+fn what_the_runner_found_or_made_up_is_told() {
+    for (type_, status_, line) in [
+        ("StateComplete", "False", "aws_vpc.this may exist"),
+        ("Simulated", "True", "no Terraform ran"),
+    ] {
+        let mut world = living();
+        let mut told = condition(type_, status_, "Whatever", 1);
+        told.message = Some(line.to_owned());
+        world
+            .workspace_mut()
+            .status
+            .conditions
+            .get_or_insert_default()
+            .push(told);
+        world.calm();
+        assert_eq!(status(&world).message.as_deref(), Some(line));
+    }
+}
