@@ -105,6 +105,15 @@ impl Context {
         Ok(found)
     }
 
+    /// Whose a Workspace is just now. Only where runners share a cluster, it can be somebody else's.
+    pub(crate) async fn whose_now(&self, view: &WorkspaceView) -> Result<Whose, CallError> {
+        let is_shared = matches!(self.options.which, Which::Labelled(_));
+        match self.whose(view) {
+            Whose::Ours if is_shared && self.is_used_by_others(view).await? => Ok(Whose::Disputed),
+            whose => Ok(whose),
+        }
+    }
+
     /// Whose a Workspace is, by its labels.
     pub(crate) fn whose(&self, view: &WorkspaceView) -> Whose {
         match &self.options.which {

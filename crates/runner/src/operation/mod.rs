@@ -29,7 +29,7 @@ pub(crate) use stop::{Stop, Why};
 use crate::{
     api::words,
     context::Context,
-    decide::{About, InputFacts, Next, Running, What, decide},
+    decide::{About, InputFacts, Next, Running, What, Whose, decide},
     engine::{Engine, EngineKind, Failure, Goal, Inputs, Link, StateHome},
     events::News,
     inputs::{self, Home, Prepared},
@@ -118,10 +118,24 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
             return Finished { view, record };
         }
     };
+    // Watches may be silent for long, and two who run Terraform for one Workspace destroy each other's work.
+    let whose = match ctx.whose_now(&view).await {
+        Ok(whose) => whose,
+        Err(error) => {
+            tracing::warn!(
+                workspace = view.name,
+                error = words(&error),
+                "it cannot be told whether provider-terraform uses a Workspace"
+            );
+            record.troubles += 1;
+            return Finished { view, record };
+        }
+    };
+    record.is_known_as_ours = whose == Whose::Ours;
     let prepared = inputs::load(&view, &ctx.lookup, &ctx.surroundings).await;
     record.references = references_of(&view, &prepared);
     record.inputs = Some(facts_of(ctx, &view, &prepared));
-    let snapshot = observe(&view, &record, ctx.whose(&view), None::<Running>, ctx.common());
+    let snapshot = observe(&view, &record, whose, None::<Running>, ctx.common());
     let is_still_so = matches!(decide(&snapshot, ctx.now()), Next::Run(decided, _) if decided == what);
     let (true, Ok(prepared), Some(InputFacts::Ready { hash, .. })) = (is_still_so, prepared, &record.inputs)
     else {

@@ -1,8 +1,11 @@
 //! What is said must be so: drift, incomplete states, simulations, missing engines, other people's Workspaces.
 
-use capt_api::{foreign::ProviderConfigUsage, marks};
+use capt_api::{
+    foreign::{ProviderConfigUsage, Workspace},
+    marks,
+};
 use capt_terraform::state::Created;
-use capt_testkit::{Calls, Fault, Times, Verb, World};
+use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb, World};
 use kube::{
     Api,
     api::{DeleteParams, PostParams},
@@ -143,14 +146,10 @@ async fn a_labelled_runner_leaves_alone_what_is_not_for_it_or_is_used_by_another
     let mut paused = labelled("disputed", "green");
     paused["metadata"]["name"] = json!("disputed");
     let disputed = create(&world, paused).await;
-    let usage: ProviderConfigUsage = serde_json::from_value(json!({
-        "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "ProviderConfigUsage",
-        "metadata": {"name": disputed.metadata.uid},
-        "providerConfigRef": {"name": "default"},
-        "resourceRef": {"apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "name": "disputed"},
-    }))
-    .unwrap();
-    usages.create(&PostParams::default(), &usage).await.unwrap();
+    usages
+        .create(&PostParams::default(), &usage_of(&disputed))
+        .await
+        .unwrap();
     world.settle().await;
     // Nor is it touched by a runner that starts and does not hear of the sign at once.
     let late = Calls::by(RUNNER)
@@ -187,6 +186,45 @@ async fn a_labelled_runner_leaves_alone_what_is_not_for_it_or_is_used_by_another
         .await
         .unwrap();
     until_settled(&world, "disputed").await;
+    world.finish().await;
+}
+
+/// What provider-terraform leaves beside a Workspace that it runs.
+fn usage_of(object: &Workspace) -> ProviderConfigUsage {
+    serde_json::from_value(json!({
+        "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "ProviderConfigUsage",
+        "metadata": {"name": object.metadata.uid},
+        "providerConfigRef": {"name": "default"},
+        "resourceRef": {"apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "name": object.metadata.name},
+    }))
+    .unwrap()
+}
+
+#[tokio::test]
+async fn no_operation_begins_on_what_another_took_meanwhile_even_if_watches_are_silent() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, labelled);
+    let mut object = workspace("vpc", &["a"]);
+    object["metadata"]["labels"] = json!({(marks::RUNNER): "blue"});
+    let created = create(&world, object).await;
+    until_settled(&world, "vpc").await;
+
+    let silence = Events::to(RUNNER).resource("providerconfigusages");
+    let silence = world.faults().disturb(silence, Times::Every, Disturbance::Hold);
+    let usages: Api<ProviderConfigUsage> = Api::namespaced(world.client(), world.namespace());
+    let usage = usages.create(&PostParams::default(), &usage_of(&created)).await;
+    usage.unwrap();
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(&world, "vpc", more).await;
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+
+    silence.release();
+    let uid = created.metadata.uid.unwrap();
+    usages.delete(&uid, &DeleteParams::default()).await.unwrap();
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
     world.finish().await;
 }
 
