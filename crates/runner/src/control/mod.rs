@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     context::Context,
     decide::{Next, Priority, Running, What, Whose, backoff, decide, later},
-    operation::{Finished, Job, Stop, Why, operate},
+    operation::{Ended, Finished, Job, Stop, Why, operate},
     view::WorkspaceView,
     workspace::{Passed, Record, Then, observe, pass},
 };
@@ -58,7 +58,7 @@ struct Control {
 /// What a task brings back.
 enum Done {
     Look(Box<Passed>),
-    Operation(Box<Finished>),
+    Operation(Ended),
 }
 
 impl Control {
@@ -180,7 +180,7 @@ impl Control {
                 record,
                 stop,
             };
-            Done::Operation(Box::new(operate(&ctx, job).await))
+            Done::Operation(operate(&ctx, job).await)
         });
         self.keys.insert(handle.id(), key);
     }
@@ -224,7 +224,18 @@ impl Control {
                     Then::Run(what, priority) => self.queue.push(&key, what, priority),
                 }
             }
-            Some(Done::Operation(finished)) => {
+            Some(Done::Operation(Ended::Gone { uid })) => {
+                self.table.lost(&key);
+                // A namesake that came meanwhile stays.
+                if self
+                    .table
+                    .get_mut(&key)
+                    .is_some_and(|entry| entry.view.uid == uid)
+                {
+                    self.gone(&key);
+                }
+            }
+            Some(Done::Operation(Ended::Finished(finished))) => {
                 let Finished { view, record } = *finished;
                 let troubles = record.troubles;
                 if !self.table.give_back(&key, view, record) {

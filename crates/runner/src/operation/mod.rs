@@ -58,6 +58,20 @@ pub(crate) struct Finished {
     pub(crate) record: Record,
 }
 
+/// How an operation ended.
+pub(crate) enum Ended {
+    /// The Workspace with this uid was gone before it began.
+    Gone { uid: String },
+    /// With this.
+    Finished(Box<Finished>),
+}
+
+impl From<Finished> for Ended {
+    fn from(finished: Finished) -> Self {
+        Self::Finished(Box::new(finished))
+    }
+}
+
 /// An operation that runs.
 struct Run<'a> {
     ctx: &'a Context,
@@ -96,7 +110,7 @@ enum Verdict {
 }
 
 /// Carries an operation out. What happened is told on the object and in what is returned.
-pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
+pub(crate) async fn operate(ctx: &Context, job: Job) -> Ended {
     let Job {
         what,
         is_poll,
@@ -107,7 +121,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
     // What was decided was decided about what watches told, which may be old.
     let view = match Handle::new(&ctx.client, &view).read().await {
         Ok(Some(view)) => view,
-        Ok(None) => return Finished { view, record },
+        Ok(None) => return Ended::Gone { uid: view.uid },
         Err(error) => {
             tracing::warn!(
                 workspace = view.name,
@@ -115,7 +129,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
                 "a Workspace cannot be read"
             );
             record.troubles += 1;
-            return Finished { view, record };
+            return Finished { view, record }.into();
         }
     };
     // Watches may be silent for long, and two who run Terraform for one Workspace destroy each other's work.
@@ -128,7 +142,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
                 "it cannot be told whether provider-terraform uses a Workspace"
             );
             record.troubles += 1;
-            return Finished { view, record };
+            return Finished { view, record }.into();
         }
     };
     record.is_known_as_ours = whose == Whose::Ours;
@@ -139,7 +153,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
     let is_still_so = matches!(decide(&snapshot, ctx.now()), Next::Run(decided, _) if decided == what);
     let (true, Ok(prepared), Some(InputFacts::Ready { hash, .. })) = (is_still_so, prepared, &record.inputs)
     else {
-        return Finished { view, record };
+        return Finished { view, record }.into();
     };
     let run = Run {
         ctx,
@@ -159,7 +173,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Finished {
         state: None,
         missing: Vec::new(),
     };
-    run.carry_out(prepared).await
+    run.carry_out(prepared).await.into()
 }
 
 impl Run<'_> {

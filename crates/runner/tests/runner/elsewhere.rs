@@ -5,7 +5,7 @@ use capt_api::{
     marks,
 };
 use capt_core::names;
-use capt_testkit::World;
+use capt_testkit::{Disturbance, Events, Times, World};
 use k8s_openapi::api::{
     coordination::v1::Lease,
     core::v1::{ConfigMap, Secret},
@@ -105,6 +105,27 @@ async fn kinds_that_come_later_are_noticed_and_not_asked_for_before() {
         .await;
     create(&world, workspace("vpc", &["a"])).await;
     until_settled(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_workspace_that_went_unseen_is_not_asked_for_again_and_again() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+
+    let silence = Events::to(RUNNER).resource("workspaces");
+    world.faults().disturb(silence, Times::Every, Disturbance::Hold);
+    patch(&world, "vpc", json!({"metadata": {"finalizers": []}})).await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    let mark = world.recorder().mark();
+    world.advance(seconds(24 * 3600)).await;
+    let asked = world.recorder().requests_since(mark);
+    let asked: Vec<_> = asked.iter().filter(|one| one.call.name == "vpc").collect();
+    assert_eq!(asked.len(), 1, "{asked:#?}");
     world.finish().await;
 }
 
