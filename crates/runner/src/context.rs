@@ -95,14 +95,19 @@ impl Context {
         let found = match (view.group, view.namespace.as_deref()) {
             (WorkspaceGroup::Namespaced, Some(namespace)) => {
                 let api: Api<ProviderConfigUsage> = Api::namespaced(client, namespace);
-                call(api.get_metadata_opt(&view.uid)).await?.is_some()
+                call(api.get_metadata(&view.uid)).await.map(drop)
             }
             _ => {
                 let api: Api<LegacyProviderConfigUsage> = Api::all(client);
-                call(api.get_metadata_opt(&view.uid)).await?.is_some()
+                call(api.get_metadata(&view.uid)).await.map(drop)
             }
         };
-        Ok(found)
+        match found {
+            Ok(()) => Ok(true),
+            // Nor is it there where nobody defined such a kind, which the server tells in words of its own.
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whose a Workspace is just now. Only where runners share a cluster, it can be somebody else's.

@@ -117,10 +117,9 @@ impl Control {
                 self.table.wake_uid(&uid);
             }
             Notice::OnlyUsed(kind, uids) => {
-                let before = self.used.insert(kind, uids.clone()).unwrap_or_default();
-                for uid in before.symmetric_difference(&uids) {
-                    self.table.wake_uid(uid);
-                }
+                self.used.insert(kind, uids);
+                // Who was found to be used without a watch may be free by now, and nothing else tells of that.
+                self.table.wake_all();
             }
         }
     }

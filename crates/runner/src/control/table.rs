@@ -164,6 +164,11 @@ impl Table {
         }
     }
 
+    /// Has everybody looked at.
+    pub(crate) fn wake_all(&mut self) {
+        self.dirty.extend(self.entries.keys().cloned());
+    }
+
     /// Has the Workspace with this uid looked at.
     pub(crate) fn wake_uid(&mut self, uid: &str) {
         let found = self.entries.iter().find(|(_, entry)| entry.view.uid == uid);

@@ -135,14 +135,19 @@ async fn definitions(client: Client, sender: watch::Sender<Defined>) {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
     let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
     let mut names = BTreeSet::new();
+    // A list that has just begun says nothing about what is missing in it.
+    let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
         match event {
-            Ok(watcher::Event::Init) => names.clear(),
-            Ok(watcher::Event::InitApply(one)) => {
-                names.insert(one.name_any());
+            Ok(watcher::Event::Init) => {
+                listed.clear();
                 continue;
             }
-            Ok(watcher::Event::InitDone) => {}
+            Ok(watcher::Event::InitApply(one)) => {
+                listed.insert(one.name_any());
+                continue;
+            }
+            Ok(watcher::Event::InitDone) => names = std::mem::take(&mut listed),
             Ok(watcher::Event::Apply(one)) => {
                 if !names.insert(one.name_any()) {
                     continue;
@@ -213,7 +218,8 @@ impl Watching {
             watcher::Event::Apply(object) => seen(&object),
             watcher::Event::Delete(object) => Some(Notice::Gone(key(group, &object))),
         };
-        self.while_defined(K::crd_name(), config, notice).await;
+        let gone = || Notice::Only(group, HashSet::new());
+        self.while_defined(K::crd_name(), config, notice, gone).await;
     }
 
     /// Secrets or ConfigMaps.
@@ -260,7 +266,8 @@ impl Watching {
                 name: object.name_any(),
             })))
         };
-        self.while_defined(K::crd_name(), watcher::Config::default(), notice)
+        let config = watcher::Config::default();
+        self.while_defined(K::crd_name(), config, notice, || Notice::Unsure)
             .await;
     }
 
@@ -290,16 +297,18 @@ impl Watching {
             watcher::Event::Apply(object) => Some(Notice::Used(K::crd_name(), object.name_any(), true)),
             watcher::Event::Delete(object) => Some(Notice::Used(K::crd_name(), object.name_any(), false)),
         };
-        self.while_defined(K::crd_name(), watcher::Config::default(), notice)
+        let gone = || Notice::OnlyUsed(K::crd_name(), HashSet::new());
+        self.while_defined(K::crd_name(), watcher::Config::default(), notice, gone)
             .await;
     }
 
-    /// Follows the objects of a kind whenever it is defined.
+    /// Follows the objects of a kind whenever it is defined. They go with their kind, and `gone` tells so.
     async fn while_defined<W>(
         self,
         name: &str,
         config: watcher::Config,
         mut notice: impl FnMut(watcher::Event<W>) -> Option<Notice> + Send,
+        gone: impl Fn() -> Notice + Send,
     ) where
         W: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     {
@@ -307,7 +316,14 @@ impl Watching {
         while defined.wait_for(|defined| defined.has(name)).await.is_ok() {
             tokio::select! {
                 () = self.follow(config.clone(), &mut notice) => {}
-                _ = defined.wait_for(|defined| !defined.has(name)) => {}
+                ended = defined.wait_for(|defined| !defined.has(name)) => {
+                    if ended.is_err() {
+                        return;
+                    }
+                }
+            }
+            if self.sender.send(gone()).await.is_err() {
+                return;
             }
         }
     }

@@ -6,9 +6,12 @@ use capt_api::{
 };
 use capt_core::names;
 use capt_testkit::{Disturbance, Events, Times, World};
-use k8s_openapi::api::{
-    coordination::v1::Lease,
-    core::v1::{ConfigMap, Secret},
+use k8s_openapi::{
+    api::{
+        coordination::v1::Lease,
+        core::v1::{ConfigMap, Secret},
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api, CustomResourceExt as _, ResourceExt as _,
@@ -81,9 +84,7 @@ async fn kinds_that_come_later_are_noticed_and_not_asked_for_before() {
     let asked = world.recorder().requests_since(mark);
     assert!(asked.is_empty(), "{asked:#?}");
 
-    let api: Api<
-        k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-    > = Api::all(world.client());
+    let api: Api<CustomResourceDefinition> = Api::all(world.client());
     for crd in capt_api::foreign::crds() {
         let params = PatchParams::apply("test").force();
         api.patch(&crd.name_any(), &params, &Patch::Apply(&crd))
@@ -105,6 +106,42 @@ async fn kinds_that_come_later_are_noticed_and_not_asked_for_before() {
         .await;
     create(&world, workspace("vpc", &["a"])).await;
     until_settled(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_new_list_of_kinds_disturbs_no_watch_of_their_objects() {
+    let world = World::embedded_only().await;
+    start(&world, &Script::default());
+    world.settle().await;
+    let kinds = Events::to(RUNNER).resource("customresourcedefinitions");
+    let expired = world.faults().disturb(kinds, Times::Once, Disturbance::Expire);
+    let mark = world.recorder().mark();
+    let api: Api<CustomResourceDefinition> = Api::all(world.client());
+    let change = json!({"metadata": {"labels": {"changed": "yes"}}});
+    let name = capt_api::foreign::Workspace::crd_name();
+    let changed = api
+        .patch(name, &PatchParams::default(), &Patch::Merge(&change))
+        .await;
+    changed.unwrap();
+    world
+        .until("the watch to end", async || expired.acted() == 1)
+        .await;
+    world.advance(seconds(60)).await;
+    let asked = world.recorder().requests_since(mark);
+    let asked: Vec<String> = asked
+        .iter()
+        .filter(|one| one.call.caller == RUNNER)
+        .map(|one| format!("{:?} {}", one.call.verb, one.call.resource))
+        .collect();
+    assert!(
+        asked.contains(&"List customresourcedefinitions".to_owned()),
+        "{asked:?}"
+    );
+    assert!(
+        asked.iter().all(|one| one.ends_with("customresourcedefinitions")),
+        "{asked:?}"
+    );
     world.finish().await;
 }
 

@@ -6,8 +6,9 @@ use capt_api::{
 };
 use capt_terraform::state::Created;
 use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb, World};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
-    Api,
+    Api, CustomResourceExt as _,
     api::{DeleteParams, PostParams},
 };
 use serde_json::json;
@@ -225,6 +226,27 @@ async fn no_operation_begins_on_what_another_took_meanwhile_even_if_watches_are_
     usages.delete(&uid, &DeleteParams::default()).await.unwrap();
     until_settled(&world, "vpc").await;
     assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_another_used_is_taken_on_when_the_kind_that_said_so_is_gone() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, labelled);
+    let created = create(&world, workspace("vpc", &["a"])).await;
+    let usages: Api<ProviderConfigUsage> = Api::namespaced(world.client(), world.namespace());
+    let usage = usages.create(&PostParams::default(), &usage_of(&created)).await;
+    usage.unwrap();
+    let ours = json!({"metadata": {"labels": {(marks::RUNNER): "blue"}}});
+    patch(&world, "vpc", ours).await;
+    world.settle().await;
+    assert!(!is_held(&get(&world, "vpc").await));
+
+    let kinds: Api<CustomResourceDefinition> = Api::all(world.client());
+    let name = ProviderConfigUsage::crd_name();
+    kinds.delete(name, &DeleteParams::default()).await.unwrap();
+    until_settled(&world, "vpc").await;
     world.finish().await;
 }
 
