@@ -3,7 +3,10 @@
 //! Terraform's kubernetes backend on our own API server is not used as a backend: we keep the same Secrets ourselves,
 //! and more often. Every other backend is used as it is.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use capt_api::foreign::{
     forprovider::{FileFormat, ForProvider, ModuleSource},
@@ -154,8 +157,7 @@ pub(super) fn decide(
         None => return ours(home_namespace, SUFFIX, BTreeMap::new()),
     };
     match backend.kind.as_str() {
-        // Without a path it would be in the working directory, which is ours.
-        "local" if backend.settings.is_empty() => ours(home_namespace, SUFFIX, BTreeMap::new()),
+        "local" if is_in_working_directory(backend) => ours(home_namespace, SUFFIX, BTreeMap::new()),
         "kubernetes"
             if !asked.is_unknown && is_same_server(asked, backend, surroundings, kubeconfig_server) =>
         {
@@ -170,6 +172,13 @@ pub(super) fn decide(
         }
         _ => Ok(Home::Backend(described(backend))),
     }
+}
+
+/// Whether a local backend keeps state in the working directory, which is ours and may be lost at any time. Its `path`
+/// is for Terraform's default workspace, and a Workspace always has one of its own.
+fn is_in_working_directory(backend: &Backend) -> bool {
+    let folder = text(backend, "workspace_dir").unwrap_or_default();
+    !Path::new(folder).is_absolute()
 }
 
 /// Whether a kubernetes backend is on the API server that our client talks to. Where it does not say which it means,

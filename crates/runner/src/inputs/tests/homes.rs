@@ -95,7 +95,9 @@ fn a_backend_in_the_module_decides() {
         ),
         ("backend \"s3\" {\n bucket = \"b\"\n}", "backend s3"),
         ("backend \"local\" {}", own),
-        ("backend \"local\" {\n path = \"/data/state\"\n}", "backend local"),
+        ("backend \"local\" {\n path = \"/data/state\"\n}", own),
+        ("backend \"local\" {\n workspace_dir = \"states\"\n}", own),
+        ("backend \"local\" {\n workspace_dir = \"/data\"\n}", "backend local"),
         ("cloud {\n organization = \"o\"\n}", "backend cloud"),
     ];
     for (block, expected) in cases {
