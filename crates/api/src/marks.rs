@@ -51,6 +51,9 @@ pub const ADOPT_RETAINED: &str = "infrastructure.cluster.x-k8s.io/adopt-retained
 
 /// Annotation on a Workspace: where its state was when it was first run.
 pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";
+/// Annotation on a Secret with state: the Workspace whose state it is, as `group/namespace/name`; the namespace is empty
+/// for a cluster-scoped one.
+pub const STATE_OF: &str = "infrastructure.cluster.x-k8s.io/state-of";
 /// Annotation on a Workspace: the id of a lock of somebody else that a person wants freed.
 pub const UNLOCK: &str = "infrastructure.cluster.x-k8s.io/unlock";
 

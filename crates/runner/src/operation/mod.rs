@@ -16,6 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 use capt_api::{marks::UNLOCK, run::Operation};
 use capt_terraform::{
+    diagnostics::Class,
     lock::Taken,
     state::{Created, State},
 };
@@ -30,14 +31,15 @@ use crate::{
     api::words,
     context::Context,
     decide::{About, InputFacts, Next, Running, What, Whose, decide},
-    engine::{Engine, EngineKind, Failure, Goal, Inputs, Link, StateHome},
+    engine::{Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, StateHome},
     events::News,
     inputs::{self, Home, Prepared},
     report::Page,
     store::{Kept, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
-    workspace::{Handle, Record, facts_of, kind, observe, references_of},
+    workspace::{Handle, Record, belongs_to_another, claim, facts_of, kind, observe, references_of},
 };
+use failure::own;
 use follow::{Follower, Note};
 use gate::Gate;
 use keep::Keeper;
@@ -268,19 +270,33 @@ impl Run<'_> {
             let note = format!("the lock that the runner {runner} left behind had expired and was taken");
             self.ctx.herald.tell(&self.view, News::LockTaken, &note).await;
         }
-        let kept = match self.ctx.store.read(place).await {
+        let mut kept = match self.read_own(place).await {
             Ok(kept) => kept,
-            Err(error) => {
+            Err(failure) => {
                 let _ = lock.release().await;
-                return Err(error.into());
+                return Err(failure);
             }
         };
+        kept.claim = Some(claim(&self.view));
         self.learn(kept.replica.as_deref());
         Ok(Begun {
             lock: Some(lock),
             place: Some(place.clone()),
             kept: Some(kept),
         })
+    }
+
+    /// Reads the state, unless it is another Workspace's.
+    async fn read_own(&self, place: &Place) -> Result<Kept, Failure> {
+        let kept = self.ctx.store.read(place).await?;
+        match belongs_to_another(self.ctx, &self.view, place, &kept).await {
+            Ok(None) => Ok(kept),
+            Ok(Some(message)) => Err(Failure {
+                kind: FailureKind::InvalidInput,
+                ..own(Class::Other, message)
+            }),
+            Err(error) => Err(own(Class::Network, words(&error))),
+        }
     }
 
     /// Takes the lock, and frees it first if a person says so.

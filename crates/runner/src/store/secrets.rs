@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use capt_api::marks;
 use capt_terraform::state::{self, State, UnpackError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, api::ListParams};
@@ -31,6 +32,8 @@ pub struct Kept {
     pub staged: Option<Vec<u8>>,
     /// Somebody asked for the deletion of a Secret, which our finalizer holds up.
     pub is_deleting: bool,
+    /// The Workspace that what is written from now on is the state of (annotation `marks::STATE_OF`).
+    pub claim: Option<String>,
     /// The Secrets as we saw or wrote them last, by their names.
     pub(super) seen: BTreeMap<String, Seen>,
 }
@@ -41,6 +44,8 @@ pub(super) struct Seen {
     pub(super) resource_version: Option<String>,
     pub(super) finalizers: Vec<String>,
     pub(super) is_deleting: bool,
+    /// The Workspace whose state it is, if that is known.
+    pub(super) owner: Option<String>,
     /// What stands under the key.
     pub(super) data: Vec<u8>,
 }
@@ -52,12 +57,24 @@ impl From<&Secret> for Seen {
             resource_version: secret.metadata.resource_version.clone(),
             finalizers: secret.metadata.finalizers.clone().unwrap_or_default(),
             is_deleting: secret.metadata.deletion_timestamp.is_some(),
+            owner: secret
+                .metadata
+                .annotations
+                .as_ref()
+                .and_then(|annotations| annotations.get(marks::STATE_OF))
+                .cloned(),
             data: data.map(|data| data.0.clone()).unwrap_or_default(),
         }
     }
 }
 
 impl Kept {
+    /// The Workspace whose state it is, if that was written down.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        self.seen.values().find_map(|seen| seen.owner.as_deref())
+    }
+
     /// How many Secrets there are whose names `name` gives for part 0, 1 and so on.
     pub(super) fn count(&self, name: impl Fn(usize) -> String) -> usize {
         // A gap may be left by a crash or by another hand; what lies behind it must go all the same.

@@ -40,7 +40,14 @@ impl StateStore {
         let parts = kept.count(|part| location.secret_name(part));
         for step in replicate_by(self.chunk, location, file, parts, staged) {
             match step {
-                Step::Put(secret) => self.put(place, kept, &secret, state.serial).await?,
+                Step::Put(mut secret) => {
+                    let claim = kept
+                        .claim
+                        .clone()
+                        .map(|claim| (marks::STATE_OF.to_owned(), claim));
+                    secret.annotations.extend(claim);
+                    self.put(place, kept, &secret, state.serial).await?;
+                }
                 Step::Delete(name) => self.delete(place, kept, &name).await?,
             }
         }

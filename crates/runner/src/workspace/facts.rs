@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use capt_api::{conditions::workspace::WorkspaceReason as Reason, marks::STATE_HOME};
 use capt_terraform::state::{Candidate, Source, State, newest};
 
-use super::record::Reference;
+use super::{owner::belongs_to_another, record::Reference};
 use crate::{
     api::words,
     context::Context,
@@ -120,6 +120,21 @@ pub(crate) async fn state_facts(
     };
     match ctx.store.read(&place).await {
         Ok(kept) => {
+            match belongs_to_another(ctx, view, &place, &kept).await {
+                Ok(None) => {}
+                Ok(Some(message)) => {
+                    return StateFacts::Unknown {
+                        reason: Reason::InputInvalid,
+                        message,
+                    };
+                }
+                Err(error) => {
+                    return StateFacts::Unknown {
+                        reason: Reason::Network,
+                        message: words(&error),
+                    };
+                }
+            }
             let is_nothing = [kept.replica, kept.staged]
                 .iter()
                 .flatten()

@@ -2,6 +2,7 @@
 
 mod facts;
 mod observe;
+mod owner;
 mod pass;
 mod recall;
 mod record;
@@ -10,6 +11,7 @@ mod write;
 
 pub(crate) use facts::{facts_of, references_of};
 pub(crate) use observe::{Common, is_creation_pending, observe, policy, requests};
+pub(crate) use owner::{belongs_to_another, claim};
 pub(crate) use pass::{Passed, Then, pass};
 pub(crate) use recall::{kind, outcome};
 pub(crate) use record::{Record, Reference};

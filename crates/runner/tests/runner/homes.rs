@@ -25,6 +25,26 @@ async fn configure(world: &World) {
     api.create(&PostParams::default(), &config).await.unwrap();
 }
 
+fn cluster_scoped() -> ClusterWorkspace {
+    serde_json::from_value(json!({
+        "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace", "metadata": {"name": "vpc"},
+        "spec": {"forProvider": {"source": "Inline", "module": module(&["a"])}},
+    }))
+    .unwrap()
+}
+
+async fn until_made(world: &World, api: &Api<ClusterWorkspace>) {
+    world
+        .until("it to be made and kept", async || {
+            let status = api.get("vpc").await.unwrap().status.unwrap_or_default();
+            let conditions = status.conditions.unwrap_or_default();
+            conditions
+                .iter()
+                .any(|one| one.type_ == "Synced" && one.status == "True")
+        })
+        .await;
+}
+
 #[tokio::test]
 async fn a_deletion_does_not_look_elsewhere_because_the_configuration_went_first() {
     let world = World::embedded_only().await;
@@ -84,21 +104,10 @@ async fn a_runner_in_another_namespace_finds_what_the_last_one_kept() {
     let script = Script::default();
     start(&world, &script);
     let api: Api<ClusterWorkspace> = Api::all(world.client());
-    let object: ClusterWorkspace = serde_json::from_value(json!({
-        "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace", "metadata": {"name": "vpc"},
-        "spec": {"forProvider": {"source": "Inline", "module": module(&["a"])}},
-    }))
-    .unwrap();
-    api.create(&PostParams::default(), &object).await.unwrap();
-    world
-        .until("it to be made and kept", async || {
-            let status = api.get("vpc").await.unwrap().status.unwrap_or_default();
-            let conditions = status.conditions.unwrap_or_default();
-            conditions
-                .iter()
-                .any(|one| one.type_ == "Synced" && one.status == "True")
-        })
-        .await;
+    api.create(&PostParams::default(), &cluster_scoped())
+        .await
+        .unwrap();
+    until_made(&world, &api).await;
     world.stop(RUNNER);
     let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": "moved"}})).unwrap();
     let namespaces: Api<Namespace> = Api::all(world.client());
@@ -115,5 +124,42 @@ async fn a_runner_in_another_namespace_finds_what_the_last_one_kept() {
         .await;
     assert_eq!(script.exists("vpc"), Vec::<String>::new());
     assert_eq!(state_secrets(&world).await, Vec::<String>::new());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn two_workspaces_that_lead_to_the_same_state_do_not_share_it() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    let api: Api<ClusterWorkspace> = Api::all(world.client());
+    api.create(&PostParams::default(), &cluster_scoped())
+        .await
+        .unwrap();
+    until_made(&world, &api).await;
+
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until(&world, "vpc", "Failing", "True InputInvalid").await;
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(words.contains("the Workspace tf.upbound.io//vpc"), "{words}");
+    assert_eq!(
+        get(&world, "vpc").await.status.unwrap().at_provider,
+        None,
+        "no outputs"
+    );
+    delete(&world, "vpc").await;
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert!(find(&world, "vpc").await.is_some());
+
+    api.delete("vpc", &DeleteParams::default()).await.unwrap();
+    world
+        .until("the other one to be gone", async || {
+            api.get_opt("vpc").await.unwrap().is_none()
+        })
+        .await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
+    annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "it is gone").await;
+    until_gone(&world, "vpc").await;
     world.finish().await;
 }
