@@ -97,7 +97,10 @@ fn a_backend_in_the_module_decides() {
         ("backend \"local\" {}", own),
         ("backend \"local\" {\n path = \"/data/state\"\n}", own),
         ("backend \"local\" {\n workspace_dir = \"states\"\n}", own),
-        ("backend \"local\" {\n workspace_dir = \"/data\"\n}", "backend local"),
+        (
+            "backend \"local\" {\n workspace_dir = \"/data\"\n}",
+            "backend local",
+        ),
         ("cloud {\n organization = \"o\"\n}", "backend cloud"),
     ];
     for (block, expected) in cases {
