@@ -3,6 +3,7 @@
 //! One task owns everything that is known; whoever works with a Workspace borrows what is known about it and brings it
 //! back. So nothing is locked, and no Workspace is worked with twice at once.
 
+mod complaint;
 mod key;
 mod queue;
 mod table;

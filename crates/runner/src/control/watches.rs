@@ -33,7 +33,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::key::Key;
+use super::{complaint::Complaint, key::Key};
 use crate::{
     Which,
     inputs::{ConfigKind, ConfigRef, ObjectKind, ObjectRef},
@@ -137,6 +137,7 @@ async fn definitions(client: Client, sender: watch::Sender<Defined>) {
     let mut names = BTreeSet::new();
     // A list that has just begun says nothing about what is missing in it.
     let mut listed = BTreeSet::new();
+    let mut complaint = Complaint::default();
     while let Some(event) = events.next().await {
         match event {
             Ok(watcher::Event::Init) => {
@@ -161,10 +162,14 @@ async fn definitions(client: Client, sender: watch::Sender<Defined>) {
                 continue;
             }
             Err(error) => {
-                tracing::debug!(%error, "definitions cannot be watched");
+                match complaint.about(&error) {
+                    Some(cause) => tracing::warn!(cause, "definitions cannot be watched"),
+                    None => tracing::debug!(%error, "definitions cannot be watched"),
+                }
                 continue;
             }
         }
+        complaint.settle();
         sender.send_replace(Defined::Only(Arc::new(names.clone())));
     }
 }
@@ -338,9 +343,15 @@ impl Watching {
     {
         let api: Api<W> = Api::all(self.client.clone());
         let mut events = watcher(api, config).default_backoff().boxed();
+        let mut complaint = Complaint::default();
+        let kind = W::kind(&());
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
+                    // Each try begins with Init, which proves nothing.
+                    if !matches!(event, watcher::Event::Init) {
+                        complaint.settle();
+                    }
                     // Nobody listens any more when the runner stops.
                     if let Some(notice) = notice(event)
                         && self.sender.send(notice).await.is_err()
@@ -348,7 +359,12 @@ impl Watching {
                         return;
                     }
                 }
-                Err(error) => tracing::debug!(%error, "a watch failed and is begun again"),
+                Err(error) => match complaint.about(&error) {
+                    Some(cause) => {
+                        tracing::warn!(%kind, cause, "objects cannot be watched, which is tried again")
+                    }
+                    None => tracing::debug!(%kind, %error, "a watch failed and is begun again"),
+                },
             }
         }
     }
