@@ -24,7 +24,9 @@ fn advice(error: &anyhow::Error) -> Option<&'static str> {
         return Some("stop that program, or choose another port: `--listen 127.0.0.1:0` takes any free one");
     }
     if let Some(LockError::Taken { .. }) = error.downcast_ref() {
-        return Some("stop that process, or choose another directory with `--data-dir`");
+        return Some(
+            "stop that process, or choose another directory with `--data-dir` or, for `capt runner`, `--work-dir`",
+        );
     }
     if let Some(WritesNotKept { .. }) = error.downcast_ref() {
         return Some("see to the disk, most likely by freeing space on it, and start again");

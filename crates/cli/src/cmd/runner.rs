@@ -1,10 +1,16 @@
 //! `capt runner`: the Terraform runner alone, against any cluster.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context;
+use apiary::serve::DataDirLock;
 use capt_runner::Which;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     engine::EngineArgs,
@@ -60,6 +66,9 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
         Some(dir) => std::path::absolute(dir).context("cannot tell where the working directory is")?,
         None => data_dir::default()?.join("runner"),
     };
+    // Two that worked there would each take the other's locks for its own.
+    let _lock = DataDirLock::take(&work_dir)?;
+    let identity = identity(&args.name, &kept_id(&work_dir)?);
     let choice = args.engine.choose(work_dir).await?;
     tracing::info!("engine: {}", choice.why());
     let cluster = args.access.connect().await?;
@@ -67,7 +76,7 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
 
     let mut options = args
         .engine
-        .options(choice, Which::Labelled(args.name.clone()), identity(&args.name));
+        .options(choice, Which::Labelled(args.name.clone()), identity);
     options.namespace = cluster.namespace;
     options.server = Some(cluster.url);
     let stop = CancellationToken::new();
@@ -90,8 +99,47 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The same each time on the same machine, and another one on another.
-fn identity(name: &str) -> String {
+/// The same each time in the same working directory, and another one elsewhere, be it on a machine of the same name.
+fn identity(name: &str, id: &str) -> String {
     let machine = rustix::system::uname();
-    format!("{name}@{}", machine.nodename().to_string_lossy())
+    format!("{name}@{}/{id}", machine.nodename().to_string_lossy())
+}
+
+/// What tells this working directory from all others. It is made at the first start, whose lock keeps others away.
+fn kept_id(work_dir: &Path) -> anyhow::Result<String> {
+    let path = work_dir.join("runner-id");
+    let kept = match fs::read_to_string(&path) {
+        Ok(text) => Uuid::try_parse(text.trim()).ok(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let id = match kept {
+        Some(id) => id,
+        None => {
+            let id = Uuid::new_v4();
+            fs::write(&path, format!("{id}\n"))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            id
+        }
+    };
+    Ok(id.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_working_directory_keeps_its_id_and_no_other_has_it() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let id = kept_id(one.path()).unwrap();
+        assert_eq!(kept_id(one.path()).unwrap(), id);
+        assert_ne!(kept_id(other.path()).unwrap(), id);
+        assert_ne!(identity("a", &id), identity("b", &id));
+
+        fs::write(one.path().join("runner-id"), "torn").unwrap();
+        let new = kept_id(one.path()).unwrap();
+        assert_ne!(new, "torn");
+        assert_eq!(kept_id(one.path()).unwrap(), new);
+    }
 }
