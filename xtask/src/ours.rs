@@ -58,7 +58,7 @@ impl Ours {
         let folder = tempfile::Builder::new().prefix("capt").tempdir()?;
         let mut command = Command::new(binary);
         command
-            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["up", "--api-only", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(folder.path().join("data"));
         command.arg("--kubeconfig").arg(folder.path().join("kubeconfig"));
         if let Storage::Memory = storage {

@@ -76,6 +76,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHO", value_enum, default_value = "embedded")]
     workspace_runner: WorkspaceRunner,
 
+    /// Serve the API and nothing else: no controller and no Terraform acts on what is in it
+    #[arg(long)]
+    api_only: bool,
+
     #[command(flatten)]
     engine: EngineArgs,
 }

@@ -18,7 +18,8 @@ use super::{
 pub(super) struct Running {
     api: ApiServer,
     serving: Serving,
-    workers: Workers,
+    /// Nobody works where only the API was asked for.
+    workers: Option<Workers>,
     /// Which engine runs Terraform, and why.
     engine: String,
     /// Held until the store is closed.
@@ -53,13 +54,14 @@ impl Running {
         door.kubeconfig.write(place.kubeconfig())?;
         let serving = listener.serve(door.tls, door.authenticator, api.router(), &Limits::default());
         let engine = match &choice {
+            _ if args.api_only => "none, and no controllers; only the API runs".to_owned(),
             Some(choice) => choice.why().to_owned(),
             None => "none here; Workspaces are left to somebody else's runner".to_owned(),
         };
         // They are on this side of the door, and need neither a socket nor a certificate.
         let client = Client::new(api.router(), "default");
         let url = args.listen.url(serving.local_addr());
-        let workers = Workers::start(&client, &args.engine, choice, url);
+        let workers = (!args.api_only).then(|| Workers::start(&client, &args.engine, choice, url));
         Ok(Self {
             api,
             serving,
@@ -82,16 +84,24 @@ impl Running {
     /// Resolves when it cannot go on: the disk takes no more writes (what is there can still be read), or a part of it
     /// ended by itself.
     pub(super) async fn broken(&mut self, place: &Place) -> anyhow::Error {
+        let workers = async {
+            match &mut self.workers {
+                Some(workers) => workers.ended().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = self.api.failed() => WritesNotKept { place: place.dir().to_owned() }.into(),
-            error = self.workers.ended() => error,
+            error = workers => error,
         }
     }
 
     /// Stops in the order that lets everybody see an ordinary end: whoever works on objects first, then watches, with
     /// their last bookmarks, then the other requests, and last the store.
     pub(super) async fn stop(&mut self) {
-        self.workers.stop().await;
+        if let Some(workers) = &mut self.workers {
+            workers.stop().await;
+        }
         self.api.stop_watches();
         self.serving.shutdown().await;
         self.api.shutdown().await;
@@ -101,6 +111,7 @@ impl Running {
 /// The engine, unless Workspaces are left to somebody else.
 async fn choose(args: &Args, place: &Place) -> anyhow::Result<Option<Choice>> {
     match args.workspace_runner {
+        _ if args.api_only => Ok(None),
         WorkspaceRunner::None => Ok(None),
         WorkspaceRunner::Embedded => args.engine.choose(place.terraform()).await.map(Some),
     }
