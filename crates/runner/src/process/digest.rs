@@ -35,7 +35,10 @@ pub(super) fn tree(folder: &Path) -> io::Result<String> {
         if path.is_symlink() {
             digest.field(fs::read_link(path)?.as_os_str().as_encoded_bytes());
         } else {
-            digest.field(&fs::read(path)?);
+            // Files may be large, so that they are not read as a whole.
+            let mut content = Sha256::new();
+            io::copy(&mut fs::File::open(path)?, &mut content)?;
+            digest.field(&content.finalize());
         }
     }
     Ok(digest.text())
@@ -55,7 +58,8 @@ pub(super) fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<
                 if !matches!(name.to_str(), Some(".git" | ".terraform")) {
                     open.push(path);
                 }
-            } else if wanted(&name.to_string_lossy()) {
+            // Whoever reads a pipe waits for somebody to write to it.
+            } else if (kind.is_file() || kind.is_symlink()) && wanted(&name.to_string_lossy()) {
                 found.push(path);
             }
         }
@@ -90,5 +94,15 @@ mod tests {
         for other in others {
             assert_ne!(base, build(other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn reads_nothing_that_may_never_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let before = tree(folder.path()).unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert_eq!(tree(folder.path()).unwrap(), before);
     }
 }
