@@ -192,18 +192,29 @@ struct Watching {
     defined: watch::Receiver<Defined>,
 }
 
+/// A kind that a CRD defines, and that may come and go.
+trait Custom:
+    Resource<DynamicType = ()> + CustomResourceExt + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K> Custom for K where
+    K: Resource<DynamicType = ()>
+        + CustomResourceExt
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
+{
+}
+
 impl Watching {
     /// Workspaces of one group, for as long as there is such a kind.
     async fn workspaces<K>(self, group: WorkspaceGroup, label: Option<String>)
     where
-        K: Resource<DynamicType = ()>
-            + CustomResourceExt
-            + Clone
-            + Debug
-            + DeserializeOwned
-            + Send
-            + Sync
-            + 'static,
+        K: Custom,
         for<'a> WorkspaceView: From<&'a K>,
     {
         let config = label.map_or_else(watcher::Config::default, |label| {
@@ -248,17 +259,7 @@ impl Watching {
     }
 
     /// Provider configurations of one kind.
-    async fn configs<K>(self, kind: ConfigKind)
-    where
-        K: Resource<DynamicType = ()>
-            + CustomResourceExt
-            + Clone
-            + Debug
-            + DeserializeOwned
-            + Send
-            + Sync
-            + 'static,
-    {
+    async fn configs<K: Custom>(self, kind: ConfigKind) {
         let mut lists = 0;
         let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
             if let watcher::Event::InitDone = event {
@@ -277,17 +278,7 @@ impl Watching {
     }
 
     /// Signs that provider-terraform runs something.
-    async fn usages<K>(self)
-    where
-        K: Resource<DynamicType = ()>
-            + CustomResourceExt
-            + Clone
-            + Debug
-            + DeserializeOwned
-            + Send
-            + Sync
-            + 'static,
-    {
+    async fn usages<K: Custom>(self) {
         let mut all = HashSet::new();
         let notice = move |event: watcher::Event<PartialObjectMeta<K>>| match event {
             watcher::Event::Init => {

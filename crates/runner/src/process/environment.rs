@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_user_has_the_last_word_on_almost_everything() {
-        let folder = WorkDir::of(Path::new("/root"), "u").unwrap();
+        let folder = WorkDir::of(Path::new("/runs"), "u").unwrap();
         let inherited = [("PATH".to_owned(), "/bin".to_owned())];
         let inputs = inputs(&[
             ("PATH", "/mine"),
@@ -124,9 +124,9 @@ mod tests {
             ("PATH", Some("/mine")),
             ("X", Some("y")),
             ("TF_CLI_CONFIG_FILE", Some("./.terraformrc")),
-            ("HOME", Some("/root/u/home")),
-            ("TMPDIR", Some("/root/u/tmp")),
-            ("TF_DATA_DIR", Some("/root/u/data")),
+            ("HOME", Some("/runs/u/home")),
+            ("TMPDIR", Some("/runs/u/tmp")),
+            ("TF_DATA_DIR", Some("/runs/u/data")),
             ("TF_PLUGIN_CACHE_DIR", Some("/cache")),
             ("TF_INPUT", Some("0")),
             ("AWS_PROFILE", None),

@@ -257,15 +257,7 @@ fn only_simulated(file: &[u8]) -> Result<(), Failure> {
             let diagnostic = variables::error("The state is real", detail.to_owned());
             Err(failure(FailureKind::InvalidInput, vec![diagnostic], None))
         }
-        Err(error) => {
-            let detail = format!("A simulation cannot read this state: {error}");
-            let diagnostic = variables::error("Unsupported state file format", detail);
-            Err(failure(
-                FailureKind::Terraform(Class::Other),
-                vec![diagnostic],
-                None,
-            ))
-        }
+        Err(error) => Err(unreadable_state(&error)),
     }
 }
 
@@ -276,7 +268,7 @@ fn has_backend() -> Failure {
     failure(FailureKind::InvalidInput, vec![diagnostic], None)
 }
 
-fn unreadable_state(error: &serde_json::Error) -> Failure {
+fn unreadable_state(error: &dyn std::error::Error) -> Failure {
     let detail = format!("A simulation cannot read this state: {error}");
     let diagnostic = variables::error("Unsupported state file format", detail);
     failure(FailureKind::Terraform(Class::Other), vec![diagnostic], None)
