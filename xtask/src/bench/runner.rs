@@ -216,7 +216,7 @@ async fn measure(args: &Args, engine: &Path, side: Side) -> anyhow::Result<Figur
     quiet(pid).await?;
     let first_cpu = processes::cpu(pid).saturating_sub(before);
 
-    let names: Vec<String> = (2..args.workspaces)
+    let names: Vec<String> = (0..args.workspaces)
         .map(|number| format!("thing-{number}"))
         .collect();
     let (started, before) = (Instant::now(), processes::cpu(pid));
