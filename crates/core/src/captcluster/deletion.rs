@@ -27,7 +27,10 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         } else {
             Fate::Destroyed
         };
-        let (reason, message) = if is_retained {
+        let next = owned::end(&deciding.owner, &Role::Vpc, apply, fate);
+        // A person may have said so on the WorkspaceTemplateApply itself.
+        let is_kept = is_retained || (apply.is_retained() && !matches!(next, End::Mark(_)));
+        let (reason, message) = if is_kept {
             (
                 Reason::VpcRetained,
                 "The VPC, its Workspace and its state are kept",
@@ -36,7 +39,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             (Reason::WaitingForWorkspace, "The VPC is being destroyed")
         };
         let mut message = message.to_owned();
-        match owned::end(&deciding.owner, &Role::Vpc, apply, fate) {
+        match next {
             End::Mark(change) => deciding.decision.children.push(*change),
             End::Remove(removal) => deciding.decision.removals.push(removal),
             End::Wait { message: waits } if !waits.is_empty() => {

@@ -91,9 +91,15 @@ impl TemplateSeen {
     /// What counts of a template.
     #[must_use]
     pub fn of(template: &WorkspaceTemplate) -> Self {
+        Self::with_revision(template, render::revision(&template.spec))
+    }
+
+    /// What counts of a template whose revision is known.
+    #[must_use]
+    pub fn with_revision(template: &WorkspaceTemplate, revision: String) -> Self {
         let spec = &template.spec;
         Self {
-            revision: render::revision(spec),
+            revision,
             names_secret: spec.write_connection_secret_to_ref.is_some()
                 || spec.template.spec.write_connection_secret_to_ref.is_some(),
         }

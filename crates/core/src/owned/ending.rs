@@ -40,10 +40,8 @@ pub enum End {
 pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> End {
     let is_marked = match fate {
         // A person who set retainWorkspaceOnDelete is not overruled: the mark consents to destruction, and forces none.
-        Fate::Destroyed => seen.annotation(marks::LET_GO) == Some("true"),
-        Fate::Retained => {
-            seen.annotation(marks::LET_GO).is_none() && seen.wta.spec.retain_workspace_on_delete == Some(true)
-        }
+        Fate::Destroyed => seen.annotation(marks::LET_GO) == Some("true") && !is_retained_by_owner(seen),
+        Fate::Retained => seen.annotation(marks::LET_GO).is_none() && seen.is_retained(),
     };
     if !is_marked {
         return End::Mark(Box::new(marked(owner, role, seen, fate)));
@@ -62,6 +60,11 @@ pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> End 
     })
 }
 
+/// Whether it is the owner itself who said that the infrastructure stays, which it then can take back.
+fn is_retained_by_owner(seen: &OwnedSeen) -> bool {
+    seen.is_retained() && wanted::is_as_authored(seen)
+}
+
 /// The object as it is, with the owner's will written on it.
 fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> Desired {
     let mut annotations = wanted::requests(Some(seen));
@@ -73,6 +76,11 @@ fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> Desir
     match fate {
         Fate::Destroyed => {
             annotations.insert(marks::LET_GO.to_owned(), "true".to_owned());
+            if is_retained_by_owner(seen)
+                && let Value::Object(fields) = &mut spec
+            {
+                fields.insert("retainWorkspaceOnDelete".to_owned(), json!(false));
+            }
         }
         Fate::Retained => {
             if let Value::Object(fields) = &mut spec {

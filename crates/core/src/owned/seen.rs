@@ -111,6 +111,12 @@ impl OwnedSeen {
             .is_some_and(|condition| condition.status == "True")
     }
 
+    /// Whether its infrastructure stays when it goes.
+    #[must_use]
+    pub fn is_retained(&self) -> bool {
+        self.wta.spec.retain_workspace_on_delete == Some(true)
+    }
+
     /// Whether there is, or may be, infrastructure behind it.
     #[must_use]
     pub fn has_workspace(&self) -> bool {

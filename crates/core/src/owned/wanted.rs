@@ -277,6 +277,29 @@ fn covers(actual: &Value, wanted: &Value) -> bool {
     }
 }
 
+/// Fields of the spec that an owner authors.
+const AUTHORED_FIELDS: [&str; 7] = [
+    "templateRef",
+    "templateRevision",
+    "variables",
+    "writeConnectionSecretToRef",
+    "waitForSecrets",
+    "waitForWorkspaces",
+    "retainWorkspaceOnDelete",
+];
+
+/// Whether all that an owner has to say about an object is as the owner said it, and nobody said more.
+pub(super) fn is_as_authored(seen: &OwnedSeen) -> bool {
+    let Ok(Value::Object(mut present)) = serde_json::to_value(&seen.wta.spec) else {
+        return false;
+    };
+    let spec: Map<String, Value> = AUTHORED_FIELDS
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), present.remove(name)?)))
+        .collect();
+    seen.annotation(marks::AUTHORED) == Some(&hash(&spec))
+}
+
 fn hash(spec: &Map<String, Value>) -> String {
     let text = serde_json::to_vec(spec).unwrap_or_default();
     let digest = Sha256::digest(text);

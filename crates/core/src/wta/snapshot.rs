@@ -9,6 +9,7 @@ use capt_api::{
     workspacetemplate::WorkspaceTemplateSpec,
     workspacetemplateapply::WorkspaceProgress,
 };
+use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use super::{kept::Kept, rendered::Rendered};
@@ -121,6 +122,8 @@ pub struct WorkspaceSeen {
     pub resource_version: String,
     /// Generation of its spec.
     pub generation: i64,
+    /// When it was made.
+    pub created_at: Option<Timestamp>,
     /// It is going away.
     pub deleting: bool,
     /// Its labels.

@@ -51,3 +51,30 @@ fn one_that_somebody_else_deleted_is_marked_too() {
         End::Mark(_)
     ));
 }
+
+#[test]
+fn an_owner_takes_back_what_it_said_about_keeping_and_a_person_is_not_overruled() {
+    let retaining = Wanted {
+        retain: true,
+        ..wanted()
+    };
+    let by_owner = carried_out(&retaining.change(&OWNER, None).expect("new"), None);
+    let mut by_person = fresh();
+    by_person.wta.spec.retain_workspace_on_delete = Some(true);
+    let mut by_both = by_owner.clone();
+    by_both
+        .wta
+        .spec
+        .variables
+        .get_or_insert_default()
+        .insert("mine".to_owned(), "1".to_owned());
+    for (seen, is_kept) in [(by_owner, false), (by_person, true), (by_both, true)] {
+        let End::Mark(mark) = end(&OWNER, &Role::Eks, &seen, Fate::Destroyed) else {
+            panic!("the mark comes first");
+        };
+        let seen = carried_out(&mark, Some(&seen));
+        assert_eq!(seen.is_retained(), is_kept);
+        let next = end(&OWNER, &Role::Eks, &seen, Fate::Destroyed);
+        assert!(matches!(next, End::Remove(_)), "{next:?}");
+    }
+}

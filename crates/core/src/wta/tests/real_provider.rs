@@ -56,6 +56,7 @@ fn captured(name: &str) -> WorkspaceSeen {
         uid: metadata.uid.unwrap_or_default(),
         resource_version: metadata.resource_version.unwrap_or_default(),
         generation: metadata.generation.unwrap_or_default(),
+        created_at: metadata.creation_timestamp.map(|time| time.0),
         deleting: false,
         labels: metadata.labels.unwrap_or_default(),
         annotations: metadata.annotations.unwrap_or_default(),
