@@ -3,6 +3,9 @@
 //! One reconcile always is the same five steps: observe, decide, apply, record, and wait for the next fact. This crate
 //! must never decide anything by itself, and must never know how Terraform is run or where the API server comes from.
 
+mod captcluster;
+mod captcontrolplane;
+mod cluster;
 mod engine;
 mod facts;
 mod metrics;
@@ -11,7 +14,7 @@ mod workspacetemplate;
 mod workspacetemplateapply;
 
 pub use metrics::Metrics;
-pub use options::{Clock, Options};
+pub use options::{Clock, ClusterController, Concurrency, Options, Readiness};
 
 use std::sync::Arc;
 
@@ -19,8 +22,11 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    captcluster::CaptClusters,
+    captcontrolplane::ControlPlanes,
+    cluster::{Clusters, switch},
     engine::{controller::Worker, execute::Executor, queue::Queue, wakes::Wakes},
-    facts::Facts,
+    facts::{Facts, secrets::Secrets},
     workspacetemplate::Templates,
     workspacetemplateapply::Applies,
 };
@@ -39,35 +45,61 @@ pub enum Error {
 ///
 /// If a part of them ends by itself. What goes wrong with one object or one call is not an error here: it is tried again.
 pub async fn run(client: Client, options: Options, stop: CancellationToken) -> Result<(), Error> {
-    let (applies, templates) = (Arc::new(Queue::default()), Arc::new(Queue::default()));
-    let wakes = Wakes::new(vec![applies.clone(), templates.clone()]);
-    let facts = Arc::new(Facts::new(&wakes));
-    let mut watches = facts.watch(&client, options.namespace.as_deref());
+    // In the order of their places in `facts`.
+    let queues: [Arc<Queue>; 5] = Default::default();
+    let wakes = Wakes::new(queues.to_vec());
+    let namespace = options.namespace.as_deref();
+    let facts = Arc::new(Facts::new(&wakes, &client, namespace));
+    let mut watches = facts.watch(&client, namespace, options.cluster_controller);
     // Nothing is decided from half of the facts.
     tokio::select! {
         () = facts.are_known() => {}
         () = stop.cancelled() => return Ok(()),
         _ = watches.join_next() => return Err(Error::Ended("a watch")),
     }
-    let executor = Executor::new(client.clone());
-    let apply_worker = Worker::new(
-        Applies::new(facts.clone(), client, executor.clone(), options.clone()),
-        applies,
-        options.metrics.clone(),
-    );
-    let template_worker = Worker::new(
-        Templates::new(facts, executor, options.clone()),
-        templates,
-        options.metrics.clone(),
-    );
+    watches.spawn(switch::tell(
+        options.cluster_controller,
+        facts.definitions.clone(),
+    ));
+    options.readiness.set(true);
+    let hands = Hands {
+        secrets: Arc::new(Secrets::new(client.clone(), facts.clone())),
+        executor: Executor::new(client.clone()),
+        facts,
+        client,
+        options: options.clone(),
+    };
+    let metrics = &options.metrics;
+    let [applies, templates, clusters, captclusters, control_planes] = queues;
+    let applies = Worker::new(Applies::new(hands.clone()), applies, metrics.clone());
+    let templates = Worker::new(Templates::new(hands.clone()), templates, metrics.clone());
+    let clusters = Worker::new(Clusters::new(hands.clone()), clusters, metrics.clone());
+    let captclusters = Worker::new(CaptClusters::new(hands.clone()), captclusters, metrics.clone());
+    let control_planes = Worker::new(ControlPlanes::new(hands), control_planes, metrics.clone());
+    let concurrency = options.concurrency;
     let work = async {
         tokio::join!(
-            apply_worker.work(options.concurrency, stop.clone()),
-            template_worker.work(options.concurrency, stop.clone()),
+            applies.work(concurrency.applies, stop.clone()),
+            templates.work(concurrency.templates, stop.clone()),
+            clusters.work(concurrency.clusters, stop.clone()),
+            captclusters.work(concurrency.captclusters, stop.clone()),
+            control_planes.work(concurrency.captcontrolplanes, stop.clone()),
         );
     };
-    tokio::select! {
+    let ended = tokio::select! {
         () = work => Ok(()),
         _ = watches.join_next() => Err(Error::Ended("a watch")),
-    }
+    };
+    options.readiness.set(false);
+    ended
+}
+
+/// What every controller has to work with.
+#[derive(Clone)]
+pub(crate) struct Hands {
+    pub(crate) facts: Arc<Facts>,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) executor: Executor,
+    pub(crate) client: Client,
+    pub(crate) options: Options,
 }

@@ -2,8 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
+use capt_api::foreign::marks;
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
+use tokio::sync::watch;
 
 use crate::metrics::Metrics;
 
@@ -21,10 +23,93 @@ pub struct Options {
     pub workspace_api: Option<WorkspaceGroup>,
     /// The only namespace to look at, or all of them.
     pub namespace: Option<String>,
-    /// How many objects of a kind are worked on at a time.
-    pub concurrency: usize,
+    /// Only objects with this value in the label `cluster.x-k8s.io/watch-filter` are worked on, and what belongs to
+    /// them. Left out, all are.
+    pub watch_filter: Option<String>,
+    /// Whether Clusters are looked after, too.
+    pub cluster_controller: ClusterController,
+    /// How many objects of each kind are worked on at a time.
+    pub concurrency: Concurrency,
     /// Where everything is counted.
     pub metrics: Metrics,
+    /// Where it is told that the controllers know all that there is.
+    pub readiness: Readiness,
+}
+
+/// Whether Clusters are looked after by our own small controller, which does for them what Cluster API does for the
+/// fields that capt needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClusterController {
+    /// Where the CustomResourceDefinition of Clusters is the one that capt installs, and nowhere else.
+    #[default]
+    Auto,
+    /// Always. Nobody else may look after them.
+    On,
+    /// Never.
+    Off,
+}
+
+/// How many objects of each kind are worked on at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Concurrency {
+    /// Clusters.
+    pub clusters: usize,
+    /// CAPTClusters.
+    pub captclusters: usize,
+    /// CAPTControlPlanes.
+    pub captcontrolplanes: usize,
+    /// WorkspaceTemplateApplies.
+    pub applies: usize,
+    /// WorkspaceTemplates.
+    pub templates: usize,
+}
+
+impl Concurrency {
+    /// The same for every kind.
+    #[must_use]
+    pub fn of_each(number: usize) -> Self {
+        Self {
+            clusters: number,
+            captclusters: number,
+            captcontrolplanes: number,
+            applies: number,
+            templates: number,
+        }
+    }
+}
+
+impl Default for Concurrency {
+    fn default() -> Self {
+        Self::of_each(8)
+    }
+}
+
+/// Tells whether the controllers know all that there is, which they need before they do anything. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Readiness(watch::Sender<bool>);
+
+impl Default for Readiness {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Readiness {
+    /// Whether they do now.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until they do.
+    pub async fn wait(&self) {
+        // It cannot fail: a sender is right here.
+        let _ = self.0.subscribe().wait_for(|ready| *ready).await;
+    }
+
+    pub(crate) fn set(&self, ready: bool) {
+        self.0.send_replace(ready);
+    }
 }
 
 impl Options {
@@ -36,9 +121,21 @@ impl Options {
             runner,
             workspace_api: None,
             namespace: None,
-            concurrency: 8,
+            watch_filter: None,
+            cluster_controller: ClusterController::default(),
+            concurrency: Concurrency::default(),
             metrics: Metrics::default(),
+            readiness: Readiness::default(),
         }
+    }
+
+    /// Whether an object is to be worked on, by its label.
+    pub(crate) fn are_for(&self, metadata: &ObjectMeta) -> bool {
+        let labels = metadata.labels.as_ref();
+        let label = labels.and_then(|labels| labels.get(marks::WATCH_FILTER));
+        self.watch_filter
+            .as_ref()
+            .is_none_or(|filter| label == Some(filter))
     }
 }
 
@@ -48,6 +145,8 @@ impl fmt::Debug for Options {
             .field("runner", &self.runner)
             .field("workspace_api", &self.workspace_api)
             .field("namespace", &self.namespace)
+            .field("watch_filter", &self.watch_filter)
+            .field("cluster_controller", &self.cluster_controller)
             .field("concurrency", &self.concurrency)
             .finish_non_exhaustive()
     }

@@ -2,7 +2,12 @@
 //!
 //! Their definitions are watched. A kind that is defined is asked for once and then watched itself.
 
-use std::{fmt::Debug, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+    sync::Arc,
+    time::Duration,
+};
 
 use kube::{
     Api, Client, Resource,
@@ -38,12 +43,23 @@ pub(crate) struct CustomKind {
     pub(crate) is_namespaced: bool,
 }
 
-/// The definitions that there are, with their versions.
-pub(crate) type Definitions = Table<String>;
+/// The definition of a kind, as far as it is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Definition {
+    /// Its version.
+    pub(crate) version: String,
+    /// Its labels.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// The names of its annotations.
+    pub(crate) annotations: BTreeSet<String>,
+}
+
+/// The definitions that there are.
+pub(crate) type Definitions = Table<Definition>;
 
 impl CustomKind {
     /// The name of its definition.
-    fn definition(&self) -> ObjectKey {
+    pub(crate) fn definition(&self) -> ObjectKey {
         ObjectKey::cluster_scoped(&format!("{}.{}", self.plural, self.group))
     }
 
@@ -88,7 +104,7 @@ pub(crate) async fn follow<K, T>(
     let mut tries = 0;
     loop {
         changes.borrow_and_update();
-        let Some(version) = definitions.peek(&name) else {
+        let Some(definition) = definitions.peek(&name) else {
             table.close();
             tries = 0;
             if changes.changed().await.is_err() {
@@ -111,7 +127,7 @@ pub(crate) async fn follow<K, T>(
             }
             Ok(None) if tries >= TRIES => {
                 table.close();
-                while definitions.peek(&name).as_ref() == Some(&version) {
+                while definitions.peek(&name).as_ref() == Some(&definition) {
                     if changes.changed().await.is_err() {
                         return;
                     }

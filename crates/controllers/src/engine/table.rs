@@ -96,6 +96,13 @@ impl<T: PartialEq> Table<T> {
         self.rows.read().objects.get(key).cloned()
     }
 
+    /// An object, if it is there, for somebody who has to look again only when its values in an index change. Every
+    /// object must have a value in that index, or nobody hears that it came or went.
+    pub(crate) fn glance(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Option<Arc<T>> {
+        reader.note(self.fact(Place::Values(index, key.clone())));
+        self.peek(key)
+    }
+
     /// The objects that have a value in an index, by their names.
     pub(crate) fn find(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<(ObjectKey, Arc<T>)> {
         reader.note(self.fact(Place::Index(index, value.to_owned())));

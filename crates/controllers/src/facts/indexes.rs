@@ -1,9 +1,14 @@
-//! What objects are found by, besides their names.
+//! What objects are found by, besides their names, and what of them counts for those who need not know everything.
 
-use capt_api::{WorkspaceTemplateApply, marks};
-use capt_core::{names, render::WorkspaceGroup, wta::snapshot::WorkspaceSeen};
+use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster, marks};
+use capt_core::{
+    names,
+    render::WorkspaceGroup,
+    wta::{owner, snapshot::WorkspaceSeen},
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::views::{HeldView, OwnerView, ReportView};
+use super::views::{HeldView, ReportView, TemplateView, WorkerView};
 use crate::engine::{key::ObjectKey, table::Index};
 
 /// WorkspaceTemplateApplies by the template that they refer to, as `namespace/name`.
@@ -13,14 +18,31 @@ pub(crate) const TEMPLATE: &str = "template";
 pub(crate) const WAITS_FOR: &str = "waits for";
 /// WorkspaceTemplateApplies by the Workspace that they have or would have, as `namespace/name` or `/name`.
 pub(crate) const MAKES: &str = "makes";
+/// WorkspaceTemplateApplies by their owners, as `namespace/label`: the one in their label, and those that they refer to.
+pub(crate) const OWNER: &str = "owner";
 /// Workspaces by the WorkspaceTemplateApply whose identity they carry, as `namespace/label`.
 pub(crate) const IDENTITY: &str = "identity";
 /// Owners by the label that they are recorded by, as `namespace/label`.
 pub(crate) const LABEL: &str = "label";
+/// CAPTControlPlanes and workers by the Cluster that they belong to, as `namespace/name`.
+pub(crate) const CLUSTER: &str = "cluster";
+/// CAPTControlPlanes by the WorkspaceTemplateApply that their specs name, as `namespace/name`.
+pub(crate) const APPLY: &str = "apply";
 /// Secrets by the Terraform workspace whose state they hold, as `namespace/name`.
 pub(crate) const STATE_OF: &str = "state of";
 /// What our runner tells, by the uid of the Workspace.
 pub(crate) const RUN_OF: &str = "run of";
+
+/// For a glance: what the spec is, and whether the object goes away.
+pub(crate) const SPEC: &str = "spec";
+/// For a glance at an owner: what counts for those that it owns.
+pub(crate) const OWNERSHIP: &str = "ownership";
+/// For a glance at a Cluster: what it reached once.
+pub(crate) const REACHED: &str = "reached";
+/// For a glance at a Workspace: what it is, and up to where its status speaks about it.
+pub(crate) const OBSERVED: &str = "observed";
+/// For a glance at what our runner tells: everything but how far it is.
+pub(crate) const RUN: &str = "run";
 
 pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
     Index {
@@ -62,22 +84,126 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
             }
         },
     },
+    Index {
+        name: OWNER,
+        values: |key, apply| {
+            let label = |owner: &OwnerReference| owner::label(&owner.kind, &owner.name);
+            let owners = apply.metadata.owner_references.iter().flatten();
+            let mut all: Vec<String> = owners
+                .map(label)
+                .chain(owner::recorded(apply))
+                .map(|label| within(key.namespace(), &label))
+                .collect();
+            all.dedup();
+            all
+        },
+    },
 ];
 
-pub(super) const WORKSPACES: &[Index<WorkspaceSeen>] = &[Index {
-    name: IDENTITY,
-    values: |_, workspace| {
-        let label = |name| workspace.labels.get(name);
-        match (label(marks::WTA_NAMESPACE), label(marks::WTA_NAME)) {
-            (Some(namespace), Some(name)) => vec![within(namespace, name)],
-            _ => Vec::new(),
-        }
+pub(super) const TEMPLATES: &[Index<TemplateView>] = &[Index {
+    name: SPEC,
+    values: |_, view| {
+        let metadata = &view.template.metadata;
+        let sandbox = metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(marks::SANDBOX));
+        vec![format!(
+            "{} {}",
+            spec_of(metadata),
+            sandbox.map_or("", String::as_str)
+        )]
     },
 }];
 
-pub(super) const OWNERS: &[Index<OwnerView>] = &[Index {
-    name: LABEL,
-    values: |key, owner| vec![within(key.namespace(), &owner.label)],
+pub(super) const WORKSPACES: &[Index<WorkspaceSeen>] = &[
+    Index {
+        name: IDENTITY,
+        values: |_, workspace| {
+            let label = |name| workspace.labels.get(name);
+            match (label(marks::WTA_NAMESPACE), label(marks::WTA_NAME)) {
+                (Some(namespace), Some(name)) => vec![within(namespace, name)],
+                _ => Vec::new(),
+            }
+        },
+    },
+    Index {
+        name: OBSERVED,
+        values: |_, workspace| {
+            let observed = workspace.status.observed_generation.unwrap_or_default();
+            vec![format!("{} {} {observed}", workspace.uid, workspace.generation)]
+        },
+    },
+];
+
+pub(super) const CLUSTERS: &[Index<Cluster>] = &[
+    Index {
+        name: SPEC,
+        values: |_, cluster| vec![spec_of(&cluster.metadata)],
+    },
+    Index {
+        name: REACHED,
+        values: |_, cluster| {
+            let status = cluster.status.as_ref();
+            let flags = status.and_then(|status| status.initialization.as_ref());
+            let of = |flag: Option<bool>| flag == Some(true);
+            let infrastructure = of(flags.and_then(|flags| flags.infrastructure_provisioned));
+            let control_plane = of(flags.and_then(|flags| flags.control_plane_initialized));
+            vec![format!("{infrastructure} {control_plane}")]
+        },
+    },
+];
+
+pub(super) const CAPTCLUSTERS: &[Index<CAPTCluster>] = &[
+    Index {
+        name: LABEL,
+        values: |key, _| vec![within(key.namespace(), &owner::label("CAPTCluster", &key.name))],
+    },
+    Index {
+        name: OWNERSHIP,
+        values: |_, object| vec![ownership(&object.metadata)],
+    },
+];
+
+pub(super) const CAPTCONTROLPLANES: &[Index<CAPTControlPlane>] = &[
+    Index {
+        name: LABEL,
+        values: |key, _| {
+            let label = owner::label("CAPTControlPlane", &key.name);
+            vec![within(key.namespace(), &label)]
+        },
+    },
+    Index {
+        name: OWNERSHIP,
+        values: |_, object| vec![ownership(&object.metadata)],
+    },
+    Index {
+        name: CLUSTER,
+        values: |key, object| {
+            let metadata = &object.metadata;
+            let owners = metadata.owner_references.iter().flatten();
+            let labels = metadata.labels.as_ref();
+            let label = labels.and_then(|labels| labels.get(capt_api::foreign::marks::CLUSTER_NAME));
+            owners
+                .filter(|owner| owner.kind == "Cluster")
+                .map(|owner| &owner.name)
+                .chain(label)
+                .map(|cluster| within(key.namespace(), cluster))
+                .collect()
+        },
+    },
+    Index {
+        name: APPLY,
+        values: |key, object| {
+            let named = object.spec.workspace_template_apply_name.iter();
+            named.map(|name| within(key.namespace(), name)).collect()
+        },
+    },
+];
+
+pub(super) const WORKERS: &[Index<WorkerView>] = &[Index {
+    name: CLUSTER,
+    values: |key, worker| vec![within(key.namespace(), &worker.cluster)],
 }];
 
 pub(super) const SECRETS: &[Index<HeldView>] = &[Index {
@@ -91,12 +217,50 @@ pub(super) const SECRETS: &[Index<HeldView>] = &[Index {
     },
 }];
 
-pub(super) const REPORTS: &[Index<ReportView>] = &[Index {
-    name: RUN_OF,
-    values: |_: &ObjectKey, report| vec![report.workspace_uid.clone()],
-}];
+pub(super) const REPORTS: &[Index<ReportView>] = &[
+    Index {
+        name: RUN_OF,
+        values: |_: &ObjectKey, report| vec![report.workspace_uid.clone()],
+    },
+    Index {
+        name: RUN,
+        values: |_, view| {
+            let report = &view.report;
+            let operation = report.operation.as_ref().map(|operation| {
+                let times = (operation.started_at, operation.ended_at);
+                format!("{times:?}")
+            });
+            let plan = report.plan.as_ref().map(|plan| (plan.generation, &plan.summary));
+            vec![format!("{operation:?} {plan:?} {:?}", report.answered)]
+        },
+    },
+];
 
 /// Something in a namespace, in an index.
 pub(crate) fn within(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
+}
+
+/// Changes with the spec, and when an object goes away.
+fn spec_of(metadata: &ObjectMeta) -> String {
+    format!(
+        "{} {} {}",
+        metadata.uid.as_deref().unwrap_or_default(),
+        metadata.generation.unwrap_or_default(),
+        metadata.deletion_timestamp.is_some(),
+    )
+}
+
+/// Changes with what counts for those that an object owns.
+fn ownership(metadata: &ObjectMeta) -> String {
+    let annotations = metadata.annotations.as_ref();
+    let turn = annotations.and_then(|annotations| annotations.get(marks::TURN));
+    let labels = metadata.labels.as_ref();
+    let filter = labels.and_then(|labels| labels.get(capt_api::foreign::marks::WATCH_FILTER));
+    format!(
+        "{} {} {}",
+        metadata.deletion_timestamp.is_some(),
+        turn.map_or("", String::as_str),
+        filter.map_or("", String::as_str),
+    )
 }

@@ -19,6 +19,8 @@ const fn kind(
 }
 
 const OURS: &str = "infrastructure.cluster.x-k8s.io";
+const CLUSTER_API: &str = "cluster.x-k8s.io";
+const CLUSTER_API_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
 const V1BETA1: &[&str] = &["v1beta1"];
 
 pub(super) const APPLY: CustomKind = kind(
@@ -29,21 +31,40 @@ pub(super) const APPLY: CustomKind = kind(
     true,
 );
 pub(super) const TEMPLATE: CustomKind = kind(OURS, V1BETA1, "WorkspaceTemplate", "workspacetemplates", true);
-pub(super) const CAPTCLUSTER: CustomKind = kind(OURS, V1BETA1, "CAPTCluster", "captclusters", true);
-pub(super) const CAPTCONTROLPLANE: CustomKind = kind(
+pub(crate) const CAPTCLUSTER: CustomKind = kind(OURS, V1BETA1, "CAPTCluster", "captclusters", true);
+pub(crate) const CAPTCONTROLPLANE: CustomKind = kind(
     "controlplane.cluster.x-k8s.io",
     V1BETA1,
     "CAPTControlPlane",
     "captcontrolplanes",
     true,
 );
-pub(super) const CLUSTER: CustomKind = kind(
-    "cluster.x-k8s.io",
-    &["v1beta2", "v1beta1"],
-    "Cluster",
-    "clusters",
-    true,
-);
+pub(crate) const CLUSTER: CustomKind = kind(CLUSTER_API, CLUSTER_API_VERSIONS, "Cluster", "clusters", true);
+/// What runs workloads of a Cluster.
+pub(crate) const WORKERS: [CustomKind; 4] = [
+    kind(
+        CLUSTER_API,
+        CLUSTER_API_VERSIONS,
+        "MachinePool",
+        "machinepools",
+        true,
+    ),
+    kind(
+        CLUSTER_API,
+        CLUSTER_API_VERSIONS,
+        "MachineDeployment",
+        "machinedeployments",
+        true,
+    ),
+    kind(
+        CLUSTER_API,
+        CLUSTER_API_VERSIONS,
+        "MachineSet",
+        "machinesets",
+        true,
+    ),
+    kind(CLUSTER_API, CLUSTER_API_VERSIONS, "Machine", "machines", true),
+];
 pub(super) const WORKSPACE: CustomKind = kind("tf.m.upbound.io", V1BETA1, "Workspace", "workspaces", true);
 pub(super) const CLUSTER_WORKSPACE: CustomKind =
     kind("tf.upbound.io", V1BETA1, "Workspace", "workspaces", false);

@@ -3,20 +3,30 @@
 //! Of every object only what is used is kept. This module must never know what is decided.
 
 pub(crate) mod indexes;
-mod kinds;
+pub(crate) mod kinds;
+mod others;
+mod owned;
+pub(crate) mod secrets;
 pub(crate) mod views;
 mod watches;
 
 use std::sync::Arc;
 
-use capt_api::WorkspaceTemplateApply;
+use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster};
 use capt_core::{
     render::WorkspaceGroup,
-    wta::snapshot::{ClusterSeen, KeptSeen, ProviderConfigSeen, WorkspaceSeen},
+    wta::snapshot::{KeptSeen, ProviderConfigSeen, WorkspaceSeen},
 };
+use kube::Client;
 
-use self::views::{HeldView, NamespaceView, OwnerView, ReportView, TemplateView};
+pub(crate) use self::others::Lookup;
+use self::{
+    others::Others,
+    views::{HeldView, NamespaceView, ReportView, TemplateView, WorkerView},
+};
 use crate::engine::{
+    execute::Written,
+    key::ObjectKey,
     served::Definitions,
     table::Table,
     wakes::{Controller, Wakes},
@@ -26,6 +36,12 @@ use crate::engine::{
 pub(crate) const APPLIES: Controller = 0;
 /// The controller of WorkspaceTemplates, by the place of its queue.
 pub(crate) const TEMPLATES: Controller = 1;
+/// The controller of Clusters, by the place of its queue.
+pub(crate) const CLUSTERS: Controller = 2;
+/// The controller of CAPTClusters, by the place of its queue.
+pub(crate) const CAPTCLUSTERS: Controller = 3;
+/// The controller of CAPTControlPlanes, by the place of its queue.
+pub(crate) const CONTROLPLANES: Controller = 4;
 
 /// All facts.
 pub(crate) struct Facts {
@@ -35,9 +51,11 @@ pub(crate) struct Facts {
     pub(crate) templates: Arc<Table<TemplateView>>,
     pub(crate) workspaces: Arc<Table<WorkspaceSeen>>,
     pub(crate) cluster_workspaces: Arc<Table<WorkspaceSeen>>,
-    pub(crate) clusters: Arc<Table<ClusterSeen>>,
-    pub(crate) captclusters: Arc<Table<OwnerView>>,
-    pub(crate) captcontrolplanes: Arc<Table<OwnerView>>,
+    pub(crate) clusters: Arc<Table<Cluster>>,
+    pub(crate) captclusters: Arc<Table<CAPTCluster>>,
+    pub(crate) captcontrolplanes: Arc<Table<CAPTControlPlane>>,
+    /// One table for each of [`kinds::WORKERS`].
+    pub(crate) workers: [Arc<Table<WorkerView>>; kinds::WORKERS.len()],
     pub(crate) provider_configs: Arc<Table<ProviderConfigSeen>>,
     pub(crate) cluster_provider_configs: Arc<Table<ProviderConfigSeen>>,
     pub(crate) legacy_provider_configs: Arc<Table<ProviderConfigSeen>>,
@@ -48,21 +66,31 @@ pub(crate) struct Facts {
     pub(crate) renderings: Arc<Table<KeptSeen>>,
     pub(crate) reports: Arc<Table<ReportView>>,
     pub(crate) namespaces: Arc<Table<NamespaceView>>,
+    others: Others,
 }
 
 impl Facts {
-    /// Tables of which nothing is known yet.
-    pub(crate) fn new(wakes: &Arc<Wakes>) -> Self {
+    /// Tables of which nothing is known yet, about one namespace or all of them.
+    pub(crate) fn new(wakes: &Arc<Wakes>, client: &Client, namespace: Option<&str>) -> Self {
+        let definitions: Arc<Definitions> = Arc::new(Table::new("definitions", wakes, &[]));
+        let workers = ["machine pools", "machine deployments", "machine sets", "machines"];
         Self {
             wakes: wakes.clone(),
-            definitions: Arc::new(Table::new("definitions", wakes, &[])),
+            others: Others::new(client.clone(), namespace, definitions.clone(), wakes.clone()),
+            definitions,
             applies: Arc::new(Table::new("applies", wakes, indexes::APPLIES).of_controller(APPLIES)),
-            templates: Arc::new(Table::new("templates", wakes, &[]).of_controller(TEMPLATES)),
+            templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),
             workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES)),
             cluster_workspaces: Arc::new(Table::new("cluster workspaces", wakes, indexes::WORKSPACES)),
-            clusters: Arc::new(Table::new("clusters", wakes, &[])),
-            captclusters: Arc::new(Table::new("captclusters", wakes, indexes::OWNERS)),
-            captcontrolplanes: Arc::new(Table::new("captcontrolplanes", wakes, indexes::OWNERS)),
+            clusters: Arc::new(Table::new("clusters", wakes, indexes::CLUSTERS).of_controller(CLUSTERS)),
+            captclusters: Arc::new(
+                Table::new("captclusters", wakes, indexes::CAPTCLUSTERS).of_controller(CAPTCLUSTERS),
+            ),
+            captcontrolplanes: Arc::new(
+                Table::new("captcontrolplanes", wakes, indexes::CAPTCONTROLPLANES)
+                    .of_controller(CONTROLPLANES),
+            ),
+            workers: workers.map(|name| Arc::new(Table::new(name, wakes, indexes::WORKERS))),
             provider_configs: Arc::new(Table::new("provider configs", wakes, &[])),
             cluster_provider_configs: Arc::new(Table::new("cluster provider configs", wakes, &[])),
             legacy_provider_configs: Arc::new(Table::new("legacy provider configs", wakes, &[])),
@@ -81,6 +109,24 @@ impl Facts {
         match group {
             WorkspaceGroup::Namespaced => &self.workspaces,
             WorkspaceGroup::ClusterScoped => &self.cluster_workspaces,
+        }
+    }
+
+    /// Whether the tables show what was written.
+    pub(crate) fn have_seen(&self, written: &Written) -> bool {
+        let (target, version) = (&written.target, written.version);
+        match target.kind.as_str() {
+            "WorkspaceTemplateApply" => self.applies.has_seen(version),
+            "WorkspaceTemplate" => self.templates.has_seen(version),
+            "CAPTCluster" => self.captclusters.has_seen(version),
+            "CAPTControlPlane" => self.captcontrolplanes.has_seen(version),
+            "Cluster" => self.clusters.has_seen(version),
+            "Workspace" if target.namespace.is_some() => self.workspaces.has_seen(version),
+            "Workspace" => self.cluster_workspaces.has_seen(version),
+            "Secret" if target.name.ends_with("-rendering") => self.renderings.has_seen(version),
+            "Secret" => self.secrets.has_seen(version),
+            "ConfigMap" => self.config_maps.has_seen(version),
+            _ => true,
         }
     }
 
@@ -104,5 +150,13 @@ impl Facts {
         self.renderings.is_known().await;
         self.reports.is_known().await;
         self.namespaces.is_known().await;
+    }
+}
+
+/// The name of a Workspace within its group.
+pub(crate) fn workspace_key(group: WorkspaceGroup, namespace: &str, name: &str) -> ObjectKey {
+    match group {
+        WorkspaceGroup::Namespaced => ObjectKey::within(namespace, name),
+        WorkspaceGroup::ClusterScoped => ObjectKey::cluster_scoped(name),
     }
 }

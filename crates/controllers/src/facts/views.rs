@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
-    WorkspaceTemplateApply,
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
     foreign::{
+        Cluster,
+        cluster::ClusterSpec,
         marks as foreign_marks,
         providerconfig::TerraformConfig,
         workspace::{WorkspaceCondition, WorkspaceStatus},
@@ -17,8 +19,8 @@ use capt_core::{
     render::{self, WorkspaceGroup},
     wta::{
         kept::{self, Kept},
-        location, owner,
-        snapshot::{ClusterSeen, KeptSeen, ProviderConfigSeen, WorkspaceSeen},
+        location,
+        snapshot::{KeptSeen, ProviderConfigSeen, WorkspaceSeen},
     },
 };
 use capt_terraform::diagnostics;
@@ -31,6 +33,8 @@ use kube::core::{DynamicObject, PartialObjectMeta};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::engine::served::Definition;
+
 /// A template, with what would take long to find out again.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TemplateView {
@@ -40,15 +44,19 @@ pub(crate) struct TemplateView {
     pub(crate) revision: String,
 }
 
-/// An owner of WorkspaceTemplateApplies.
+/// Something that runs workloads of a Cluster, such as a Machine.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OwnerView {
-    /// How it is recorded on what it owns.
-    pub(crate) label: String,
+pub(crate) struct WorkerView {
+    /// The Cluster in its label.
+    pub(crate) cluster: String,
+    /// Its uid.
+    pub(crate) uid: String,
+    /// Its version.
+    pub(crate) resource_version: String,
     /// It is going away.
     pub(crate) deleting: bool,
-    /// The child whose turn it is.
-    pub(crate) turn: Option<String>,
+    /// The Cluster itself owns it, rather than another worker.
+    pub(crate) owned_by_cluster: bool,
 }
 
 /// A Secret or ConfigMap, without what it holds.
@@ -84,8 +92,13 @@ pub(crate) struct NamespaceView {
     pub(crate) terminating: bool,
 }
 
-pub(super) fn definition(object: PartialObjectMeta<CustomResourceDefinition>) -> Option<String> {
-    object.metadata.resource_version
+pub(super) fn definition(object: PartialObjectMeta<CustomResourceDefinition>) -> Option<Definition> {
+    let metadata = object.metadata;
+    Some(Definition {
+        version: metadata.resource_version.unwrap_or_default(),
+        labels: metadata.labels.unwrap_or_default(),
+        annotations: metadata.annotations.unwrap_or_default().into_keys().collect(),
+    })
 }
 
 pub(super) fn apply(object: DynamicObject) -> Option<WorkspaceTemplateApply> {
@@ -131,6 +144,7 @@ fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceSeen {
         uid: metadata.uid.unwrap_or_default(),
         resource_version: metadata.resource_version.unwrap_or_default(),
         generation: metadata.generation.unwrap_or_default(),
+        created_at: metadata.creation_timestamp.map(|time| time.0),
         deleting: metadata.deletion_timestamp.is_some(),
         labels: metadata.labels.unwrap_or_default(),
         annotations: metadata.annotations.unwrap_or_default(),
@@ -150,30 +164,78 @@ fn make_readable(condition: &mut WorkspaceCondition) {
     }
 }
 
-pub(super) fn cluster(object: DynamicObject) -> Option<ClusterSeen> {
-    let (_, data) = lean(object);
-    let paused = data.pointer("/spec/paused").and_then(Value::as_bool);
-    Some(ClusterSeen {
-        paused: paused.unwrap_or(false),
+/// A Cluster that cannot be read counts as paused, so that nothing is done to what belongs to it.
+pub(super) fn cluster(object: DynamicObject) -> Option<Cluster> {
+    let (metadata, mut data) = lean(object);
+    for reference in ["/spec/infrastructureRef", "/spec/controlPlaneRef"] {
+        if let Some(reference) = data.pointer_mut(reference) {
+            modernise(reference);
+        }
+    }
+    Some(Cluster {
+        metadata,
+        spec: part(&mut data, "spec").unwrap_or_else(|| ClusterSpec {
+            paused: Some(true),
+            ..ClusterSpec::default()
+        }),
+        status: part(&mut data, "status"),
     })
 }
 
-pub(super) fn captcluster(object: PartialObjectMeta<DynamicObject>) -> Option<OwnerView> {
-    Some(owner_view("CAPTCluster", object.metadata))
-}
-
-pub(super) fn captcontrolplane(object: PartialObjectMeta<DynamicObject>) -> Option<OwnerView> {
-    Some(owner_view("CAPTControlPlane", object.metadata))
-}
-
-fn owner_view(kind: &str, metadata: ObjectMeta) -> OwnerView {
-    OwnerView {
-        label: owner::label(kind, metadata.name.as_deref().unwrap_or_default()),
-        deleting: metadata.deletion_timestamp.is_some(),
-        turn: metadata
-            .annotations
-            .and_then(|mut annotations| annotations.remove(marks::TURN)),
+/// Until v1beta1 a reference told group and version together.
+fn modernise(reference: &mut Value) {
+    if let Some(fields) = reference.as_object_mut()
+        && !fields.contains_key("apiGroup")
+        && let Some(api_version) = fields.get("apiVersion").and_then(Value::as_str)
+    {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let group = Value::from(group);
+        fields.insert("apiGroup".to_owned(), group);
     }
+}
+
+pub(super) fn captcluster(object: DynamicObject) -> Option<CAPTCluster> {
+    let (metadata, mut data) = lean(object);
+    Some(CAPTCluster {
+        metadata,
+        spec: part(&mut data, "spec")?,
+        status: part(&mut data, "status"),
+    })
+}
+
+pub(super) fn captcontrolplane(object: DynamicObject) -> Option<CAPTControlPlane> {
+    let (metadata, mut data) = lean(object);
+    Some(CAPTControlPlane {
+        metadata,
+        spec: part(&mut data, "spec")?,
+        status: part(&mut data, "status"),
+    })
+}
+
+/// An object of a kind that only a reference of a Cluster tells of.
+pub(super) fn other(object: DynamicObject) -> Option<Value> {
+    let mut object = object;
+    object.metadata.managed_fields = None;
+    serde_json::to_value(object).ok()
+}
+
+/// Machines of a control plane go with it, and are no workers.
+pub(super) fn worker(object: PartialObjectMeta<DynamicObject>) -> Option<WorkerView> {
+    let metadata = object.metadata;
+    let labels = metadata.labels.unwrap_or_default();
+    let is_worker = !labels.contains_key("cluster.x-k8s.io/control-plane");
+    let owners = metadata.owner_references.unwrap_or_default();
+    Some(WorkerView {
+        cluster: labels
+            .get(foreign_marks::CLUSTER_NAME)
+            .filter(|_| is_worker)
+            .cloned()
+            .unwrap_or_default(),
+        uid: metadata.uid.unwrap_or_default(),
+        resource_version: metadata.resource_version.unwrap_or_default(),
+        deleting: metadata.deletion_timestamp.is_some(),
+        owned_by_cluster: owners.iter().any(|owner| owner.kind == "Cluster"),
+    })
 }
 
 pub(super) fn provider_config(object: DynamicObject) -> Option<ProviderConfigSeen> {

@@ -17,15 +17,24 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 
 use super::{Facts, kinds, views};
-use crate::engine::{
-    served::{CustomKind, follow},
-    table::Table,
-    watch::{Read, keep_up},
+use crate::{
+    cluster::switch,
+    engine::{
+        served::{CustomKind, follow},
+        table::Table,
+        watch::{Read, keep_up},
+    },
+    options::ClusterController,
 };
 
 impl Facts {
     /// Starts all watches. They end when their tasks do.
-    pub(crate) fn watch(&self, client: &Client, namespace: Option<&str>) -> JoinSet<()> {
+    pub(crate) fn watch(
+        &self,
+        client: &Client,
+        namespace: Option<&str>,
+        cluster_controller: ClusterController,
+    ) -> JoinSet<()> {
         let mut watches = Watches {
             facts: self,
             client,
@@ -52,6 +61,7 @@ impl Facts {
             &self.captcontrolplanes,
             views::captcontrolplane,
         );
+        watches.workers(cluster_controller);
         for (kind, table) in [
             (kinds::PROVIDER_CONFIG, &self.provider_configs),
             (kinds::CLUSTER_PROVIDER_CONFIG, &self.cluster_provider_configs),
@@ -88,6 +98,25 @@ struct Watches<'a> {
 }
 
 impl Watches<'_> {
+    /// Workers count for our own controller of Clusters alone, and there may be very many.
+    fn workers(&mut self, cluster_controller: ClusterController) {
+        for (kind, table) in kinds::WORKERS.into_iter().zip(&self.facts.workers) {
+            let definitions = self.facts.definitions.clone();
+            let watch = follow(
+                self.client.clone(),
+                self.namespace.map(str::to_owned),
+                kind,
+                definitions.clone(),
+                table.clone(),
+                views::worker,
+            );
+            self.start(async move {
+                switch::until_on(cluster_controller, &definitions).await;
+                watch.await;
+            });
+        }
+    }
+
     fn start(&mut self, watch: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(watch);
     }

@@ -4,13 +4,10 @@
 
 use std::sync::Arc;
 
-use capt_core::{
-    decision::Target,
-    template::{self, Snapshot},
-};
+use capt_core::template::{self, Snapshot};
 
 use crate::{
-    Options,
+    Hands, Options,
     engine::{
         controller::{Outcome, Reconcile},
         execute::{Executor, Failure, Subject, Written},
@@ -31,11 +28,11 @@ pub(crate) struct Templates {
 
 impl Templates {
     /// A controller that decides from these facts.
-    pub(crate) fn new(facts: Arc<Facts>, executor: Executor, options: Options) -> Self {
+    pub(crate) fn new(hands: Hands) -> Self {
         Self {
-            facts,
-            executor,
-            options,
+            facts: hands.facts,
+            executor: hands.executor,
+            options: hands.options,
         }
     }
 }
@@ -58,18 +55,11 @@ impl Reconcile for Templates {
         };
         let now = (self.options.clock)();
         let decision = template::decide(&snapshot, now);
-        let metadata = &snapshot.template.metadata;
-        let subject = Subject {
-            target: Target {
-                api_version: "infrastructure.cluster.x-k8s.io/v1beta1".to_owned(),
-                kind: "WorkspaceTemplate".to_owned(),
-                namespace: metadata.namespace.clone(),
-                name: key.name.clone(),
-            },
-            uid: metadata.uid.clone().unwrap_or_default(),
-            resource_version: metadata.resource_version.clone().unwrap_or_default(),
-            finalizers: metadata.finalizers.clone().unwrap_or_default(),
-        };
+        let subject = Subject::of(
+            "infrastructure.cluster.x-k8s.io/v1beta1",
+            "WorkspaceTemplate",
+            &snapshot.template.metadata,
+        );
         self.executor.carry_out(&subject, &decision, now, written).await?;
         Ok(Outcome {
             look_again: decision.look_again,
@@ -77,7 +67,7 @@ impl Reconcile for Templates {
     }
 
     fn has_seen(&self, written: &Written) -> bool {
-        self.facts.templates.has_seen(written.version)
+        self.facts.have_seen(written)
     }
 
     async fn failed(&self, _: &ObjectKey, _: &Failure) {}

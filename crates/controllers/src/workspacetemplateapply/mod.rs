@@ -10,15 +10,12 @@ mod waits;
 use std::sync::Arc;
 
 use capt_api::WorkspaceTemplateApply;
-use capt_core::{
-    decision::{Event, EventKind, Target},
-    names, wta,
-};
+use capt_core::{names, wta};
 use kube::Client;
 
 use self::{inputs::KnownKeys, rendering::Renderings};
 use crate::{
-    Options,
+    Hands, Options,
     engine::{
         controller::{Outcome, Reconcile},
         execute::{Executor, Failure, Subject, Written},
@@ -39,13 +36,13 @@ pub(crate) struct Applies {
 
 impl Applies {
     /// A controller that decides from these facts.
-    pub(crate) fn new(facts: Arc<Facts>, client: Client, executor: Executor, options: Options) -> Self {
+    pub(crate) fn new(hands: Hands) -> Self {
         Self {
-            facts,
-            keys: KnownKeys::new(client.clone()),
-            client,
-            executor,
-            options,
+            facts: hands.facts,
+            keys: KnownKeys::new(hands.client.clone()),
+            client: hands.client,
+            executor: hands.executor,
+            options: hands.options,
             renderings: Renderings::default(),
         }
     }
@@ -72,43 +69,11 @@ impl Reconcile for Applies {
     }
 
     fn has_seen(&self, written: &Written) -> bool {
-        let Target {
-            api_version,
-            kind,
-            namespace,
-            name,
-        } = &written.target;
-        let version = written.version;
-        match kind.as_str() {
-            "WorkspaceTemplateApply" => self.facts.applies.has_seen(version),
-            "Workspace" if namespace.is_some() => self.facts.workspaces.has_seen(version),
-            "Workspace" => self.facts.cluster_workspaces.has_seen(version),
-            "Secret" if api_version == "v1" && name.ends_with("-rendering") => {
-                self.facts.renderings.has_seen(version)
-            }
-            "Secret" => self.facts.secrets.has_seen(version),
-            _ => true,
-        }
+        self.facts.have_seen(written)
     }
 
     async fn failed(&self, key: &ObjectKey, failure: &Failure) {
-        let Failure::Call {
-            action,
-            target,
-            source,
-        } = failure
-        else {
-            return;
-        };
-        let Some(wta) = self.facts.applies.peek(key) else {
-            return;
-        };
-        if source.is_refusal() {
-            let event = Event {
-                kind: EventKind::Warning,
-                reason: "Refused".to_owned(),
-                message: format!("Cannot {action} the {} {}: {source}", target.kind, target.name),
-            };
+        if let (Some(wta), Some(event)) = (self.facts.applies.peek(key), failure.event()) {
             let teller = self.executor.teller();
             teller.tell(&subject(&wta), &event, (self.options.clock)()).await;
         }
@@ -121,16 +86,9 @@ fn kept_in(key: &ObjectKey) -> ObjectKey {
 }
 
 fn subject(wta: &WorkspaceTemplateApply) -> Subject {
-    let metadata = &wta.metadata;
-    Subject {
-        target: Target {
-            api_version: "infrastructure.cluster.x-k8s.io/v1beta1".to_owned(),
-            kind: "WorkspaceTemplateApply".to_owned(),
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone().unwrap_or_default(),
-        },
-        uid: metadata.uid.clone().unwrap_or_default(),
-        resource_version: metadata.resource_version.clone().unwrap_or_default(),
-        finalizers: metadata.finalizers.clone().unwrap_or_default(),
-    }
+    Subject::of(
+        "infrastructure.cluster.x-k8s.io/v1beta1",
+        "WorkspaceTemplateApply",
+        &wta.metadata,
+    )
 }

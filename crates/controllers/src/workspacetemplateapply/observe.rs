@@ -10,19 +10,22 @@ use capt_core::{
     wta::{
         self, Snapshot, owner,
         snapshot::{
-            Awaited, OwnerSeen, PendingPlan, ProviderConfigSeen, Served, StateSecretSeen, TemplateSeen,
-            WorkspaceSeen,
+            Awaited, ClusterSeen, OwnerSeen, PendingPlan, ProviderConfigSeen, Served, StateSecretSeen,
+            TemplateSeen, WorkspaceSeen,
         },
     },
 };
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, core::PartialObjectMeta};
+use kube::{Api, Resource, core::PartialObjectMeta};
 use serde_json::Value;
 
 use super::{Applies, kept_in, waits};
 use crate::{
-    engine::{call::within_deadline, execute::Failure, key::ObjectKey, wakes::Reader},
-    facts::indexes::{self, within},
+    engine::{call::within_deadline, execute::Failure, key::ObjectKey, table::Table, wakes::Reader},
+    facts::{
+        indexes::{self, within},
+        workspace_key,
+    },
 };
 
 const GROUPS: [WorkspaceGroup; 2] = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped];
@@ -59,11 +62,12 @@ impl Applies {
             namespace_terminating: false,
             cluster: cluster
                 .and_then(|name| {
-                    facts
-                        .clusters
-                        .get(reader, &ObjectKey::within(key.namespace(), name))
+                    let place = ObjectKey::within(key.namespace(), name);
+                    facts.clusters.glance(reader, indexes::SPEC, &place)
                 })
-                .map(|cluster| *cluster),
+                .map(|cluster| ClusterSeen {
+                    paused: cluster.spec.paused == Some(true),
+                }),
             owner: self.owner(reader, key, wta),
             template: self.template(reader, key, wta),
             rendering: Err(Vec::new()),
@@ -92,16 +96,8 @@ impl Applies {
     fn owner(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> Option<OwnerSeen> {
         let label = within(key.namespace(), &owner::recorded(wta)?);
         let facts = &self.facts;
-        [(&facts.captclusters, false), (&facts.captcontrolplanes, true)]
-            .into_iter()
-            .find_map(|(table, takes_turns)| {
-                let (_, owner) = table.find(reader, indexes::LABEL, &label).into_iter().next()?;
-                Some(OwnerSeen {
-                    deleting: owner.deleting,
-                    takes_turns,
-                    turn: owner.turn.clone(),
-                })
-            })
+        owner_in(&facts.captclusters, reader, &label, false)
+            .or_else(|| owner_in(&facts.captcontrolplanes, reader, &label, true))
     }
 
     fn template(
@@ -113,7 +109,7 @@ impl Applies {
         let reference = &wta.spec.template_ref;
         let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
         let place = ObjectKey::within(namespace, &reference.name);
-        let view = self.facts.templates.get(reader, &place)?;
+        let view = self.facts.templates.glance(reader, indexes::SPEC, &place)?;
         let labels = view.template.metadata.labels.as_ref();
         Some(TemplateSeen {
             namespace: namespace.to_owned(),
@@ -354,9 +350,20 @@ impl Applies {
     }
 }
 
-fn workspace_key(group: WorkspaceGroup, namespace: &str, name: &str) -> ObjectKey {
-    match group {
-        WorkspaceGroup::Namespaced => ObjectKey::within(namespace, name),
-        WorkspaceGroup::ClusterScoped => ObjectKey::cluster_scoped(name),
-    }
+/// An owner of a kind, by the label that it is recorded by.
+fn owner_in<T: PartialEq + Resource>(
+    table: &Table<T>,
+    reader: &Reader,
+    label: &str,
+    takes_turns: bool,
+) -> Option<OwnerSeen> {
+    let key = table.members(reader, indexes::LABEL, label).into_iter().next()?;
+    let owner = table.glance(reader, indexes::OWNERSHIP, &key)?;
+    let metadata = owner.meta();
+    let annotations = metadata.annotations.as_ref();
+    Some(OwnerSeen {
+        deleting: metadata.deletion_timestamp.is_some(),
+        takes_turns,
+        turn: annotations.and_then(|annotations| annotations.get(marks::TURN).cloned()),
+    })
 }

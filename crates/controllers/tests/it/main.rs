@@ -7,11 +7,14 @@
 )]
 
 mod approvals;
+mod clusters;
 mod crashes;
 mod destruction;
 mod groups;
 mod inputs;
 mod life;
+mod network;
+mod networks;
 mod pausing;
 mod retention;
 mod runner;

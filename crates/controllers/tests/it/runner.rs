@@ -6,18 +6,20 @@ use std::{collections::BTreeMap, sync::Arc};
 use capt_api::foreign::marks;
 use capt_testkit::Process;
 use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, ResourceExt as _,
-    api::{Patch, PatchParams},
+    api::{ListParams, Patch, PatchParams},
     core::{ApiResource, DynamicObject, GroupVersionKind},
     runtime::{WatchStreamExt as _, watcher},
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 /// What exists, and what was destroyed.
 #[derive(Clone, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Book>>);
+pub(crate) struct Ledger(Arc<Mutex<Book>>, Arc<Notify>);
 
 #[derive(Default)]
 struct Book {
@@ -26,6 +28,19 @@ struct Book {
     destroyed: Vec<String>,
     /// Everything that was ever made, as often as it was.
     made: Vec<String>,
+    /// What keeps Terraform from making anything, if anything does.
+    obstacle: Option<Obstacle>,
+}
+
+/// What keeps Terraform from making anything.
+#[derive(Clone)]
+pub(crate) enum Obstacle {
+    /// It takes and takes.
+    Slowness,
+    /// It fails, and says this.
+    Trouble(&'static str),
+    /// It makes everything, but writes no Secret.
+    NoSecret,
 }
 
 impl Ledger {
@@ -42,6 +57,12 @@ impl Ledger {
     /// Everything that was ever made, as often as it was.
     pub(crate) fn made(&self) -> Vec<String> {
         self.0.lock().made.clone()
+    }
+
+    /// Puts an obstacle in the way of Terraform, or takes it away.
+    pub(crate) fn obstruct(&self, obstacle: Option<Obstacle>) {
+        self.0.lock().obstacle = obstacle;
+        self.1.notify_waiters();
     }
 
     /// The module that something was made from.
@@ -71,12 +92,24 @@ async fn follow(process: &Process, ledger: &Ledger, api: Api<DynamicObject>) {
         .default_backoff()
         .applied_objects();
     let mut events = std::pin::pin!(events);
-    while let Some(event) = events.next().await {
-        let Ok(workspace) = event else { continue };
-        let of = workspace.labels().get(capt_api::marks::WTA_NAMESPACE);
-        if of.is_none_or(|namespace| *namespace == process.namespace) {
-            // What changed meanwhile comes again by the watch.
-            let _ = act(process, ledger, &api, workspace).await;
+    loop {
+        let workspaces = tokio::select! {
+            event = events.next() => match event {
+                Some(Ok(workspace)) => vec![workspace],
+                Some(Err(_)) => continue,
+                None => return,
+            },
+            () = ledger.1.notified() => {
+                let all = api.list(&ListParams::default()).await;
+                all.map(|all| all.items).unwrap_or_default()
+            }
+        };
+        for workspace in workspaces {
+            let of = workspace.labels().get(capt_api::marks::WTA_NAMESPACE);
+            if of.is_none_or(|namespace| *namespace == process.namespace) {
+                // What changed meanwhile comes again by the watch.
+                let _ = act(process, ledger, &api, workspace).await;
+            }
         }
     }
 }
@@ -108,7 +141,7 @@ async fn act(
             process,
             api,
             &workspace,
-            &[("Synced", "False", "ReconcilePaused")],
+            &[("Synced", "False", "ReconcilePaused", "")],
             None,
         )
         .await;
@@ -142,18 +175,65 @@ async fn act(
     }
     let module = workspace.data.pointer("/spec/forProvider/module");
     let module = module.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let obstacle = ledger.0.lock().obstacle.clone();
+    match obstacle {
+        Some(Obstacle::Slowness) => {
+            let slow = [("Ready", "False", "Creating", "")];
+            return report(process, api, &workspace, &slow, None).await;
+        }
+        Some(Obstacle::Trouble(message)) => {
+            let failed = [("Synced", "False", "ReconcileError", message)];
+            return report(process, api, &workspace, &failed, None).await;
+        }
+        Some(Obstacle::NoSecret) | None => {}
+    }
     if allows("Create") {
         let mut book = ledger.0.lock();
         if book.exists.insert(external_name.clone(), module).is_none() {
             book.made.push(external_name.clone());
         }
     }
-    let outputs = json!({"name": external_name});
+    let outputs = json!({
+        "name": external_name,
+        "vpc_id": "vpc-1",
+        "private_subnets": ["subnet-a", "subnet-b"],
+        "availability_zones": ["eu-central-1b", "eu-central-1a"],
+    });
+    if obstacle.is_none() {
+        write_secret(process, &workspace, &outputs).await?;
+    }
     let done = [
-        ("Synced", "True", "ReconcileSuccess"),
-        ("Ready", "True", "Available"),
+        ("Synced", "True", "ReconcileSuccess", ""),
+        ("Ready", "True", "Available", ""),
     ];
     report(process, api, &workspace, &done, Some(outputs)).await
+}
+
+/// Writes the outputs where the Workspace says, as provider-terraform does: texts as they are, all else as JSON.
+async fn write_secret(process: &Process, workspace: &DynamicObject, outputs: &Value) -> kube::Result<()> {
+    let Some(reference) = workspace.data.pointer("/spec/writeConnectionSecretToRef") else {
+        return Ok(());
+    };
+    let name = reference["name"].as_str().unwrap();
+    let namespace = reference["namespace"].as_str().unwrap_or(&process.namespace);
+    let texts: BTreeMap<&String, String> = outputs
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| {
+            (
+                name,
+                value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+            )
+        })
+        .collect();
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": texts,
+    });
+    let api: Api<Secret> = Api::namespaced(process.client.clone(), namespace);
+    let parameters = PatchParams::apply("runner").force();
+    api.patch(name, &parameters, &Patch::Apply(&secret)).await?;
+    Ok(())
 }
 
 async fn set_finalizers(
@@ -178,14 +258,14 @@ async fn report(
     process: &Process,
     api: &Api<DynamicObject>,
     workspace: &DynamicObject,
-    conditions: &[(&str, &str, &str)],
+    conditions: &[(&str, &str, &str, &str)],
     outputs: Option<Value>,
 ) -> kube::Result<()> {
     let generation = workspace.metadata.generation;
     let before = workspace.data.pointer("/status/conditions");
     let mut all = before.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut is_news = false;
-    for (type_, status, reason) in conditions {
+    for (type_, status, reason, message) in conditions {
         let same = all.iter().any(|old| {
             old["type"] == *type_
                 && old["status"] == *status
@@ -196,7 +276,8 @@ async fn report(
             is_news = true;
             all.retain(|old| old["type"] != *type_);
             all.push(json!({
-                "type": type_, "status": status, "reason": reason, "observedGeneration": generation,
+                "type": type_, "status": status, "reason": reason, "message": message,
+                "observedGeneration": generation,
                 "lastTransitionTime": process.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             }));
         }

@@ -72,7 +72,7 @@ impl Executor {
                 break;
             };
             let patch = serde_json::from_value(patch).map_err(|error| failed(CallError::from(error)))?;
-            match self.patch(target, Patch::Json(patch)).await {
+            match self.patch(target, FIELD_MANAGER, Patch::Json(patch)).await {
                 Ok(claimed) => return Ok(claimed),
                 Err(error) if error.is_not_found() => break,
                 // Whoever runs it writes to it as soon as it is there.
@@ -101,7 +101,7 @@ impl Executor {
         let Some(metadata) = stripped(&object, strip) else {
             return Ok(object);
         };
-        self.patch(target, Patch::Merge(json!({"metadata": metadata})))
+        self.patch(target, FIELD_MANAGER, Patch::Merge(json!({"metadata": metadata})))
             .await
             .map_err(|source| Failure::of("strip", target, source))
     }

@@ -9,8 +9,8 @@ mod own;
 mod ownership;
 mod removal;
 
-use capt_core::decision::{Decision, Target};
-use k8s_openapi::jiff::Timestamp;
+use capt_core::decision::{Decision, Event, EventKind, Target};
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
@@ -24,6 +24,9 @@ pub(crate) use events::Teller;
 
 /// Who writes, as field ownership has it.
 pub(crate) const FIELD_MANAGER: &str = "capt-controllers";
+/// Who writes on the object that was decided about. Another controller may author the same object by applying it, and
+/// what it leaves out must not go because one name stands for both.
+const OWN_FIELD_MANAGER: &str = "capt-controllers-own";
 
 /// The object that it was decided about.
 #[derive(Clone, Debug)]
@@ -36,6 +39,23 @@ pub(crate) struct Subject {
     pub(crate) resource_version: String,
     /// Its finalizers then.
     pub(crate) finalizers: Vec<String>,
+}
+
+impl Subject {
+    /// An object by what it says of itself.
+    pub(crate) fn of(api_version: &str, kind: &str, metadata: &ObjectMeta) -> Self {
+        Self {
+            target: Target {
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                namespace: metadata.namespace.clone(),
+                name: metadata.name.clone().unwrap_or_default(),
+            },
+            uid: metadata.uid.clone().unwrap_or_default(),
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            finalizers: metadata.finalizers.clone().unwrap_or_default(),
+        }
+    }
 }
 
 /// Something that was written, and the version it got.
@@ -69,6 +89,22 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What people should hear about it: that the API refuses, which somebody has to mend.
+    pub(crate) fn event(&self) -> Option<Event> {
+        match self {
+            Self::Call {
+                action,
+                target,
+                source,
+            } if source.is_refusal() => Some(Event {
+                kind: EventKind::Warning,
+                reason: "Refused".to_owned(),
+                message: format!("Cannot {action} the {} {}: {source}", target.kind, target.name),
+            }),
+            _ => None,
+        }
+    }
+
     /// What became of a call that was guarded.
     fn of(action: &'static str, target: &Target, source: CallError) -> Self {
         let target = target.clone();
@@ -130,9 +166,14 @@ impl Executor {
     }
 
     /// Patches an object by a patch that is not applied.
-    async fn patch(&self, target: &Target, patch: Patch<Value>) -> Result<DynamicObject, CallError> {
+    async fn patch(
+        &self,
+        target: &Target,
+        manager: &str,
+        patch: Patch<Value>,
+    ) -> Result<DynamicObject, CallError> {
         let parameters = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
+            field_manager: Some(manager.to_owned()),
             ..PatchParams::default()
         };
         within_deadline(self.api(target).patch(&target.name, &parameters, &patch)).await

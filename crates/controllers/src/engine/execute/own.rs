@@ -8,7 +8,7 @@ use kube::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Executor, FIELD_MANAGER, Failure, Subject};
+use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
 use crate::engine::call::{CallError, within_deadline};
 
 impl Executor {
@@ -21,7 +21,7 @@ impl Executor {
         let target = &subject.target;
         let mut changed = None;
         if let Some(patch) = metadata(subject, change) {
-            changed = match self.patch(target, Patch::Merge(patch)).await {
+            changed = match self.patch(target, OWN_FIELD_MANAGER, Patch::Merge(patch)).await {
                 Ok(object) => Some(object),
                 Err(error) if error.is_not_found() => return Ok(None),
                 Err(error) => return Err(Failure::of("mark", target, error)),

@@ -1,0 +1,73 @@
+//! The controller of CAPTClusters: what is known about one, in a snapshot, and what was decided, done.
+//!
+//! This module must never decide anything: that is `capt_core::captcluster`.
+
+mod control_planes;
+mod observe;
+
+use capt_api::CAPTCluster;
+use capt_core::captcluster;
+
+use crate::{
+    Hands,
+    engine::{
+        controller::{Outcome, Reconcile},
+        execute::{Failure, Subject, Written},
+        key::ObjectKey,
+    },
+    facts::CAPTCLUSTERS,
+};
+
+/// The controller of CAPTClusters.
+pub(crate) struct CaptClusters {
+    hands: Hands,
+}
+
+impl CaptClusters {
+    /// A controller that decides from these facts.
+    pub(crate) fn new(hands: Hands) -> Self {
+        Self { hands }
+    }
+}
+
+impl Reconcile for CaptClusters {
+    const NAME: &'static str = "captcluster";
+
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+        let reader = self.hands.facts.wakes.reader(CAPTCLUSTERS, key);
+        let Some(snapshot) = self.observe(&reader, key).await? else {
+            reader.forget();
+            return Ok(Outcome::default());
+        };
+        reader.finish();
+        let now = (self.hands.options.clock)();
+        let decision = captcluster::decide(&snapshot, now);
+        let executor = &self.hands.executor;
+        executor
+            .carry_out(&subject(&snapshot.captcluster), &decision, now, written)
+            .await?;
+        Ok(Outcome {
+            look_again: decision.look_again,
+        })
+    }
+
+    fn has_seen(&self, written: &Written) -> bool {
+        self.hands.facts.have_seen(written)
+    }
+
+    async fn failed(&self, key: &ObjectKey, failure: &Failure) {
+        if let (Some(captcluster), Some(event)) = (self.hands.facts.captclusters.peek(key), failure.event()) {
+            let now = (self.hands.options.clock)();
+            let teller = self.hands.executor.teller();
+            teller.tell(&subject(&captcluster), &event, now).await;
+        }
+    }
+}
+
+fn subject(captcluster: &CAPTCluster) -> Subject {
+    Subject::of(
+        "infrastructure.cluster.x-k8s.io/v1beta1",
+        "CAPTCluster",
+        &captcluster.metadata,
+    )
+}

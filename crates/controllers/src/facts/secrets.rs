@@ -1,0 +1,181 @@
+//! What is in Secrets, by name.
+//!
+//! That a Secret is there and which version it has is known by a watch that brings no content. What is in it is asked
+//! for once for each version, and kept while there is room: what was used last stays, so that those who are at work ask
+//! once, and those who rest cost no memory.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use capt_core::decision::Target;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use parking_lot::Mutex;
+
+use super::Facts;
+use crate::engine::{call::within_deadline, execute::Failure, key::ObjectKey, wakes::Reader};
+
+/// How much is kept, in bytes of content.
+const ROOM: usize = 4 << 20;
+/// What every Secret takes besides its content.
+const OVERHEAD: usize = 1 << 10;
+
+/// Reads Secrets.
+pub(crate) struct Secrets {
+    client: Client,
+    facts: Arc<Facts>,
+    kept: Mutex<Kept>,
+}
+
+impl Secrets {
+    /// Nothing is kept yet.
+    pub(crate) fn new(client: Client, facts: Arc<Facts>) -> Self {
+        Self {
+            client,
+            facts,
+            kept: Mutex::new(Kept::new(ROOM)),
+        }
+    }
+
+    /// A Secret, if it is there. Whoever reads it looks again when it changes.
+    pub(crate) async fn get(&self, reader: &Reader, key: &ObjectKey) -> Result<Option<Arc<Secret>>, Failure> {
+        let Some(held) = self.facts.secrets.get(reader, key) else {
+            return Ok(None);
+        };
+        if let Some(secret) = self.kept.lock().get(key, &held.resource_version) {
+            return Ok(Some(secret));
+        }
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), key.namespace());
+        let found = within_deadline(api.get_opt(&key.name))
+            .await
+            .map_err(|source| Failure::Call {
+                action: "read",
+                target: Target {
+                    api_version: "v1".to_owned(),
+                    kind: "Secret".to_owned(),
+                    namespace: key.namespace.clone(),
+                    name: key.name.clone(),
+                },
+                source,
+            })?;
+        Ok(found.map(|mut secret| {
+            secret.metadata.managed_fields = None;
+            let secret = Arc::new(secret);
+            self.kept.lock().put(key, &secret);
+            secret
+        }))
+    }
+}
+
+/// Secrets that were read, the last used of them.
+struct Kept {
+    room: usize,
+    used: usize,
+    counter: u64,
+    entries: HashMap<ObjectKey, Entry>,
+    /// Who was used when, the longest ago first.
+    order: BTreeMap<u64, ObjectKey>,
+}
+
+struct Entry {
+    secret: Arc<Secret>,
+    size: usize,
+    used_at: u64,
+}
+
+impl Kept {
+    fn new(room: usize) -> Self {
+        Self {
+            room,
+            used: 0,
+            counter: 0,
+            entries: HashMap::new(),
+            order: BTreeMap::new(),
+        }
+    }
+
+    fn get(&mut self, key: &ObjectKey, version: &str) -> Option<Arc<Secret>> {
+        let entry = self.entries.get_mut(key)?;
+        if entry.secret.metadata.resource_version.as_deref() != Some(version) {
+            return None;
+        }
+        self.order.remove(&entry.used_at);
+        self.counter += 1;
+        entry.used_at = self.counter;
+        self.order.insert(self.counter, key.clone());
+        Some(entry.secret.clone())
+    }
+
+    fn put(&mut self, key: &ObjectKey, secret: &Arc<Secret>) {
+        self.remove(key);
+        let values = secret.data.iter().flat_map(BTreeMap::values);
+        let size = OVERHEAD + values.map(|value| value.0.len()).sum::<usize>();
+        // One that takes most of the room would only drive out the others.
+        if size > self.room / 2 {
+            return;
+        }
+        while self.used + size > self.room {
+            let Some(oldest) = self.order.values().next().cloned() else {
+                return;
+            };
+            self.remove(&oldest);
+        }
+        self.counter += 1;
+        let entry = Entry {
+            secret: secret.clone(),
+            size,
+            used_at: self.counter,
+        };
+        self.used += size;
+        self.order.insert(self.counter, key.clone());
+        self.entries.insert(key.clone(), entry);
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.order.remove(&entry.used_at);
+            self.used -= entry.size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{ByteString, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+
+    use super::*;
+
+    fn secret(version: &str, length: usize) -> Arc<Secret> {
+        Arc::new(Secret {
+            metadata: ObjectMeta {
+                resource_version: Some(version.to_owned()),
+                ..ObjectMeta::default()
+            },
+            data: Some(BTreeMap::from([("a".to_owned(), ByteString(vec![0; length]))])),
+            ..Secret::default()
+        })
+    }
+
+    #[test]
+    fn what_was_used_last_is_kept_and_only_in_the_version_that_there_is() {
+        let key = |name| ObjectKey::within("n", name);
+        let mut kept = Kept::new(3 * (OVERHEAD + 10));
+        for name in ["a", "b", "c"] {
+            kept.put(&key(name), &secret("1", 10));
+        }
+        assert!(kept.get(&key("a"), "1").is_some());
+        assert!(kept.get(&key("a"), "2").is_none());
+        kept.put(&key("d"), &secret("1", 10));
+        assert!(kept.get(&key("b"), "1").is_none(), "it was used longest ago");
+        for name in ["a", "c", "d"] {
+            assert!(kept.get(&key(name), "1").is_some(), "{name}");
+        }
+        kept.put(&key("a"), &secret("2", 10));
+        assert!(kept.get(&key("a"), "2").is_some());
+        kept.put(&key("huge"), &secret("1", 1 << 20));
+        assert!(kept.get(&key("huge"), "1").is_none());
+        assert_eq!((kept.used, kept.order.len()), (3 * (OVERHEAD + 10), 3));
+    }
+}

@@ -1,0 +1,330 @@
+//! CAPTClusters: from YAML to ready, and away again.
+
+use std::time::Duration;
+
+use capt_api::{CAPTCluster, WorkspaceTemplateApply, foreign::Cluster, marks};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt as _, api::DeleteParams};
+use serde_json::json;
+
+use crate::{
+    network::{NetworkUser as _, cluster, existing_network, made_network},
+    runner::Obstacle,
+    stage::{Stage, User as _, external_name},
+};
+
+/// A Cluster with a network from a template.
+async fn make(stage: &Stage, name: &str) {
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster(name)).await;
+    let _: CAPTCluster = stage.create(made_network(name)).await;
+}
+
+#[tokio::test]
+async fn a_network_is_made_told_about_and_destroyed() {
+    let stage = Stage::new().await;
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    let network = stage.network("blue").await.unwrap();
+    assert_eq!(
+        network.spec.workspace_template_apply_name.as_deref(),
+        Some("blue-vpc")
+    );
+    let status = network.status.unwrap();
+    assert!(status.ready);
+    assert_eq!(status.initialization.unwrap().provisioned, Some(true));
+    assert_eq!(status.vpc_id.as_deref(), Some("vpc-1"));
+    assert_eq!(status.vpc_workspace_name.as_deref(), Some("blue-vpc"));
+    let zones: Vec<String> = status
+        .failure_domains
+        .unwrap()
+        .into_iter()
+        .map(|zone| zone.name)
+        .collect();
+    assert_eq!(zones, ["eu-central-1a", "eu-central-1b"]);
+    let told = status.workspace_template_status.unwrap();
+    assert!(told.ready);
+    assert_eq!(told.outputs.unwrap()["vpc_id"], "vpc-1");
+    let apply = stage.apply("blue-vpc").await.unwrap();
+    assert_eq!(apply.labels()[marks::OWNER], "CAPTCluster.blue");
+    assert_eq!(apply.spec.variables.unwrap()["cluster_name"], "blue");
+    let name = external_name(&stage.workspace("blue-vpc").await.unwrap());
+
+    stage.delete_cluster("blue").await;
+    stage.until_cluster_is_gone("blue").await;
+    assert!(stage.network("blue").await.is_none());
+    assert!(stage.apply("blue-vpc").await.is_none());
+    assert_eq!(stage.ledger.destroyed(), [name]);
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_network_that_exists_is_told_about_and_never_touched() {
+    let stage = Stage::new().await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(existing_network("blue")).await;
+    stage
+        .until_network_says("blue", "Ready", "True/ExistingVPCUsed")
+        .await;
+    let secrets: Api<Secret> = stage.api();
+    let told = async || {
+        let secret = secrets.get_opt("blue-vpc-connection").await.unwrap()?;
+        let text = |key: &str| {
+            let value = secret.data.as_ref()?.get(key)?;
+            String::from_utf8(value.0.clone()).ok()
+        };
+        Some((text("vpc_id")?, text("private_subnets")?))
+    };
+    let expected = Some(("vpc-0a1b2c".to_owned(), "[\"subnet-1\",\"subnet-2\"]".to_owned()));
+    assert_eq!(told().await, expected);
+    let gone = DeleteParams::default();
+    secrets.delete("blue-vpc-connection", &gone).await.unwrap();
+    stage
+        .until("the Secret to come back", async || told().await == expected)
+        .await;
+    stage.delete_cluster("blue").await;
+    stage.until_cluster_is_gone("blue").await;
+    assert_eq!(told().await, None);
+    assert!(stage.ledger.made().is_empty());
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn nothing_is_done_before_a_cluster_owns_the_network() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    stage
+        .until_network_says("blue", "WaitingForCluster", "True/ClusterNotFound")
+        .await;
+    stage.settle().await;
+    let network = stage.network("blue").await.unwrap();
+    assert!(network.finalizers().is_empty());
+    assert!(stage.apply("blue-vpc").await.is_none());
+    let mark = stage.recorder().mark();
+    stage.advance(Duration::from_secs(24 * 3600)).await;
+    assert!(stage.recorder().requests_since(mark).is_empty());
+
+    let _: Cluster = stage.create(cluster("blue")).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage
+        .until_network_says("blue", "WaitingForCluster", "False/ClusterFound")
+        .await;
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_day_of_rest_costs_nothing() {
+    let stage = Stage::embedded().await;
+    make(&stage, "blue").await;
+    let _: Cluster = stage.create(cluster("red")).await;
+    let _: CAPTCluster = stage.create(existing_network("red")).await;
+    stage.settle().await;
+    assert_eq!(stage.network_says("blue", "Ready").await, "True/VPCCreated");
+    assert_eq!(stage.network_says("red", "Ready").await, "True/ExistingVPCUsed");
+    let mark = stage.recorder().mark();
+    stage.advance(Duration::from_secs(24 * 3600)).await;
+    let requests = stage.recorder().requests_since(mark);
+    assert!(requests.is_empty(), "{requests:?}");
+}
+
+/// From the first write on, one pause at a time.
+#[tokio::test]
+async fn a_pause_stops_everything_also_the_end() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    let mut paused = cluster("blue");
+    paused["spec"]["paused"] = json!(true);
+    let _: Cluster = stage.create(paused).await;
+    let mut network = made_network("blue");
+    let of = stage.cluster("blue").await.unwrap();
+    network["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "blue", "uid": of.uid(),
+    }]);
+    let _: CAPTCluster = stage.create(network).await;
+    stage.until_network_says("blue", "Paused", "True/Paused").await;
+    stage.settle().await;
+    assert!(stage.apply("blue-vpc").await.is_none());
+
+    stage.pause("blue", false).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+
+    stage.pause("blue", true).await;
+    stage.until_network_says("blue", "Paused", "True/Paused").await;
+    stage.delete_network("blue").await;
+    stage.settle().await;
+    stage.advance(Duration::from_secs(24 * 3600)).await;
+    assert!(stage.apply("blue-vpc").await.is_some());
+    assert_eq!(stage.ledger.exists().len(), 1);
+
+    stage.pause("blue", false).await;
+    stage.until_network_is_gone("blue").await;
+    assert!(stage.ledger.exists().is_empty());
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_retained_network_stays_with_its_workspace() {
+    let stage = Stage::new().await;
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let mut network = made_network("blue");
+    network["spec"]["retainVpcOnDelete"] = json!(true);
+    let _: CAPTCluster = stage.create(network).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.delete_cluster("blue").await;
+    stage.until_cluster_is_gone("blue").await;
+    assert!(stage.apply("blue-vpc").await.is_none());
+    assert_eq!(stage.ledger.exists().len(), 1);
+    assert!(stage.ledger.destroyed().is_empty());
+    let kept = stage.workspace("blue-vpc").await.unwrap();
+    assert!(kept.annotations().contains_key(marks::RETAINED));
+    stage.world.finish().await;
+}
+
+/// Somebody changes his mind about keeping it in the moment in which it goes.
+#[tokio::test]
+async fn the_last_word_about_keeping_a_network_counts() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let mut network = made_network("blue");
+    network["spec"]["retainVpcOnDelete"] = json!(true);
+    let _: CAPTCluster = stage.create(network).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    stage.pause("blue", true).await;
+    stage.until_network_says("blue", "Paused", "True/Paused").await;
+    let destroyed = json!({"spec": {"retainVpcOnDelete": false}});
+    let _: CAPTCluster = stage.patch("blue", destroyed).await;
+    stage.delete_network("blue").await;
+    stage.pause("blue", false).await;
+    stage.until_network_is_gone("blue").await;
+    assert!(stage.ledger.exists().is_empty());
+    assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_timeout_is_a_verdict_that_ends_when_the_fact_arrives() {
+    for (obstacle, after, reason) in [
+        (Obstacle::Slowness, 15, "VPCCreationTimeout"),
+        (Obstacle::NoSecret, 5, "SecretTimeout"),
+    ] {
+        let stage = Stage::embedded().await;
+        stage.ledger.obstruct(Some(obstacle));
+        make(&stage, "blue").await;
+        stage.advance(Duration::from_secs(after * 60 - 60)).await;
+        assert!(
+            stage
+                .network_says("blue", "VPCFailed")
+                .await
+                .starts_with("False/")
+        );
+        stage.advance(Duration::from_secs(120)).await;
+        assert_eq!(
+            stage.network_says("blue", "VPCFailed").await,
+            format!("True/{reason}")
+        );
+        let status = stage.network("blue").await.unwrap().status.unwrap();
+        assert_eq!(status.failure_reason.as_deref(), Some(reason));
+        let mark = stage.recorder().mark();
+        stage.advance(Duration::from_secs(3600)).await;
+        assert!(stage.recorder().writes_since(mark).is_empty());
+        stage.ledger.obstruct(None);
+        stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+        let status = stage.network("blue").await.unwrap().status.unwrap();
+        assert_eq!(status.failure_reason, None);
+        stage.world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_fails_for_good_says_so_and_what_passes_is_waited_for() {
+    for (trouble, condition, what) in [
+        (
+            "Error: AccessDenied: not authorized to perform ec2:CreateVpc",
+            "VPCFailed",
+            "True/VPCCreationFailed",
+        ),
+        (
+            "Error: ThrottlingException: Rate exceeded",
+            "VPCCreating",
+            "True/Retrying",
+        ),
+    ] {
+        let stage = Stage::embedded().await;
+        stage.ledger.obstruct(Some(Obstacle::Trouble(trouble)));
+        make(&stage, "blue").await;
+        stage.until_network_says("blue", condition, what).await;
+        stage.ledger.obstruct(None);
+        stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+        stage.world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_strips_comes_back() {
+    let stage = Stage::embedded().await;
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    let before = stage.network("blue").await.unwrap();
+    let bare = json!({"metadata": {"ownerReferences": null, "finalizers": null, "labels": null}});
+    let _: CAPTCluster = stage.patch("blue", bare.clone()).await;
+    stage.settle().await;
+    let after = stage.network("blue").await.unwrap();
+    assert_eq!(after.labels(), before.labels());
+    assert_eq!(after.owner_references(), before.owner_references());
+    assert_eq!(after.finalizers(), before.finalizers());
+    assert_eq!(after.spec, before.spec);
+
+    let before = stage.apply("blue-vpc").await.unwrap();
+    let _: WorkspaceTemplateApply = stage.patch("blue-vpc", bare).await;
+    stage.settle().await;
+    let after = stage.apply("blue-vpc").await.unwrap();
+    assert_eq!(after.labels(), before.labels());
+    assert_eq!(after.owner_references(), before.owner_references());
+    assert_eq!(after.finalizers(), before.finalizers());
+    assert_eq!(after.annotations(), before.annotations());
+    assert_eq!(stage.ledger.made().len(), 1);
+    stage.world.finish().await;
+}
+
+/// An owner and the owned write to the same object, and neither takes away what the other wrote.
+#[tokio::test]
+async fn a_changed_network_keeps_what_its_apply_knows() {
+    let stage = Stage::embedded().await;
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    let before = stage.apply("blue-vpc").await.unwrap();
+    let tagged = json!({"spec": {"additionalTags": {"team": "blue"}}});
+    let _: CAPTCluster = stage.patch("blue", tagged).await;
+    stage.settle().await;
+    let after = stage.apply("blue-vpc").await.unwrap();
+    assert_ne!(after.spec, before.spec);
+    assert_eq!(after.finalizers(), before.finalizers());
+    assert_eq!(
+        after.annotations()[marks::WORKSPACE],
+        before.annotations()[marks::WORKSPACE]
+    );
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn what_somebody_else_manages_is_left_alone() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let mut network = made_network("blue");
+    network["metadata"]["annotations"] = json!({"cluster.x-k8s.io/managed-by": "somebody"});
+    let _: CAPTCluster = stage.create(network).await;
+    stage.settle().await;
+    let network = stage.network("blue").await.unwrap();
+    assert!(network.status.is_none());
+    assert!(network.finalizers().is_empty());
+    assert!(stage.apply("blue-vpc").await.is_none());
+    stage.world.finish().await;
+}
