@@ -389,8 +389,9 @@ fn id(kind: &str, name: &str) -> String {
     format!("{kind}/{name}")
 }
 
-/// Workspaces of both groups may share a name.
-fn workspace_id(group: WorkspaceGroup, name: &str) -> String {
+/// The id of a Workspace in the graph. Those of both groups may share a name.
+#[must_use]
+pub fn workspace_id(group: WorkspaceGroup, name: &str) -> String {
     match group {
         WorkspaceGroup::Namespaced => id("Workspace", name),
         WorkspaceGroup::ClusterScoped => id("ClusterWorkspace", name),

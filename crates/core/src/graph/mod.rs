@@ -5,18 +5,24 @@
 //!
 //! This module must never know how the objects were gathered, nor on what a picture of them is drawn.
 
+mod branches;
 mod build;
 mod cycle;
 mod going;
 mod health;
 mod impact;
+mod pictures;
 mod tree;
+mod waiting;
 
-pub use build::{SecretSeen, Snapshot, WorkspaceSeen, build};
+pub use branches::{Branch, Place, branches};
+pub use build::{SecretSeen, Snapshot, WorkspaceSeen, build, workspace_id};
 pub use cycle::Cycle;
 pub use health::Health;
 pub use impact::{Touch, Touched};
+pub use pictures::{dot, mermaid};
 pub use tree::{age, tree};
+pub use waiting::Cause;
 
 use std::collections::{BTreeMap, BTreeSet};
 

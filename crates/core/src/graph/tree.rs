@@ -1,10 +1,8 @@
 //! A picture of what an object is made of, as text.
 
-use std::collections::BTreeSet;
-
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Graph, Health, Relation};
+use super::{Branch, Graph, Health, Place, branches};
 
 /// The longest message that a line shows.
 const MAX_MESSAGE: usize = 160;
@@ -24,93 +22,34 @@ pub fn tree(graph: &Graph, root: &str, now: Timestamp) -> String {
         columns: ["NAME", "STATUS", "REASON", "AGE"].map(str::to_owned),
         message: "MESSAGE".to_owned(),
     }];
-    let mut drawing = Drawing {
-        graph,
-        now,
-        drawn: BTreeSet::new(),
-        lines: Vec::new(),
-    };
-    drawing.draw(root, "", "");
-    lines.extend(drawing.lines);
+    let branches = branches(graph, root);
+    lines.extend(branches.iter().filter_map(|branch| line(graph, branch, now)));
     laid_out(&lines)
 }
 
-struct Drawing<'a> {
-    graph: &'a Graph,
-    now: Timestamp,
-    drawn: BTreeSet<String>,
-    lines: Vec<Line>,
-}
-
-impl Drawing<'_> {
-    fn draw(&mut self, id: &str, branch: &str, indent: &str) {
-        if !self.drawn.insert(id.to_owned()) {
-            return self.lines.push(Line {
-                columns: [
-                    format!("{branch}{id}"),
-                    "(above)".to_owned(),
-                    String::new(),
-                    String::new(),
-                ],
-                message: String::new(),
-            });
-        }
-        let Some(node) = self.graph.node(id) else {
-            return;
-        };
-        let age_of = |time: Option<Timestamp>| time.map_or_else(String::new, |time| age(time, self.now));
-        let message = if node.health == Health::Good {
-            String::new()
-        } else {
-            first_line(&node.message)
-        };
-        self.lines.push(Line {
+fn line(graph: &Graph, branch: &Branch, now: Timestamp) -> Option<Line> {
+    let Branch { lines, id, place } = branch;
+    let node = graph.node(id)?;
+    let short = |name: String, status: &str| Line {
+        columns: [name, status.to_owned(), String::new(), String::new()],
+        message: String::new(),
+    };
+    Some(match place {
+        Place::Again => short(format!("{lines}{id}"), "(above)"),
+        Place::Lacking => short(format!("{lines}needs {id}"), &node.status),
+        Place::Made => Line {
             columns: [
-                format!("{branch}{id}"),
+                format!("{lines}{id}"),
                 node.status.clone(),
                 node.reason.clone(),
-                age_of(node.created_at),
+                node.created_at.map_or_else(String::new, |time| age(time, now)),
             ],
-            message,
-        });
-        let mut below: Vec<(String, bool)> = self
-            .graph
-            .made_by(id)
-            .map(|child| (child.to_owned(), true))
-            .collect();
-        let lacking = self.graph.needs(id).filter(|(needed, relation)| {
-            let node = self.graph.node(needed);
-            *relation == Relation::Input && node.is_some_and(|node| node.health != Health::Good)
-        });
-        below.extend(lacking.map(|(needed, _)| (needed.to_owned(), false)));
-        let count = below.len();
-        for (place, (child, is_made)) in below.into_iter().enumerate() {
-            let (fork, further) = if place + 1 == count {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
-            };
-            let (branch, indent) = (format!("{indent}{fork}"), format!("{indent}{further}"));
-            if is_made {
-                self.draw(&child, &branch, &indent);
-            } else {
-                self.draw_lacking(&child, &branch);
-            }
-        }
-    }
-
-    fn draw_lacking(&mut self, id: &str, branch: &str) {
-        let node = self.graph.node(id);
-        self.lines.push(Line {
-            columns: [
-                format!("{branch}needs {id}"),
-                node.map_or_else(String::new, |node| node.status.clone()),
-                String::new(),
-                String::new(),
-            ],
-            message: String::new(),
-        });
-    }
+            message: match node.health {
+                Health::Good => String::new(),
+                _ => first_line(&node.message),
+            },
+        },
+    })
 }
 
 fn laid_out(lines: &[Line]) -> String {

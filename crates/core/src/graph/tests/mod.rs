@@ -3,6 +3,7 @@
 mod building;
 mod cycles;
 mod picture;
+mod waiting;
 mod walking;
 
 use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks, marks};

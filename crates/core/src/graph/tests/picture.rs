@@ -78,3 +78,27 @@ fn an_age_is_short() {
         assert_eq!(age(at(0), at(seconds)), expected);
     }
 }
+
+#[test]
+fn a_graph_is_drawn_for_other_programs() {
+    let mut graph = build(&demo()).around("CAPTCluster/net");
+    let mut odd = graph.node("CAPTCluster/net").cloned().expect("it is there");
+    odd.status = "a \"b\"\n<c>".to_owned();
+    graph.add("CAPTCluster/net", odd);
+    let drawn = dot(&graph);
+    for expected in [
+        "\"CAPTCluster/net\" [label=\"CAPTCluster/net\\na \\\"b\\\"<c>\", color=darkgreen];",
+        "\"CAPTCluster/net\" -> \"WorkspaceTemplateApply/net-vpc\";",
+        "\"WorkspaceTemplateApply/net-vpc\" -> \"WorkspaceTemplate/vpc\" [style=dashed];",
+        "\"Secret/net-vpc-connection\" -> \"Workspace/net-vpc\" [style=dotted];",
+    ] {
+        assert!(drawn.contains(expected), "{expected}\n{drawn}");
+    }
+    let drawn = mermaid(&graph);
+    assert!(
+        drawn.contains("  n0[\"CAPTCluster/net<br/>a #34;b#34;#60;c#62;\"]:::good\n"),
+        "{drawn}"
+    );
+    assert_eq!(drawn.matches("-->").count(), 2, "{drawn}");
+    assert_eq!(drawn.matches("-.->").count(), 2, "{drawn}");
+}

@@ -1,0 +1,88 @@
+//! What is waited for in the end.
+
+use super::*;
+
+fn ways(graph: &Graph, root: &str) -> Vec<String> {
+    let causes = graph.causes(root);
+    causes.iter().map(|cause| cause.way.join(" > ")).collect()
+}
+
+/// The demo while its VPC is made.
+fn beginning() -> Snapshot {
+    let mut snapshot = demo();
+    let creating = json!({"conditions": [condition("Ready", "False", "Creating", "")]});
+    snapshot.clusters[0].status = Some(read(json!({"phase": "Provisioning"})));
+    snapshot.captclusters[0].status = Some(read(creating));
+    snapshot.control_planes[0].status = Some(read(json!({"state": "Pending"})));
+    snapshot.applies.truncate(1);
+    snapshot.applies[0].status = Some(read(json!({"applied": true, "workspaceName": "net-vpc"})));
+    snapshot.workspaces.truncate(1);
+    snapshot.workspaces[0].conditions = Vec::new();
+    snapshot.secrets.clear();
+    snapshot.templates.push(read(json!({
+        "metadata": metadata("vpc", &Value::Null),
+        "spec": {"template": {"spec": {"forProvider": {"source": "Inline", "module": ""}}}},
+    })));
+    snapshot
+}
+
+#[test]
+fn who_is_well_waits_for_nothing() {
+    let mut snapshot = demo();
+    // The templates are not in the picture, and would be missing.
+    snapshot.applies.clear();
+    assert_eq!(ways(&build(&snapshot), "Cluster/blue"), Vec::<String>::new());
+    assert_eq!(ways(&build(&snapshot), "Cluster/none"), Vec::<String>::new());
+}
+
+#[test]
+fn everything_waits_for_the_one_thing_that_is_under_way() {
+    let graph = build(&beginning());
+    let down = "CAPTCluster/net > WorkspaceTemplateApply/net-vpc > Workspace/net-vpc";
+    assert_eq!(ways(&graph, "Cluster/blue"), [format!("Cluster/blue > {down}")]);
+    assert_eq!(
+        ways(&graph, "CAPTControlPlane/plane"),
+        [format!("CAPTControlPlane/plane > {down}")]
+    );
+    assert_eq!(ways(&graph, "Workspace/net-vpc"), ["Workspace/net-vpc"]);
+}
+
+#[test]
+fn a_secret_that_is_missing_is_waited_for_through_its_maker() {
+    let mut snapshot = beginning();
+    snapshot.applies.push(apply(
+        "plane-eks-controlplane-apply",
+        "CAPTControlPlane.plane",
+        &json!({"waitForSecrets": [{"name": "net-vpc-connection"}]}),
+    ));
+    snapshot.applies[1].status = Some(read(json!({
+        "conditions": [condition("Waiting", "True", "WaitingForSecrets", "")],
+    })));
+    snapshot.applies[1].metadata.annotations = None;
+    let graph = build(&snapshot);
+    let ways = ways(&graph, "WorkspaceTemplateApply/plane-eks-controlplane-apply");
+    assert_eq!(ways.len(), 1, "{ways:?}");
+    assert!(ways[0].ends_with("Workspace/net-vpc"), "{ways:?}");
+}
+
+#[test]
+fn a_circle_is_walked_once() {
+    let node = |name: &str| Node {
+        kind: "Thing".to_owned(),
+        name: name.to_owned(),
+        status: "Waiting".to_owned(),
+        health: Health::Busy,
+        reason: String::new(),
+        message: String::new(),
+        created_at: None,
+        since: None,
+    };
+    let mut graph = Graph::default();
+    for name in ["a", "b", "c"] {
+        graph.add(name, node(name));
+    }
+    for (who, whom) in [("a", "b"), ("b", "a"), ("b", "c")] {
+        graph.relate(who, Relation::Input, whom);
+    }
+    assert_eq!(ways(&graph, "a"), ["a > b > c"]);
+}

@@ -1,0 +1,60 @@
+//! What an object that is not well waits for in the end.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Graph, Health};
+
+/// Something that others wait for, and that waits for nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// Which object.
+    pub id: String,
+    /// Through which objects, from the one that was asked about to this one.
+    pub way: Vec<String>,
+}
+
+impl Graph {
+    /// What an object waits for in the end, the nearest first: whatever it needs, directly or not, and that is not well
+    /// without needing anything else that is not well. The object itself, if nothing else is the matter; none, if it is
+    /// well.
+    #[must_use]
+    pub fn causes(&self, root: &str) -> Vec<Cause> {
+        let Some((root, _)) = self
+            .nodes
+            .get_key_value(root)
+            .filter(|(id, _)| self.is_unwell(id))
+        else {
+            return Vec::new();
+        };
+        let mut before: BTreeMap<&str, Option<&str>> = BTreeMap::from([(root.as_str(), None)]);
+        let mut open = VecDeque::from([root.as_str()]);
+        let mut causes = Vec::new();
+        while let Some(id) = open.pop_front() {
+            let mut is_last = true;
+            for (needed, _) in self.needs(id).filter(|(needed, _)| self.is_unwell(needed)) {
+                is_last = false;
+                if !before.contains_key(needed) {
+                    before.insert(needed, Some(id));
+                    open.push_back(needed);
+                }
+            }
+            if is_last {
+                let mut way: Vec<String> =
+                    std::iter::successors(Some(id), |id| before.get(id).copied().flatten())
+                        .map(str::to_owned)
+                        .collect();
+                way.reverse();
+                causes.push(Cause {
+                    id: id.to_owned(),
+                    way,
+                });
+            }
+        }
+        causes
+    }
+
+    fn is_unwell(&self, id: &str) -> bool {
+        self.node(id)
+            .is_some_and(|node| matches!(node.health, Health::Busy | Health::Bad))
+    }
+}
