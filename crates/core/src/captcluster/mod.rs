@@ -14,7 +14,7 @@ pub mod facts;
 mod secrets;
 pub mod snapshot;
 mod stage;
-mod timeouts;
+pub mod timeouts;
 mod validity;
 mod variables;
 mod work;

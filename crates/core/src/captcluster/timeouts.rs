@@ -20,7 +20,7 @@ pub(super) const MAX_PAUSES: usize = 16;
 
 /// A step that may not take for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// From the owner until the Workspace is ready.
     Vpc,
     /// From the creation of the Workspace until it is synced and ready.
@@ -31,7 +31,8 @@ pub(super) enum Step {
 
 impl Step {
     /// One word for that it took too long.
-    pub(super) fn reason(self) -> Reason {
+    #[must_use]
+    pub fn reason(self) -> Reason {
         match self {
             Self::Vpc => Reason::VpcCreationTimeout,
             Self::Workspace => Reason::WorkspaceReadyTimeout,
@@ -40,7 +41,8 @@ impl Step {
     }
 
     /// How long it may take.
-    pub(super) fn limit(self, spec: &CAPTClusterSpec) -> Duration {
+    #[must_use]
+    pub fn limit(self, spec: &CAPTClusterSpec) -> Duration {
         let timeouts = spec.timeouts.as_ref();
         let (timeout, minutes) = match self {
             Self::Vpc => (timeouts.and_then(|all| all.vpc_creation_timeout.as_ref()), 15),
@@ -101,7 +103,8 @@ pub(super) fn judge(
 }
 
 /// How long ago something began, without pauses since.
-fn elapsed(since: Timestamp, pauses: &[Pause], now: Timestamp) -> Duration {
+#[must_use]
+pub fn elapsed(since: Timestamp, pauses: &[Pause], now: Timestamp) -> Duration {
     let paused = pauses
         .iter()
         .map(|pause| between(pause.from.0.max(since), pause.to.0.min(now)))
