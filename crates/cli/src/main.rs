@@ -4,6 +4,7 @@ mod access;
 mod args;
 mod cmd;
 mod data_dir;
+mod look;
 mod objects;
 mod output;
 mod report;
@@ -41,6 +42,10 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Up(cmd::up::Args),
+    Get(cmd::get::Args),
+    Describe(cmd::describe::Args),
+    Tree(cmd::tree::Args),
+    Kubeconfig(cmd::kubeconfig::Args),
     Plan(cmd::plan::Args),
     Logs(cmd::logs::Args),
     Approve(cmd::approve::Args),
@@ -61,6 +66,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = start_log(cli.log.as_deref()).and_then(|()| match cli.command {
         Command::Up(args) => cmd::up::run(args),
+        Command::Get(args) => cmd::ask(cmd::get::run(args)),
+        Command::Describe(args) => cmd::ask(cmd::describe::run(args)),
+        Command::Tree(args) => cmd::ask(cmd::tree::run(args)),
+        Command::Kubeconfig(args) => cmd::ask(cmd::kubeconfig::run(args)),
         Command::Plan(args) => cmd::ask(cmd::plan::run(args)),
         Command::Logs(args) => cmd::ask(cmd::logs::run(args)),
         Command::Approve(args) => cmd::ask(cmd::approve::run(args)),

@@ -14,6 +14,12 @@ pub(crate) struct Target {
 /// The kinds that commands are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// A Cluster of Cluster API.
+    Cluster,
+    /// A CAPTCluster.
+    CaptCluster,
+    /// A CAPTControlPlane.
+    ControlPlane,
     /// A WorkspaceTemplateApply.
     Apply,
     /// A Workspace, of this group if one is named.
@@ -23,7 +29,16 @@ pub(crate) enum Kind {
 }
 
 /// Words for kinds. The first of each is what we write ourselves.
-const WORDS: [(&str, Kind); 9] = [
+const WORDS: [(&str, Kind); 18] = [
+    ("cluster", Kind::Cluster),
+    ("clusters", Kind::Cluster),
+    ("cl", Kind::Cluster),
+    ("captcluster", Kind::CaptCluster),
+    ("captclusters", Kind::CaptCluster),
+    ("captc", Kind::CaptCluster),
+    ("captcontrolplane", Kind::ControlPlane),
+    ("captcontrolplanes", Kind::ControlPlane),
+    ("captcp", Kind::ControlPlane),
     ("wtapply", Kind::Apply),
     ("wta", Kind::Apply),
     ("workspacetemplateapply", Kind::Apply),
@@ -50,7 +65,9 @@ pub(crate) enum TargetError {
         candidates: String,
     },
     /// The kind is none that we know.
-    #[error("{0} is no kind that this command knows; write wtapply/NAME or workspace/NAME")]
+    #[error(
+        "{0} is no kind that capt knows; write cluster, captcluster, captcontrolplane, wtapply or workspace"
+    )]
     Unknown(String),
 }
 
@@ -86,9 +103,12 @@ impl FromStr for Kind {
             .map(|(_, kind)| *kind);
         match (known, group) {
             (Some(kind), None) => Ok(kind),
-            (Some(kind @ (Self::Apply | Self::Template)), Some("infrastructure.cluster.x-k8s.io")) => {
-                Ok(kind)
-            }
+            (
+                Some(kind @ (Self::Apply | Self::Template | Self::CaptCluster)),
+                Some("infrastructure.cluster.x-k8s.io"),
+            )
+            | (Some(kind @ Self::ControlPlane), Some("controlplane.cluster.x-k8s.io"))
+            | (Some(kind @ Self::Cluster), Some("cluster.x-k8s.io")) => Ok(kind),
             (Some(Self::Workspace(_)), Some(group)) => {
                 let group = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
                     .into_iter()
@@ -105,6 +125,9 @@ impl FromStr for Kind {
 /// A word that begins several kinds is told with all of them.
 fn unknown(text: String) -> TargetError {
     let kinds = [
+        "cluster",
+        "captcluster",
+        "captcontrolplane",
         "workspace",
         "workspacetemplate",
         "workspacetemplateapply",
@@ -126,6 +149,9 @@ fn unknown(text: String) -> TargetError {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Cluster => f.write_str("cluster"),
+            Self::CaptCluster => f.write_str("captcluster"),
+            Self::ControlPlane => f.write_str("captcontrolplane"),
             Self::Apply => f.write_str("wtapply"),
             Self::Workspace(None) => f.write_str("workspace"),
             Self::Workspace(Some(group)) => write!(f, "workspace.{}", group.name()),
@@ -148,6 +174,16 @@ mod tests {
     fn objects_are_named_by_kind_and_name() {
         let namespaced = Kind::Workspace(Some(WorkspaceGroup::Namespaced));
         for (text, kind) in [
+            ("cluster/x", Kind::Cluster),
+            ("cl/x", Kind::Cluster),
+            ("clusters.cluster.x-k8s.io/x", Kind::Cluster),
+            ("CAPTCluster/x", Kind::CaptCluster),
+            ("captc/x", Kind::CaptCluster),
+            (
+                "captcontrolplanes.controlplane.cluster.x-k8s.io/x",
+                Kind::ControlPlane,
+            ),
+            ("captcp/x", Kind::ControlPlane),
             ("wtapply/x", Kind::Apply),
             ("wta/x", Kind::Apply),
             ("WorkspaceTemplateApply/x", Kind::Apply),
@@ -179,6 +215,8 @@ mod tests {
                 "work/x",
                 "workspace or workspacetemplate or workspacetemplateapply",
             ),
+            ("capt/x", "captcluster or captcontrolplane"),
+            ("captcluster.cluster.x-k8s.io/x", "no kind"),
             ("pod/x", "pod is no kind"),
             ("workspace.example.com/x", "no kind"),
         ] {
@@ -190,6 +228,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for text in [
+            "cluster/x",
+            "captcluster/x",
+            "captcontrolplane/x",
             "wtapply/x",
             "workspace/x",
             "workspace.tf.upbound.io/x",

@@ -1,7 +1,10 @@
 //! One module per subcommand.
 
 pub(crate) mod approve;
+pub(crate) mod describe;
 mod engine;
+pub(crate) mod get;
+pub(crate) mod kubeconfig;
 pub(crate) mod logs;
 pub(crate) mod manifests;
 pub(crate) mod plan;
@@ -9,6 +12,7 @@ mod process;
 pub(crate) mod retry;
 pub(crate) mod runner;
 mod signals;
+pub(crate) mod tree;
 pub(crate) mod up;
 
 use std::{
@@ -22,10 +26,24 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Writes to stdout. A reader that has seen enough (`capt … | head`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    print_more(text).map(drop)
+}
+
+/// What became of something that was printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Printed {
+    /// It was written.
+    Written,
+    /// The reader has seen enough, and nothing more has to be printed.
+    NobodyReads,
+}
+
+/// The same for those who go on printing.
+pub(crate) fn print_more(text: &str) -> anyhow::Result<Printed> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Printed::NobodyReads),
+        written => Ok(written.map(|()| Printed::Written)?),
     }
 }
 

@@ -2,22 +2,32 @@
 
 use std::process::ExitCode;
 
-use capt_api::marks;
+use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster as CapiCluster, marks};
+use kube::Api;
 use serde_json::json;
 
-use crate::{access::Access, output::Output, target::Target};
+use super::get::missing;
+use crate::{
+    access::{Access, Cluster},
+    objects::{ObjectError, call_opt},
+    output::Output,
+    target::{Kind, Target},
+};
 
 /// Try again now
 ///
 /// Whatever failed is tried again at once, also what would not be tried again by itself, and what waits for a
-/// while does not wait any longer. With provider-terraform it is woken.
+/// while does not wait any longer. With provider-terraform it is woken. Of a Cluster, both its network and its
+/// control plane are tried again.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
+  capt retry cluster/demo
+  capt retry captcontrolplane/demo
   capt retry wtapply/network
   capt retry workspace/network -n team-a")]
 pub(crate) struct Args {
-    /// What to try again: wtapply/NAME or workspace/NAME
+    /// What to try again: cluster, captcluster, captcontrolplane, wtapply or workspace
     #[arg(value_name = "KIND/NAME")]
     target: Target,
 
@@ -28,15 +38,98 @@ pub(crate) struct Args {
     access: Access,
 }
 
+/// Nothing of it can be tried again.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cluster/{0} refers to no CAPTCluster and no CAPTControlPlane that exist; nothing of it is capt's to try again"
+)]
+struct NothingOfOurs(String);
+
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
-    let subject = cluster.subject(&args.target).await?;
     let token = uuid::Uuid::new_v4().to_string();
-    cluster.annotate(&subject, marks::RETRY_REQUESTED, &token).await?;
-    let target = subject.target();
-    let answer = json!({"object": target.to_string(), "token": token});
+    let owners = match args.target.kind {
+        Kind::Cluster => parts(&cluster, &args.target.name).await?,
+        Kind::CaptCluster | Kind::ControlPlane => vec![args.target.clone()],
+        Kind::Apply | Kind::Workspace(_) | Kind::Template => Vec::new(),
+    };
+    if owners.is_empty() {
+        let subject = cluster.subject(&args.target).await?;
+        cluster.annotate(&subject, marks::RETRY_REQUESTED, &token).await?;
+        let target = subject.target();
+        let answer = json!({"object": target.to_string(), "token": token});
+        args.output.answer(&answer, || {
+            format!("Another try of {target} is asked for. Watch it: capt logs {target} -f\n")
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut asked = Vec::new();
+    for owner in &owners {
+        if cluster
+            .annotate_owner(owner, marks::RETRY_REQUESTED, &token)
+            .await?
+        {
+            asked.push(owner.to_string());
+        } else if args.target.kind != Kind::Cluster {
+            return Err(missing(&cluster, owner.kind, &owner.name).await.into());
+        }
+    }
+    if asked.is_empty() {
+        return Err(NothingOfOurs(args.target.name).into());
+    }
+    let answer = json!({"object": args.target.to_string(), "asked": asked, "token": token});
     args.output.answer(&answer, || {
-        format!("Another try of {target} is asked for. Watch it: capt logs {target} -f\n")
+        format!(
+            "Another try of {} is asked for. Watch it: capt tree {} -w\n",
+            asked.join(" and "),
+            args.target
+        )
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The network and the control plane of a Cluster, if they are ours.
+async fn parts(cluster: &Cluster, name: &str) -> Result<Vec<Target>, anyhow::Error> {
+    let api: Api<CapiCluster> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let Some(found) = call_opt(api.get(name)).await? else {
+        return Err(missing(cluster, Kind::Cluster, name).await.into());
+    };
+    let references = [&found.spec.infrastructure_ref, &found.spec.control_plane_ref];
+    let parts: Vec<Target> = references
+        .into_iter()
+        .flatten()
+        .filter_map(|reference| {
+            let kind = match reference.kind.as_str() {
+                "CAPTCluster" => Kind::CaptCluster,
+                "CAPTControlPlane" => Kind::ControlPlane,
+                _ => return None,
+            };
+            Some(Target {
+                kind,
+                name: reference.name.clone(),
+            })
+        })
+        .collect();
+    if parts.is_empty() {
+        return Err(NothingOfOurs(name.to_owned()).into());
+    }
+    Ok(parts)
+}
+
+impl Cluster {
+    /// Writes a mark on a CAPTCluster or a CAPTControlPlane, and says whether it is there.
+    async fn annotate_owner(&self, owner: &Target, mark: &str, value: &str) -> Result<bool, ObjectError> {
+        let client = self.client.clone();
+        let marked = match owner.kind {
+            Kind::CaptCluster => {
+                let api: Api<CAPTCluster> = Api::namespaced(client, &self.namespace);
+                self.mark(&api, &owner.name, mark, value).await?
+            }
+            _ => {
+                let api: Api<CAPTControlPlane> = Api::namespaced(client, &self.namespace);
+                self.mark(&api, &owner.name, mark, value).await?
+            }
+        };
+        Ok(marked)
+    }
 }

@@ -48,6 +48,9 @@ pub(crate) enum ObjectError {
          workspace.tf.m.upbound.io/{0} or workspace.tf.upbound.io/{0}"
     )]
     Two(String),
+    /// Terraform does not run for it, but for what it is made of.
+    #[error("{0} is no wtapply or workspace; see which ones it has: capt tree {0}")]
+    NotRun(Target),
     /// The API does not know the kind.
     #[error(
         "this cluster does not know {0}; install capt's kinds: capt manifests crds | kubectl apply --server-side -f -"
@@ -74,6 +77,9 @@ impl Cluster {
             Kind::Apply | Kind::Template => {
                 let apply = self.apply(&target.name).await?;
                 self.subject_of(apply).await
+            }
+            Kind::Cluster | Kind::CaptCluster | Kind::ControlPlane => {
+                Err(ObjectError::NotRun(target.clone()))
             }
             Kind::Workspace(group) => {
                 let (workspace, spec) = self.workspace(group, target).await?;
@@ -244,11 +250,7 @@ impl Cluster {
         mark: &str,
         value: &str,
     ) -> Result<(), ObjectError> {
-        let patch = Patch::Merge(json!({"metadata": {"annotations": {mark: value}}}));
-        let params = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
+        let (patch, params) = marking(mark, value);
         let client = self.client.clone();
         if let Some(apply) = &subject.apply {
             let namespace = apply.namespace().unwrap_or_default();
@@ -269,8 +271,25 @@ impl Cluster {
         Ok(())
     }
 
+    /// Writes a mark on an object, and says whether it is there.
+    pub(crate) async fn mark<K>(
+        &self,
+        api: &Api<K>,
+        name: &str,
+        mark: &str,
+        value: &str,
+    ) -> Result<bool, ObjectError>
+    where
+        K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    {
+        let (patch, params) = marking(mark, value);
+        Ok(call_opt(api.patch_metadata(name, &params, &patch))
+            .await?
+            .is_some())
+    }
+
     /// Says that something is not there, and what may have been meant.
-    async fn missing<K>(&self, kind: Kind, name: &str) -> ObjectError
+    pub(crate) async fn missing<K>(&self, kind: Kind, name: &str) -> ObjectError
     where
         K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
     {
@@ -279,6 +298,9 @@ impl Cluster {
             Ok(Some(found)) => found.items,
             Ok(None) => {
                 return ObjectError::NoKind(match kind {
+                    Kind::Cluster => "Clusters",
+                    Kind::CaptCluster => "CAPTClusters",
+                    Kind::ControlPlane => "CAPTControlPlanes",
                     Kind::Apply => "WorkspaceTemplateApplies",
                     Kind::Workspace(_) => "Workspaces",
                     Kind::Template => "WorkspaceTemplates",
@@ -338,6 +360,16 @@ impl Subject {
             (None, None) => None,
         }
     }
+}
+
+/// How a mark is written.
+fn marking(mark: &str, value: &str) -> (Patch<serde_json::Value>, PatchParams) {
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {mark: value}}}));
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    (patch, params)
 }
 
 /// Which Workspace a WorkspaceTemplateApply has.

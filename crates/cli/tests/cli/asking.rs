@@ -19,25 +19,41 @@ use tempfile::{TempDir, tempdir};
 use crate::support::{Up, awaited, capt};
 
 /// An API in which nobody runs Terraform, and everything in it.
-struct World {
+pub(crate) struct World {
     home: TempDir,
     up: Up,
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl World {
     async fn start() -> Self {
+        Self::with(&["--in-memory", "--workspace-runner", "none"]).await
+    }
+
+    /// An API in which nobody does anything.
+    pub(crate) async fn quiet() -> Self {
+        Self::with(&["--in-memory", "--api-only"]).await
+    }
+
+    async fn with(args: &[&str]) -> Self {
         let home = tempdir().unwrap();
-        let up = Up::start(home.path(), &["--in-memory", "--workspace-runner", "none"]);
+        let up = Up::start(home.path(), args);
         let client = up.client().await;
         Self { home, up, client }
     }
 
-    fn capt(&self, args: &[&str]) -> Output {
+    /// The binary, to be asked something of this API.
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
+        let mut command = capt(self.home.path());
+        command.env("KUBECONFIG", &self.up.kubeconfig).args(args);
+        command
+    }
+
+    pub(crate) fn capt(&self, args: &[&str]) -> Output {
         asked(self.home.path(), Some(&self.up.kubeconfig), args)
     }
 
-    fn text(&self, args: &[&str]) -> String {
+    pub(crate) fn text(&self, args: &[&str]) -> String {
         let output = self.capt(args);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(
@@ -48,7 +64,7 @@ impl World {
         text
     }
 
-    fn refusal(&self, args: &[&str]) -> String {
+    pub(crate) fn refusal(&self, args: &[&str]) -> String {
         let output = self.capt(args);
         assert_eq!(
             output.status.code(),

@@ -20,6 +20,10 @@ fn every_command_explains_itself_with_examples() {
             &["--help"][..],
             &[
                 "up",
+                "get",
+                "describe",
+                "tree",
+                "kubeconfig",
                 "plan",
                 "logs",
                 "approve",
@@ -45,6 +49,19 @@ fn every_command_explains_itself_with_examples() {
                 "--grace",
             ],
         ),
+        (
+            &["get", "--help"],
+            &[
+                "KIND[/NAME]",
+                "--all-namespaces",
+                "--watch",
+                "--output",
+                "--namespace",
+            ],
+        ),
+        (&["describe", "--help"], &["KIND/NAME", "--output", "--namespace"]),
+        (&["tree", "--help"], &["KIND/NAME", "--watch", "mermaid"]),
+        (&["kubeconfig", "--help"], &["CLUSTER", "--user", "--output"]),
         (
             &["plan", "--help"],
             &["KIND/NAME", "--timeout", "--namespace", "--context", "--output"],

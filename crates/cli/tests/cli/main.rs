@@ -9,6 +9,7 @@
 mod asking;
 mod help;
 mod journey;
+mod looking;
 mod support;
 mod terraform;
 mod up;

@@ -1,0 +1,158 @@
+//! What a person can do about an object that waits or failed.
+
+use capt_api::foreign::marks as foreign_marks;
+use capt_core::graph::{Cause, Health, Node};
+use kube::ResourceExt as _;
+
+use crate::look::view::{Object, View, typed};
+
+/// What to do about each sort of failure of a Workspace, by the reason of its condition Failing.
+const FAILURES: [(&[&str], &str); 6] = [
+    (
+        &["EngineMissing", "EngineTooOld"],
+        "install Terraform or OpenTofu where the runner runs",
+    ),
+    (&["InputMissing"], "make what the message names; it is noticed"),
+    (
+        &["StateLocked"],
+        "wait: it is tried again; if who holds the lock is gone, free it by the annotation unlock",
+    ),
+    (
+        &["Denied", "Quota"],
+        "see to the credentials or limits of the account",
+    ),
+    (
+        &[
+            "Throttled",
+            "Network",
+            "Timeout",
+            "Settling",
+            "StalePlan",
+            "Interrupted",
+            "PluginCache",
+        ],
+        "wait: it is tried again by itself",
+    ),
+    (
+        &["PoliciesUnsupported", "NothingToObserve"],
+        "change its managementPolicies",
+    ),
+];
+
+/// What a person can do about an object and what it waits for.
+pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str) -> Vec<String> {
+    let Some(root) = view.graph.node(id) else {
+        return Vec::new();
+    };
+    let is_well = matches!(root.health, Health::Good | Health::Unknown);
+    if is_well && causes.is_empty() {
+        return Vec::new();
+    }
+    let mut advice = Vec::new();
+    let own = std::iter::once(id).chain(causes.iter().map(|cause| cause.id.as_str()));
+    for id in own {
+        let Some(node) = view.graph.node(id) else {
+            continue;
+        };
+        for line in one(view, id, node, namespace) {
+            if !advice.contains(&line) {
+                advice.push(line);
+            }
+        }
+    }
+    if advice.is_empty() {
+        advice.push("wait: it goes on by itself".to_owned());
+    }
+    advice
+}
+
+fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
+    let target = typed(id);
+    let name = &node.name;
+    match (node.kind.as_str(), node.status.as_str(), node.reason.as_str()) {
+        (kind, "Paused", _) => paused(view, id, kind, namespace),
+        (_, "ApprovalNeeded", _) => vec![
+            format!("look at what it would change: capt plan {target} -n {namespace}"),
+            format!("approve exactly that: capt approve {target} -n {namespace} --plan ID"),
+        ],
+        ("Secret", "Missing", _) => vec![format!("make the Secret {name}, or see to what should write it")],
+        (kind, "Missing", _) => vec![format!(
+            "make the {kind} {name}, or name another one that there is"
+        )],
+        ("CAPTCluster", _, "ClusterNotFound") => {
+            vec![format!("name {name} in spec.infrastructureRef of a Cluster")]
+        }
+        ("CAPTControlPlane", _, "WaitingForCluster") => {
+            vec![format!("name {name} in spec.controlPlaneRef of a Cluster")]
+        }
+        (_, _, "TemplateNotShared") => {
+            vec![format!(
+                "have {namespace} added to spec.sharedWith of the WorkspaceTemplate"
+            )]
+        }
+        (_, _, "TemplateNotFound" | "WorkspaceTemplateNotFound") => {
+            vec!["make the WorkspaceTemplate that it names, or name another one".to_owned()]
+        }
+        (_, _, "OwnerGone" | "NamespaceTerminating" | "WorkspaceRetained" | "WorkspaceNotOurs") => {
+            vec![format!("read what {target} says: its message tells the way out")]
+        }
+        ("CAPTCluster" | "CAPTControlPlane", "Failed" | "Degraded", _) => vec![
+            "mend what the message names".to_owned(),
+            format!("try again: capt retry {target} -n {namespace}"),
+        ],
+        ("WorkspaceTemplateApply" | "Workspace", "NotSynced", _) => failed(view, id, &target, namespace),
+        _ => Vec::new(),
+    }
+}
+
+fn paused(view: &View<'_>, id: &str, kind: &str, namespace: &str) -> Vec<String> {
+    let annotated = |annotations: &std::collections::BTreeMap<String, String>| {
+        annotations.contains_key(foreign_marks::PAUSED)
+    };
+    let unpause = |kind: &str, name: &str| {
+        format!(
+            "go on: kubectl annotate {kind} {name} -n {namespace} {}-",
+            foreign_marks::PAUSED
+        )
+    };
+    match view.object(id) {
+        Some(Object::Cluster(one)) if one.spec.paused == Some(true) => vec![format!(
+            "go on: kubectl patch cluster {} -n {namespace} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'",
+            one.name_any()
+        )],
+        Some(Object::CaptCluster(one)) if annotated(one.annotations()) => {
+            vec![unpause("captcluster", &one.name_any())]
+        }
+        Some(Object::ControlPlane(one)) if annotated(one.annotations()) => {
+            vec![unpause("captcontrolplane", &one.name_any())]
+        }
+        Some(Object::Apply(one)) if annotated(one.annotations()) => vec![unpause("wtapply", &one.name_any())],
+        _ if kind == "Workspace" => Vec::new(),
+        _ => vec![
+            "end the pause of its Cluster or of the object itself, as its condition Paused says".to_owned(),
+        ],
+    }
+}
+
+fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<String> {
+    let failing = match view.object(id) {
+        Some(Object::Workspace(workspace)) => workspace
+            .conditions
+            .iter()
+            .find(|condition| condition.type_ == "Failing" && condition.status == "True")
+            .map(|condition| condition.reason.as_str()),
+        _ => None,
+    };
+    let known = failing.and_then(|reason| FAILURES.iter().find(|(reasons, _)| reasons.contains(&reason)));
+    let mut advice = vec![format!(
+        "see what Terraform said: capt logs {target} -n {namespace}"
+    )];
+    match known {
+        Some((_, way)) => advice.push((*way).to_owned()),
+        None => {
+            advice.push("mend what it names".to_owned());
+            advice.push(format!("try again: capt retry {target} -n {namespace}"));
+        }
+    }
+    advice
+}

@@ -1,0 +1,343 @@
+//! A description as data, and in words.
+
+use std::fmt::Write as _;
+
+use capt_core::graph::age;
+use k8s_openapi::jiff::Timestamp;
+use serde::Serialize;
+
+use super::At;
+use crate::look::{
+    row::{Columns, Row},
+    style::{Colour, Style},
+    table::{Cell, header, laid_out, widths},
+    text,
+};
+
+/// The longest text of an error that people are shown; the whole of it is in the log.
+const MAX_ERROR: usize = 20;
+
+/// All about one object.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Description {
+    pub(super) object: String,
+    pub(super) namespace: String,
+    pub(super) state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ready: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) percent: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) created_at: At,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) since: At,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) waits_for: Vec<Waiting>,
+    /// What a person can do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) advice: Vec<String>,
+    /// What is known about it, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) facts: Vec<Fact>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) timeouts: Vec<RunningTimeout>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_error: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) parts: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) profiles: Vec<Profile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) conditions: Vec<ConditionLine>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) operations: Vec<OperationLine>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) events: Vec<EventLine>,
+}
+
+/// Something that is waited for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Waiting {
+    pub(super) object: String,
+    pub(super) state: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) why: String,
+    /// What stands between.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) through: Vec<String>,
+}
+
+/// Something that is known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Fact {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+}
+
+/// A step that may not take for ever.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunningTimeout {
+    pub(super) step: &'static str,
+    pub(super) since: Timestamp,
+    pub(super) limit: String,
+    /// What is left of it, or none if it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<String>,
+}
+
+/// A Fargate profile.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Profile {
+    pub(super) name: String,
+    pub(super) ready: bool,
+    pub(super) phase: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) since: At,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) apply: Option<String>,
+}
+
+/// A condition that says something.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ConditionLine {
+    #[serde(rename = "type")]
+    pub(super) type_: String,
+    pub(super) status: String,
+    pub(super) reason: String,
+    pub(super) since: Timestamp,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+}
+
+/// An operation that runs or is over.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OperationLine {
+    pub(super) operation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) started_at: At,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ended_at: At,
+    pub(super) result: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct EventLine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) at: At,
+    pub(super) object: String,
+    pub(super) reason: String,
+    pub(super) is_warning: bool,
+    pub(super) count: i32,
+    pub(super) message: String,
+}
+
+impl Description {
+    /// For people.
+    pub(super) fn words(&self, now: Timestamp, style: Style) -> String {
+        let mut text = style.paint(&self.object, Some(Colour::Bold));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, " in {}", self.namespace);
+        text.push_str(&self.state_line(now));
+        if !self.message.is_empty() {
+            let reason = Some(&self.reason).filter(|reason| !reason.is_empty());
+            let before = reason
+                .map(|reason| format!("{}: ", text::plain(reason)))
+                .unwrap_or_default();
+            let lines = text::lines(&self.message);
+            let _ = writeln!(text, "Why:          {before}{}", lines.join("\n              "));
+        }
+        for (at, waiting) in self.waits_for.iter().enumerate() {
+            let label = if at == 0 {
+                "Waits for:    "
+            } else {
+                "              "
+            };
+            let why = Some(&waiting.why).filter(|why| !why.is_empty());
+            let why = why.map(|why| format!(", {why}")).unwrap_or_default();
+            let _ = writeln!(text, "{label}{} ({}){why}", waiting.object, waiting.state);
+            if !waiting.through.is_empty() {
+                let _ = writeln!(text, "                through {}", waiting.through.join(", "));
+            }
+        }
+        for (at, advice) in self.advice.iter().enumerate() {
+            let label = if at == 0 {
+                "You can:      "
+            } else {
+                "              "
+            };
+            let _ = writeln!(text, "{label}{}", text::plain(advice));
+        }
+        for fact in &self.facts {
+            let label = format!("{}:", fact.name);
+            let _ = writeln!(text, "{label:<13} {}", text::plain(&fact.value));
+        }
+        if let Some(error) = &self.last_error {
+            let lines = text::lines(error);
+            let _ = writeln!(text, "\nLast error:");
+            for line in lines.iter().take(MAX_ERROR) {
+                let _ = writeln!(text, "  {line}");
+            }
+            if lines.len() > MAX_ERROR {
+                let _ = writeln!(text, "  … and {} lines more", lines.len() - MAX_ERROR);
+            }
+        }
+        self.tables(&mut text, now, style);
+        text
+    }
+
+    fn state_line(&self, now: Timestamp) -> String {
+        let mut words = vec![text::plain(&self.state)];
+        if let Some(since) = self.since {
+            words[0] += &format!(" since {}", age(since, now));
+        }
+        if let Some(percent) = self.percent {
+            words.push(format!("{percent}% done"));
+        }
+        words.extend(self.ready.map(|ready| match ready {
+            true => "ready".to_owned(),
+            false => "not ready".to_owned(),
+        }));
+        words.extend(self.created_at.map(|time| format!("{} old", age(time, now))));
+        format!("State:        {}\n", words.join(", "))
+    }
+
+    fn tables(&self, text: &mut String, now: Timestamp, style: Style) {
+        let ago = |time: At| time.map_or_else(String::new, |time| age(time, now));
+        let line = |message: &str| Cell::from(text::first_line(message));
+        let plain = |word: &str| Cell::from(text::plain(word));
+        let timeouts = self.timeouts.iter().map(|one| {
+            let left = match &one.left {
+                Some(left) => Cell::from(left.clone()),
+                None => Cell::in_colour("over", Colour::Red),
+            };
+            vec![
+                one.step.into(),
+                age(one.since, now).into(),
+                one.limit.clone().into(),
+                left,
+            ]
+        });
+        section(
+            text,
+            "Timeouts",
+            header(["STEP", "RUNS FOR", "LIMIT", "LEFT"]),
+            timeouts,
+            style,
+        );
+        let columns = Columns::default();
+        let parts = self.parts.iter().map(|row| columns.cells(row, now));
+        section(text, "Parts", columns.header(), parts, style);
+        let profiles = self.profiles.iter().map(|one| {
+            vec![
+                plain(&one.name),
+                plain(&one.phase),
+                ago(one.since).into(),
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Fargate profiles",
+            header(["NAME", "PHASE", "SINCE", "MESSAGE"]),
+            profiles,
+            style,
+        );
+        let conditions = self.conditions.iter().map(|one| {
+            vec![
+                plain(&one.type_),
+                plain(&one.status),
+                plain(&one.reason),
+                age(one.since, now).into(),
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Conditions",
+            header(["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"]),
+            conditions,
+            style,
+        );
+        let operations = self.operations.iter().map(|one| {
+            let took = match (one.started_at, one.ended_at) {
+                (Some(start), Some(end)) => age(start, end),
+                (start, _) => ago(start),
+            };
+            vec![
+                plain(&one.operation),
+                plain(&one.result),
+                ago(one.started_at).into(),
+                took.into(),
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Operations",
+            header(["OPERATION", "RESULT", "BEGAN", "TOOK", "MESSAGE"]),
+            operations,
+            style,
+        );
+        let events = self.events.iter().map(|one| {
+            let count = if one.count > 1 {
+                format!(" (x{})", one.count)
+            } else {
+                String::new()
+            };
+            vec![
+                ago(one.at).into(),
+                plain(&one.object),
+                Cell {
+                    text: text::plain(&one.reason) + &count,
+                    colour: one.is_warning.then_some(Colour::Yellow),
+                },
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Events",
+            header(["AGE", "OBJECT", "REASON", "MESSAGE"]),
+            events,
+            style,
+        );
+    }
+}
+
+/// A table with a title, if there is anything in it.
+fn section(
+    text: &mut String,
+    title: &str,
+    header: Vec<Cell>,
+    rows: impl Iterator<Item = Vec<Cell>>,
+    style: Style,
+) {
+    let mut table = vec![header];
+    table.extend(rows);
+    if table.len() == 1 {
+        return;
+    }
+    for row in &mut table {
+        if let Some(first) = row.first_mut() {
+            first.text.insert_str(0, "  ");
+        }
+    }
+    let _ = writeln!(text, "\n{title}:");
+    text.push_str(&laid_out(&table, &widths(&table, &[]), style));
+}

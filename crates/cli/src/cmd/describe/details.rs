@@ -1,0 +1,254 @@
+//! What is particular to a kind.
+
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
+    captcontrolplane::{FargateProfileStatus, OperationRecord},
+    foreign::{Cluster, workspace::WorkspaceCondition},
+    marks,
+    run::RunReport,
+};
+use capt_core::graph::WorkspaceSeen;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::ResourceExt as _;
+
+use super::description::{ConditionLine, Description, Fact, OperationLine, Profile};
+use crate::look::view::{Object, View, words};
+
+/// Reasons of conditions that only say that nothing is the matter.
+const SAYS_NOTHING: [&str; 10] = [
+    "NotPaused",
+    "NotDeleting",
+    "NotFailed",
+    "NotRollingOut",
+    "NotNeeded",
+    "NothingToWaitFor",
+    "NotFailing",
+    "NoDrift",
+    "NoFargateProfiles",
+    "ClusterFound",
+];
+/// Operations that are told.
+const MANY_OPERATIONS: usize = 8;
+
+/// Adds what is particular to the kind of the object.
+pub(super) fn fill(description: &mut Description, view: &View<'_>, id: &str) {
+    match view.object(id) {
+        Some(Object::Cluster(one)) => cluster(description, one),
+        Some(Object::CaptCluster(one)) => network(description, one),
+        Some(Object::ControlPlane(one)) => control_plane(description, one),
+        Some(Object::Apply(one)) => apply(description, one),
+        Some(Object::Workspace(one)) => workspace(description, one, view.report(id)),
+        None => {}
+    }
+}
+
+impl Description {
+    fn fact(&mut self, name: &'static str, value: Option<impl Into<String>>) {
+        if let Some(value) = value.map(Into::into).filter(|value: &String| !value.is_empty()) {
+            self.facts.push(Fact { name, value });
+        }
+    }
+
+    fn conditions(&mut self, conditions: Option<&Vec<Condition>>) {
+        let telling = conditions
+            .into_iter()
+            .flatten()
+            .filter(|one| !SAYS_NOTHING.contains(&one.reason.as_str()));
+        self.conditions = telling
+            .map(|one| ConditionLine {
+                type_: one.type_.clone(),
+                status: one.status.clone(),
+                reason: one.reason.clone(),
+                since: one.last_transition_time.0,
+                message: one.message.clone(),
+            })
+            .collect();
+    }
+}
+
+fn cluster(description: &mut Description, cluster: &Cluster) {
+    let status = cluster.status.as_ref();
+    description.fact("Phase", status.and_then(|status| status.phase.clone()));
+    let endpoint = cluster.spec.control_plane_endpoint.as_ref().and_then(|endpoint| {
+        let host = endpoint.host.as_ref().filter(|host| !host.is_empty())?;
+        Some(match endpoint.port {
+            Some(port) => format!("{host}:{port}"),
+            None => host.clone(),
+        })
+    });
+    description.fact("Endpoint", endpoint);
+    description.conditions(status.and_then(|status| status.conditions.as_ref()));
+}
+
+fn network(description: &mut Description, captcluster: &CAPTCluster) {
+    let status = captcluster.status.clone().unwrap_or_default();
+    description.fact("Region", Some(captcluster.spec.region.to_string()));
+    description.fact("VPC", status.vpc_id);
+    description.fact("Endpoint", status.endpoint);
+    let zones = status.failure_domains.unwrap_or_default();
+    let zones: Vec<String> = zones.into_iter().map(|zone| zone.name).collect();
+    description.fact("Zones", Some(zones.join(", ")));
+    description.last_error = status
+        .failure_message
+        .or_else(|| status.workspace_template_status?.last_failure_message);
+    description.conditions(status.conditions.as_ref());
+}
+
+fn control_plane(description: &mut Description, control_plane: &CAPTControlPlane) {
+    let spec = &control_plane.spec;
+    let status = control_plane.status.clone().unwrap_or_default();
+    let wanted = spec.version.to_string();
+    description.fact(
+        "Version",
+        Some(match status.version {
+            Some(runs) if runs != wanted => format!("{wanted} is wanted, {runs} runs"),
+            Some(_) => wanted,
+            None => format!("{wanted} is wanted"),
+        }),
+    );
+    description.fact("Endpoint", status.endpoint);
+    let turn = control_plane.annotations().get(marks::TURN);
+    description.fact(
+        "Turn",
+        turn.map(|holder| format!("wtapply/{holder} may operate now")),
+    );
+    let progress = status.progress.unwrap_or_default();
+    let left = progress.estimated_time_remaining.as_ref();
+    description.fact(
+        "Operation",
+        progress.current_operation.as_ref().map(|operation| match left {
+            Some(left) => format!("{operation}, about {left} left"),
+            None => operation.clone(),
+        }),
+    );
+    description.fact(
+        "Profiles",
+        status
+            .fargate_profiles_ready
+            .map(|ready| format!("{ready} ready")),
+    );
+    description.profiles = status
+        .fargate_profile_statuses
+        .iter()
+        .flatten()
+        .map(profile)
+        .collect();
+    if let Some(health) = status.health {
+        description.fact("Health", health.status.map(|status| format!("{status:?}")));
+    }
+    let history = progress.history.unwrap_or_default();
+    let first = history.len().saturating_sub(MANY_OPERATIONS);
+    description.operations = history.iter().skip(first).map(operation).collect();
+    description.last_error = status
+        .failure_message
+        .or_else(|| status.workspace_template_status?.last_failure_message);
+    description.conditions(status.conditions.as_ref());
+}
+
+fn profile(status: &FargateProfileStatus) -> Profile {
+    let failure = status
+        .failure_message
+        .clone()
+        .or_else(|| status.failure_reason.clone());
+    Profile {
+        name: status.name.clone(),
+        ready: status.ready,
+        phase: match status.phase {
+            Some(phase) => format!("{phase:?}"),
+            None if status.ready => "Ready".to_owned(),
+            None => "Waiting".to_owned(),
+        },
+        since: status.since.as_ref().map(|time| time.0),
+        message: failure.or_else(|| status.message.clone()).unwrap_or_default(),
+        apply: status.workspace_template_apply_name.clone(),
+    }
+}
+
+fn operation(record: &OperationRecord) -> OperationLine {
+    OperationLine {
+        operation: record.operation.clone(),
+        started_at: Some(record.start_time.0),
+        ended_at: record.end_time.as_ref().map(|time| time.0),
+        result: match record.result {
+            Some(result) => format!("{result:?}"),
+            None => "Running".to_owned(),
+        },
+        message: record.message.clone().unwrap_or_default(),
+    }
+}
+
+fn apply(description: &mut Description, apply: &WorkspaceTemplateApply) {
+    let status = apply.status.clone().unwrap_or_default();
+    let reference = &apply.spec.template_ref;
+    let template = match &reference.namespace {
+        Some(namespace) => format!("{namespace}/{}", reference.name),
+        None => reference.name.clone(),
+    };
+    description.fact("Template", Some(template));
+    let owner = apply.labels().get(marks::OWNER);
+    description.fact(
+        "Owner",
+        owner.map(|owner| owner.replacen('.', "/", 1).to_lowercase()),
+    );
+    description.fact("Workspace", status.workspace_name);
+    description.fact("Progress", status.progress.as_ref().map(words));
+    description.fact("Applied", status.last_applied_revision);
+    description.fact("Pending", status.pending_revision);
+    if description.message.is_empty() {
+        description.message = status.message.unwrap_or_default();
+    }
+    let conditions = status.conditions.as_ref();
+    let failed = conditions
+        .into_iter()
+        .flatten()
+        .find(|one| one.type_ == "Synced" && one.status == "False");
+    description.last_error = failed
+        .map(|one| one.message.clone())
+        .filter(|message| !message.is_empty());
+    description.conditions(conditions);
+}
+
+fn workspace(description: &mut Description, workspace: &WorkspaceSeen, report: Option<&RunReport>) {
+    description.fact("Group", Some(workspace.group.name()));
+    let of = workspace.labels.get(marks::WTA_NAME);
+    description.fact("Made for", of.map(|name| format!("wtapply/{name}")));
+    if let Some(report) = report {
+        description.fact("Engine", Some(report.engine.as_str()));
+        description.fact("Progress", report.progress.as_ref().map(words));
+        let plan = report.plan.as_ref().filter(|plan| plan.awaits_approval);
+        description.fact(
+            "Plan",
+            plan.map(|plan| format!("{} waits for an approval: {}", plan.id, plan.summary)),
+        );
+        if let Some(one) = &report.operation {
+            description.operations.push(OperationLine {
+                operation: one.kind.clone(),
+                started_at: one.started_at,
+                ended_at: one.ended_at,
+                result: one.outcome.clone().unwrap_or_else(|| "running".to_owned()),
+                message: one.message.clone().unwrap_or_default(),
+            });
+        }
+    }
+    let telling = workspace
+        .conditions
+        .iter()
+        .filter(|one| !SAYS_NOTHING.contains(&one.reason.as_str()));
+    description.conditions = telling.map(line).collect();
+    let failed = workspace
+        .conditions
+        .iter()
+        .find(|one| one.type_ == "Synced" && one.status == "False")
+        .and_then(|one| one.message.clone());
+    description.last_error = failed.filter(|message| !message.is_empty());
+}
+
+fn line(condition: &WorkspaceCondition) -> ConditionLine {
+    ConditionLine {
+        type_: condition.type_.clone(),
+        status: condition.status.clone(),
+        reason: condition.reason.clone(),
+        since: condition.last_transition_time.0,
+        message: condition.message.clone().unwrap_or_default(),
+    }
+}

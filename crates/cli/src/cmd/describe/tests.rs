@@ -1,0 +1,227 @@
+//! Descriptions of objects as they are on the way.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::look::testing::{at, condition, part};
+
+fn describe(objects: &Value, root: &str) -> Description {
+    described(&Gathered {
+        part: part(objects),
+        root: root.to_owned(),
+        now: at(725),
+    })
+}
+
+fn words(objects: &Value, root: &str) -> String {
+    describe(objects, root).words(at(725), Style::default())
+}
+
+/// A control plane that is being made, in a network that is ready.
+fn provisioning() -> Value {
+    json!({
+        "clusters": [{
+            "metadata": {"name": "blue"},
+            "spec": {
+                "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "CAPTCluster", "name": "net"},
+                "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "CAPTControlPlane", "name": "plane"},
+            },
+            "status": {"phase": "Provisioning"},
+        }],
+        "captclusters": [{
+            "metadata": {"name": "net"},
+            "spec": {"region": "eu-central-1", "existingVpcId": "vpc-1", "connectionSecretName": "vpc"},
+            "status": {"ready": true, "vpcId": "vpc-1", "conditions": [condition("Ready", "True", "ExistingVPCUsed", "")]},
+        }],
+        "controlPlanes": [{
+            "metadata": {"name": "plane", "annotations": {"infrastructure.cluster.x-k8s.io/turn": "plane-eks"}},
+            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+            "status": {
+                "state": "Provisioning", "version": "1.30",
+                "progress": {
+                    "currentOperation": "Create", "percentComplete": 35, "estimatedTimeRemaining": "7m0s",
+                    "history": [{"operation": "Create", "startTime": at(0).to_string()}],
+                },
+                "fargateProfileStatuses": [
+                    {"name": "web", "ready": false, "phase": "Queued", "message": "Waiting for its turn"},
+                ],
+                "conditions": [
+                    condition("Ready", "False", "WorkspaceNotReady", "Terraform is at it"),
+                    condition("Paused", "False", "NotPaused", ""),
+                ],
+            },
+        }],
+        "applies": [{
+            "metadata": {"name": "plane-eks", "labels": {"infrastructure.cluster.x-k8s.io/owner": "CAPTControlPlane.plane"}},
+            "spec": {"templateRef": {"name": "eks"}},
+            "status": {"applied": true, "workspaceName": "plane-eks", "conditions": []},
+        }],
+        "templates": [{
+            "metadata": {"name": "eks"},
+            "spec": {"template": {"spec": {"forProvider": {"source": "Inline", "module": ""}}}},
+        }],
+        "workspaces": [{
+            "metadata": {"name": "plane-eks"},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        }],
+    })
+}
+
+#[test]
+fn a_control_plane_is_described_with_everything_that_tells_how_it_is() {
+    let told = words(&provisioning(), "CAPTControlPlane/plane");
+    for expected in [
+        "captcontrolplane/plane in team\n",
+        "State:        Provisioning since 11m, 35% done, not ready, 12m old\n",
+        "Why:          WorkspaceNotReady: Terraform is at it\n",
+        "Waits for:    workspace/plane-eks (Working)\n",
+        "through wtapply/plane-eks\n",
+        "You can:      wait: it goes on by itself\n",
+        "Version:      1.31 is wanted, 1.30 runs\n",
+        "Turn:         wtapply/plane-eks may operate now\n",
+        "Operation:    Create, about 7m0s left\n",
+        "Control plane serves   11m        30m0s   18m55s\n",
+        "Workspace ready        12m        30m0s   17m55s\n",
+        "web    Queued           Waiting for its turn\n",
+        "Ready   False    WorkspaceNotReady   11m     Terraform is at it\n",
+        "Create      Running   12m     12m\n",
+        "wtapply/plane-eks   no      Working",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+    assert!(!told.contains("NotPaused"), "{told}");
+}
+
+#[test]
+fn everybody_waits_for_the_same_in_the_end() {
+    let description = describe(&provisioning(), "Cluster/blue");
+    let waits: Vec<(&str, &[String])> = description
+        .waits_for
+        .iter()
+        .map(|one| (one.object.as_str(), one.through.as_slice()))
+        .collect();
+    let through = ["captcontrolplane/plane", "wtapply/plane-eks"].map(str::to_owned);
+    assert!(
+        waits.contains(&("workspace/plane-eks", &through[..])),
+        "{waits:?}"
+    );
+}
+
+#[test]
+fn each_thing_that_a_person_can_do_is_said() {
+    let changed = |path: &str, value: Value| {
+        let mut objects = provisioning();
+        *objects.pointer_mut(path).unwrap() = value;
+        objects
+    };
+    let apply = |conditions: Value| changed("/applies/0/status/conditions", conditions);
+    let failing = |reason: &str| {
+        let mut objects = provisioning();
+        objects["workspaces"][0]["status"] = json!({"conditions": [
+            condition("Synced", "False", "ReconcileError", "it broke"),
+            condition("Failing", "True", reason, ""),
+        ]});
+        objects
+    };
+    let paused = |list: &str, annotations: Value| {
+        let mut objects = provisioning();
+        objects[list][0]["metadata"]["annotations"] = annotations;
+        objects[list][0]["status"]["conditions"] = json!([condition("Paused", "True", "Paused", "")]);
+        objects
+    };
+    for (objects, root, expected) in [
+        (
+            apply(json!([condition(
+                "ApprovalNeeded",
+                "True",
+                "DestructiveChange",
+                ""
+            )])),
+            "WorkspaceTemplateApply/plane-eks",
+            "capt approve wtapply/plane-eks -n team --plan ID",
+        ),
+        (
+            failing("EngineMissing"),
+            "Cluster/blue",
+            "install Terraform or OpenTofu",
+        ),
+        (
+            failing("Network"),
+            "Cluster/blue",
+            "wait: it is tried again by itself",
+        ),
+        (
+            failing("Configuration"),
+            "Cluster/blue",
+            "try again: capt retry workspace/plane-eks -n team",
+        ),
+        (
+            changed("/controlPlanes/0/status/state", json!("Failed")),
+            "CAPTControlPlane/plane",
+            "try again: capt retry captcontrolplane/plane -n team",
+        ),
+        (
+            paused("captclusters", json!({"cluster.x-k8s.io/paused": ""})),
+            "CAPTCluster/net",
+            "kubectl annotate captcluster net -n team cluster.x-k8s.io/paused-",
+        ),
+        (
+            paused("captclusters", json!({})),
+            "CAPTCluster/net",
+            "end the pause of its Cluster",
+        ),
+        (
+            changed("/templates", json!([])),
+            "WorkspaceTemplateApply/plane-eks",
+            "make the WorkspaceTemplate eks",
+        ),
+    ] {
+        let advice = describe(&objects, root).advice;
+        assert!(
+            advice.iter().any(|line| line.contains(expected)),
+            "{expected}: {advice:?}"
+        );
+    }
+}
+
+#[test]
+fn an_error_is_told_whole_and_without_what_a_terminal_obeys() {
+    let mut objects = provisioning();
+    objects["applies"][0]["status"]["conditions"] = json!([condition(
+        "Synced",
+        "False",
+        "ReconcileError",
+        "one\n\u{1b}[31mtwo"
+    )]);
+    let told = words(&objects, "WorkspaceTemplateApply/plane-eks");
+    assert!(told.contains("Last error:\n  one\n   [31mtwo\n"), "{told}");
+    assert!(!told.contains('\u{1b}'), "{told}");
+}
+
+#[test]
+fn a_timeout_that_is_over_is_said_to_be() {
+    let mut objects = provisioning();
+    objects["controlPlanes"][0]["spec"]["controlPlaneConfig"] =
+        json!({"timeouts": {"controlPlaneTimeout": 5}});
+    let description = describe(&objects, "CAPTControlPlane/plane");
+    assert_eq!(description.timeouts[0].left, None);
+    assert!(
+        description
+            .words(at(725), Style::default())
+            .contains("5m0s    over\n")
+    );
+}
+
+#[test]
+fn a_network_that_is_being_made_has_its_time() {
+    let objects = json!({"captclusters": [{
+        "metadata": {"name": "net"},
+        "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}, "timeouts": {"vpcCreationTimeout": "20m"}},
+        "status": {
+            "conditions": [condition("VPCCreating", "True", "VPCCreating", "")],
+            "pauses": [{"from": at(100).to_string(), "to": at(165).to_string()}],
+        },
+    }]});
+    let timeouts = describe(&objects, "CAPTCluster/net").timeouts;
+    assert_eq!(timeouts[0].left.as_deref(), Some("10m0s"));
+}

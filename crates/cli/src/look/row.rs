@@ -1,0 +1,179 @@
+//! One line about an object.
+
+use capt_core::{
+    graph::{Health, Node, age},
+    render::WorkspaceGroup,
+};
+use k8s_openapi::jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    Gathered,
+    style::{Colour, colour},
+    table::Cell,
+    text,
+    tree::percent,
+    view::{Object, View, typed},
+};
+use crate::target::Kind;
+use capt_api::foreign::marks as foreign_marks;
+
+/// One line about an object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Row {
+    /// What a person types to mean it.
+    pub(crate) object: String,
+    pub(crate) kind: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ready: Option<bool>,
+    pub(crate) state: String,
+    #[serde(skip)]
+    pub(crate) health: Option<Health>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) percent: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) message: String,
+}
+
+/// The kinds in the order in which they are shown, and how a graph calls them.
+const ORDER: [(Kind, &str); 7] = [
+    (Kind::Cluster, "Cluster"),
+    (Kind::CaptCluster, "CAPTCluster"),
+    (Kind::ControlPlane, "CAPTControlPlane"),
+    (Kind::Apply, "WorkspaceTemplateApply"),
+    (Kind::Workspace(Some(WorkspaceGroup::Namespaced)), "Workspace"),
+    (
+        Kind::Workspace(Some(WorkspaceGroup::ClusterScoped)),
+        "ClusterWorkspace",
+    ),
+    (Kind::Template, "WorkspaceTemplate"),
+];
+
+/// How the graph calls the kinds that are asked for. Templates are shown only when they are.
+fn kinds(wanted: Option<Kind>) -> impl Iterator<Item = &'static str> {
+    let is_wanted = move |kind: Kind| match (wanted, kind) {
+        (None, Kind::Template) => false,
+        (None, _) | (Some(Kind::Workspace(None)), Kind::Workspace(_)) => true,
+        (Some(wanted), kind) => wanted == kind,
+    };
+    ORDER
+        .into_iter()
+        .filter(move |(kind, _)| is_wanted(*kind))
+        .map(|(_, name)| name)
+}
+
+/// The lines about the objects of some kind and of some name, or about all of them.
+pub(crate) fn rows(gathered: &Gathered, kind: Option<Kind>, name: Option<&str>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (namespace, part) in &gathered.namespaces {
+        let view = View::new(part);
+        for kind in kinds(kind) {
+            let of_kind = view.graph.nodes().filter(|(id, node)| {
+                // What is named and is not there is no object, and a template of another namespace is not this one's.
+                let is_here = id.split('/').count() == 2 && node.created_at.is_some();
+                let is_of_kind = id.split_once('/').is_some_and(|(own, _)| own == kind);
+                is_of_kind && is_here && name.is_none_or(|name| node.name == name)
+            });
+            rows.extend(of_kind.map(|(id, node)| row(&view, namespace, id, node)));
+        }
+    }
+    rows
+}
+
+/// The line about one object.
+pub(crate) fn row(view: &View<'_>, namespace: &str, id: &str, node: &Node) -> Row {
+    Row {
+        object: typed(id),
+        kind: node.kind.clone(),
+        namespace: match id.starts_with("ClusterWorkspace/") {
+            true => String::new(),
+            false => namespace.to_owned(),
+        },
+        name: node.name.clone(),
+        ready: view.is_ready(id),
+        state: node.status.clone(),
+        health: Some(node.health),
+        percent: view.percent(id),
+        created_at: node.created_at,
+        since: node.since,
+        cluster: cluster(view, id),
+        reason: text::plain(&node.reason),
+        message: view.why(id),
+    }
+}
+
+fn cluster(view: &View<'_>, id: &str) -> Option<String> {
+    let label = match view.object(id)? {
+        Object::Cluster(one) => return one.metadata.name.clone(),
+        Object::CaptCluster(one) => one.metadata.labels.as_ref()?.get(foreign_marks::CLUSTER_NAME),
+        Object::ControlPlane(one) => one.metadata.labels.as_ref()?.get(foreign_marks::CLUSTER_NAME),
+        Object::Apply(one) => one.metadata.labels.as_ref()?.get(foreign_marks::CLUSTER_NAME),
+        Object::Workspace(one) => one.labels.get(foreign_marks::CLUSTER_NAME),
+    };
+    label.cloned()
+}
+
+/// Which columns are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Columns {
+    pub(crate) namespace: bool,
+    pub(crate) wide: bool,
+}
+
+impl Columns {
+    /// The names of the columns.
+    pub(crate) fn header(self) -> Vec<Cell> {
+        let mut names = vec!["NAME", "READY", "STATE", "DONE", "AGE"];
+        if self.namespace {
+            names.insert(0, "NAMESPACE");
+        }
+        if self.wide {
+            names.extend(["SINCE", "CLUSTER", "REASON"]);
+        }
+        names.push("MESSAGE");
+        names
+            .into_iter()
+            .map(|name| Cell::in_colour(name, Colour::Dim))
+            .collect()
+    }
+
+    /// What stands in them.
+    pub(crate) fn cells(self, row: &Row, now: Timestamp) -> Vec<Cell> {
+        let ago = |time: Option<Timestamp>| time.map_or_else(String::new, |time| age(time, now));
+        let paint = row.health.map(colour);
+        let coloured = |text: &str| Cell {
+            text: text.to_owned(),
+            colour: paint,
+        };
+        let ready = row.ready.map_or("", |ready| if ready { "yes" } else { "no" });
+        let mut cells = vec![
+            Cell::from(row.object.clone()),
+            ready.into(),
+            coloured(&row.state),
+            percent(row.percent).into(),
+            ago(row.created_at).into(),
+        ];
+        if self.namespace {
+            cells.insert(0, row.namespace.clone().into());
+        }
+        if self.wide {
+            cells.push(ago(row.since).into());
+            cells.push(row.cluster.clone().unwrap_or_default().into());
+            cells.push(row.reason.clone().into());
+        }
+        cells.push(row.message.clone().into());
+        cells
+    }
+}

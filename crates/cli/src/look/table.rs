@@ -1,0 +1,117 @@
+//! Columns that stand below each other.
+
+use super::{
+    style::{Colour, Style},
+    text,
+};
+
+const GAP: usize = 3;
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) colour: Option<Colour>,
+}
+
+impl Cell {
+    /// A text in a colour.
+    pub(crate) fn in_colour(text: impl Into<String>, colour: Colour) -> Self {
+        Self {
+            text: text.into(),
+            colour: Some(colour),
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self {
+            text: text.into(),
+            colour: None,
+        }
+    }
+}
+
+/// A line of column names.
+pub(crate) fn header<const N: usize>(names: [&str; N]) -> Vec<Cell> {
+    names
+        .into_iter()
+        .map(|name| Cell::in_colour(name, Colour::Dim))
+        .collect()
+}
+
+/// How wide each column of a table is, at least as wide as it was before.
+pub(crate) fn widths(rows: &[Vec<Cell>], before: &[usize]) -> Vec<usize> {
+    let mut widths = before.to_vec();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.text.chars().count().max(*width);
+        }
+    }
+    widths
+}
+
+/// The rows of a table, one per line. The last column is cut where lines have an end.
+pub(crate) fn laid_out(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> String {
+    rows.iter().map(|row| line(row, widths, style) + "\n").collect()
+}
+
+fn line(row: &[Cell], widths: &[usize], style: Style) -> String {
+    let mut line = String::new();
+    let mut room = style.width.unwrap_or(usize::MAX);
+    // What would follow the last text is left out.
+    let count = row
+        .iter()
+        .rposition(|cell| !cell.text.is_empty())
+        .map_or(0, |last| last + 1);
+    for (at, cell) in row.iter().enumerate().take(count) {
+        let shown = text::cut(&cell.text, room);
+        let length = shown.chars().count();
+        line.push_str(&style.paint(&shown, cell.colour));
+        room = room.saturating_sub(length);
+        if at + 1 < count {
+            let width = widths.get(at).copied().unwrap_or_default();
+            let padding = (width.saturating_sub(length) + GAP).min(room);
+            line.push_str(&" ".repeat(padding));
+            room = room.saturating_sub(padding);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_each_other_and_lines_have_no_tail() {
+        let rows = [
+            header(["NAME", "STATE", "WHY"]),
+            vec!["é".into(), "Ready".into(), "".into()],
+            vec!["longer-name".into(), "".into(), "because".into()],
+        ];
+        let widths = widths(&rows, &[]);
+        assert_eq!(
+            laid_out(&rows, &widths, Style::default()),
+            "NAME          STATE   WHY\né             Ready\nlonger-name           because\n"
+        );
+    }
+
+    #[test]
+    fn a_line_ends_where_the_terminal_ends_whatever_colour_it_has() {
+        let rows = [vec![
+            Cell::in_colour("name", Colour::Bold),
+            "a long message".into(),
+        ]];
+        let style = Style {
+            colour: true,
+            width: Some(12),
+        };
+        assert_eq!(
+            laid_out(&rows, &widths(&rows, &[]), style),
+            "\u{1b}[1mname\u{1b}[0m   a lo…\n"
+        );
+    }
+}

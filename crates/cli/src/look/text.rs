@@ -1,0 +1,71 @@
+//! Texts of other people, made safe for a terminal.
+
+/// The longest message on one line.
+const MAX_LINE: usize = 200;
+
+/// A text without anything that a terminal would obey: control characters become spaces, and those that turn the
+/// direction of writing or have no width are left out.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .filter(|character| !is_invisible(*character))
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .collect()
+}
+
+/// The same for a text of several lines.
+pub(crate) fn lines(text: &str) -> Vec<String> {
+    text.lines()
+        .map(|line| plain(line).trim_end().to_owned())
+        .collect()
+}
+
+/// The first line of a text that says anything, cut to what fits on a line.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    cut(plain(line.unwrap_or_default()).trim(), MAX_LINE)
+}
+
+/// A text of at most so many characters.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", start.trim_end())
+}
+
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_steers_a_terminal() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("\u{1b}[2Jgone", " [2Jgone"),
+            ("a\tb\u{7}c\u{9b}31m", "a b c 31m"),
+            ("ab\u{202e}cd\u{200b}", "abcd"),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+        assert_eq!(lines("one\r\n\u{1b}two"), ["one", " two"]);
+    }
+
+    #[test]
+    fn a_line_is_the_first_that_says_anything_and_is_not_too_long() {
+        assert_eq!(first_line("\n  \n first \nsecond"), "first");
+        assert_eq!(first_line(""), "");
+        let long = first_line(&"x".repeat(500));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
+        assert_eq!(cut("héllo", 5), "héllo");
+        assert_eq!(cut("héllo", 4), "hél…");
+    }
+}

@@ -1,0 +1,232 @@
+//! What can be said about each object of a namespace.
+
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, conditions::find_condition, foreign::Cluster,
+    run::RunReport, workspacetemplateapply::WorkspaceProgress,
+};
+use capt_core::graph::{Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id};
+use kube::ResourceExt as _;
+
+use super::{group::Part, text};
+
+/// The objects of a namespace, and how it is with each.
+pub(crate) struct View<'a> {
+    pub(crate) part: &'a Part,
+    pub(crate) graph: Graph,
+}
+
+/// An object of a kind that something more is known about than a graph has.
+pub(crate) enum Object<'a> {
+    Cluster(&'a Cluster),
+    CaptCluster(&'a CAPTCluster),
+    ControlPlane(&'a CAPTControlPlane),
+    Apply(&'a WorkspaceTemplateApply),
+    Workspace(&'a WorkspaceSeen),
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(part: &'a Part) -> Self {
+        let mut graph = build(&part.snapshot);
+        let otherwise: Vec<(String, Node)> = graph
+            .nodes()
+            .filter(|(_, node)| node.status == "Missing")
+            .filter_map(|(id, node)| Some((id.to_owned(), not_missing(part, &graph, id, node)?)))
+            .collect();
+        for (id, node) in otherwise {
+            graph.add(id, node);
+        }
+        Self { part, graph }
+    }
+
+    /// An object of the graph.
+    pub(crate) fn object(&self, id: &str) -> Option<Object<'a>> {
+        let (kind, name) = id.split_once('/')?;
+        let snapshot = &self.part.snapshot;
+        match kind {
+            "Cluster" => {
+                let mut all = snapshot.clusters.iter();
+                all.find(|one| one.name_any() == name).map(Object::Cluster)
+            }
+            "CAPTCluster" => {
+                let mut all = snapshot.captclusters.iter();
+                all.find(|one| one.name_any() == name).map(Object::CaptCluster)
+            }
+            "CAPTControlPlane" => {
+                let mut all = snapshot.control_planes.iter();
+                all.find(|one| one.name_any() == name).map(Object::ControlPlane)
+            }
+            "WorkspaceTemplateApply" => {
+                let mut all = snapshot.applies.iter();
+                all.find(|one| one.name_any() == name).map(Object::Apply)
+            }
+            "Workspace" | "ClusterWorkspace" => {
+                let mut all = snapshot.workspaces.iter();
+                all.find(|one| workspace_id(one.group, &one.name) == id)
+                    .map(Object::Workspace)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it does what it is for.
+    pub(crate) fn is_ready(&self, id: &str) -> Option<bool> {
+        let says = |conditions: Option<&Vec<_>>, type_: &str| {
+            let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
+            find_condition(conditions, type_).is_some_and(|condition| condition.status == "True")
+        };
+        Some(match self.object(id)? {
+            Object::Cluster(one) => says(
+                one.status.as_ref().and_then(|s| s.conditions.as_ref()),
+                "Available",
+            ),
+            Object::CaptCluster(one) => one.status.as_ref().is_some_and(|status| status.ready),
+            Object::ControlPlane(one) => one.status.as_ref().is_some_and(|status| status.ready),
+            Object::Apply(one) => says(one.status.as_ref().and_then(|s| s.conditions.as_ref()), "Ready"),
+            Object::Workspace(one) => one
+                .conditions
+                .iter()
+                .any(|condition| condition.type_ == "Ready" && condition.status == "True"),
+        })
+    }
+
+    /// How much of the running operation is done, in per cent.
+    pub(crate) fn percent(&self, id: &str) -> Option<i32> {
+        match self.object(id)? {
+            Object::Cluster(_) | Object::CaptCluster(_) if self.is_ready(id) == Some(true) => None,
+            Object::Cluster(one) => {
+                let reference = one.spec.control_plane_ref.as_ref()?;
+                self.percent(&format!("{}/{}", reference.kind, reference.name))
+            }
+            Object::CaptCluster(_) => self.graph.made_by(id).find_map(|part| self.percent(part)),
+            Object::ControlPlane(one) => {
+                let progress = one.status.as_ref()?.progress.as_ref()?;
+                progress.current_operation.as_ref()?;
+                progress.percent_complete
+            }
+            Object::Apply(one) => one.status.as_ref()?.progress.as_ref()?.percent_complete,
+            Object::Workspace(_) => match self.running(id) {
+                Some(progress) => progress.percent_complete,
+                None => self.makers(id).find_map(|maker| self.percent(maker)),
+            },
+        }
+    }
+
+    /// How far Terraform is with a Workspace, while it is at it.
+    pub(crate) fn running(&self, id: &str) -> Option<&'a WorkspaceProgress> {
+        let report = self.report(id)?;
+        let is_over = report.operation.as_ref().is_none_or(|one| one.ended_at.is_some());
+        report.progress.as_ref().filter(|_| !is_over)
+    }
+
+    /// What our runner tells about a Workspace.
+    pub(crate) fn report(&self, id: &str) -> Option<&'a RunReport> {
+        self.part.reports.get(id)
+    }
+
+    fn makers<'b>(&'b self, id: &str) -> impl Iterator<Item = &'b str> + use<'a, 'b> {
+        self.graph
+            .needed_by(id)
+            .filter(|(_, relation)| *relation == Relation::Part)
+            .map(|(maker, _)| maker)
+    }
+
+    /// What an object does or waits for, and why, on one line. Nothing, if all is well and nothing is special about it.
+    pub(crate) fn why(&self, id: &str) -> String {
+        let Some(node) = self.graph.node(id) else {
+            return String::new();
+        };
+        if node.health == Health::Good {
+            return match self.is_simulated(id) {
+                true => "simulated: nothing of it is real".to_owned(),
+                false => String::new(),
+            };
+        }
+        if let Some(progress) = self.running(id) {
+            return words(progress);
+        }
+        let said = match self.object(id) {
+            Some(Object::Apply(apply)) if node.message.is_empty() => {
+                let status = apply.status.as_ref();
+                status
+                    .and_then(|status| status.message.clone())
+                    .unwrap_or_default()
+            }
+            _ => node.message.clone(),
+        };
+        let mut line = text::first_line(&said);
+        if line.is_empty() {
+            line = text::plain(&node.reason);
+        } else if !node.reason.is_empty() && node.reason != node.status {
+            line = format!("{}: {line}", text::plain(&node.reason));
+        }
+        line
+    }
+
+    /// Nothing of it is real.
+    pub(crate) fn is_simulated(&self, id: &str) -> bool {
+        match self.object(id) {
+            Some(Object::Workspace(workspace)) => workspace
+                .conditions
+                .iter()
+                .any(|condition| condition.type_ == "Simulated" && condition.status == "True"),
+            _ => false,
+        }
+    }
+}
+
+/// What is not there, but is only yet to come or may not be looked at, is not missing.
+fn not_missing(part: &Part, graph: &Graph, id: &str, node: &Node) -> Option<Node> {
+    let place = id.strip_prefix("WorkspaceTemplate/");
+    let is_hidden = match node.kind.as_str() {
+        "Secret" => part.secrets_unseen,
+        "Workspace" => part.workspaces_unseen,
+        _ => place.is_some_and(|place| part.templates_unseen.contains(place)),
+    };
+    if is_hidden {
+        return Some(Node {
+            status: "Unknown".to_owned(),
+            health: Health::Unknown,
+            message: "You may not look at it".to_owned(),
+            ..node.clone()
+        });
+    }
+    let mut makers = graph
+        .needs(id)
+        .filter(|(_, relation)| *relation == Relation::Product);
+    let is_awaited = makers.any(|(maker, _)| {
+        graph
+            .node(maker)
+            .is_some_and(|maker| maker.health != Health::Good)
+    });
+    is_awaited.then(|| Node {
+        status: "Awaited".to_owned(),
+        health: Health::Busy,
+        ..node.clone()
+    })
+}
+
+/// How far Terraform is, in words.
+pub(crate) fn words(progress: &WorkspaceProgress) -> String {
+    let mut words = vec![progress.operation.clone().unwrap_or_else(|| "at work".to_owned())];
+    if let (Some(done), Some(total)) = (progress.resources_done, progress.resources_total) {
+        words.push(format!("{done} of {total} resources"));
+    }
+    if let Some(resource) = &progress.current_resource {
+        words.push(format!("now {resource}"));
+    }
+    if let Some(left) = &progress.estimated_time_remaining {
+        words.push(format!("about {left} left"));
+    }
+    text::plain(&words.join(", "))
+}
+
+/// What a person types to mean an object of the graph.
+pub(crate) fn typed(id: &str) -> String {
+    let (kind, name) = id.split_once('/').unwrap_or((id, ""));
+    let kind = match kind {
+        "WorkspaceTemplateApply" => "wtapply".to_owned(),
+        "ClusterWorkspace" => "workspace".to_owned(),
+        other => other.to_lowercase(),
+    };
+    text::plain(&format!("{kind}/{name}"))
+}
