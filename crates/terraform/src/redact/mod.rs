@@ -11,6 +11,7 @@
 
 mod automaton;
 mod forms;
+mod lines;
 mod secrets;
 mod sources;
 mod stream;
@@ -23,6 +24,7 @@ pub use sources::{sensitive_in_plan, sensitive_in_state};
 pub use stream::RedactedStream;
 
 use automaton::Automaton;
+use lines::Sequences;
 
 /// What stands where a secret was.
 pub const PLACEHOLDER: &str = "(redacted)";
@@ -31,15 +33,19 @@ pub const PLACEHOLDER: &str = "(redacted)";
 #[derive(Default)]
 pub struct Redactor {
     automaton: Automaton,
+    sequences: Sequences,
 }
 
 impl Redactor {
     /// One that knows these secrets.
     #[must_use]
     pub fn new(secrets: &Secrets) -> Self {
-        Self {
+        let whole = Self {
             automaton: Automaton::new(secrets.patterns()),
-        }
+            sequences: Sequences::default(),
+        };
+        let sequences = Sequences::new(secrets.sequences(), |line| whole.text(line).into_bytes());
+        Self { sequences, ..whole }
     }
 
     /// The text without secrets.
@@ -56,7 +62,7 @@ impl Redactor {
     /// A gate for bytes that come in pieces. What leaves does not depend on where they were cut.
     #[must_use]
     pub fn stream(&self) -> RedactedStream<'_> {
-        RedactedStream::new(&self.automaton)
+        RedactedStream::new(&self.automaton, &self.sequences)
     }
 }
 

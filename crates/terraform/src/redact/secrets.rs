@@ -4,12 +4,17 @@ use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
-use super::forms::{self, MIN_LENGTH, MIN_PART_LENGTH};
+use super::{
+    forms::{self, MIN_LENGTH, MIN_PART_LENGTH},
+    lines::is_mute,
+};
 
 /// Everything that must not leave.
 #[derive(Clone, Default)]
 pub struct Secrets {
     patterns: BTreeSet<Vec<u8>>,
+    /// The lines of each secret that has several and short ones among them; none for those that are taken out anyway.
+    sequences: BTreeSet<Vec<Option<String>>>,
 }
 
 impl Secrets {
@@ -26,6 +31,7 @@ impl Secrets {
             for line in value.lines() {
                 self.part(line);
             }
+            self.sequence(value);
         }
     }
 
@@ -61,6 +67,7 @@ impl Secrets {
     /// Everything that another collection knows.
     pub fn extend(&mut self, other: &Self) {
         self.patterns.extend(other.patterns.iter().cloned());
+        self.sequences.extend(other.sequences.iter().cloned());
     }
 
     /// How many spellings are known. It grows when a secret is new.
@@ -79,6 +86,10 @@ impl Secrets {
         &self.patterns
     }
 
+    pub(super) fn sequences(&self) -> impl Iterator<Item = &Vec<Option<String>>> {
+        self.sequences.iter()
+    }
+
     fn fields(&mut self, name: &str, value: &Value) {
         match value {
             Value::String(text) => self.field(name, text),
@@ -93,6 +104,18 @@ impl Secrets {
         let name = name.to_ascii_lowercase();
         if value.len() >= MIN_PART_LENGTH || TELLING.iter().any(|word| name.contains(word)) {
             self.value(value);
+        }
+    }
+
+    fn sequence(&mut self, value: &str) {
+        let lines: Vec<Option<String>> = value
+            .lines()
+            .map(str::trim)
+            .filter(|line| !is_mute(line.as_bytes()))
+            .map(|line| (line.len() < MIN_PART_LENGTH).then(|| line.to_owned()))
+            .collect();
+        if lines.len() > 1 && lines.iter().any(Option::is_some) {
+            self.sequences.insert(lines);
         }
     }
 

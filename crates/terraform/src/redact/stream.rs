@@ -3,12 +3,13 @@
 use super::{
     PLACEHOLDER,
     automaton::{Automaton, State},
+    lines::{Lines, Sequences},
 };
 
 /// A gate for one stream of bytes.
 ///
 /// It holds back only what could still become a secret, so a line is out as soon as it is read unless it ends like a
-/// secret begins.
+/// secret begins, or is a line of one.
 pub struct RedactedStream<'a> {
     automaton: &'a Automaton,
     state: State,
@@ -17,16 +18,19 @@ pub struct RedactedStream<'a> {
     secret: Vec<(usize, usize)>,
     /// The first of them began before `held` does, and its placeholder is out.
     announced: bool,
+    /// What leaves here passes this too.
+    lines: Lines<'a>,
 }
 
 impl<'a> RedactedStream<'a> {
-    pub(super) fn new(automaton: &'a Automaton) -> Self {
+    pub(super) fn new(automaton: &'a Automaton, sequences: &'a Sequences) -> Self {
         Self {
             automaton,
             state: Automaton::start(),
             held: Vec::new(),
             secret: Vec::new(),
             announced: false,
+            lines: Lines::new(sequences),
         }
     }
 
@@ -41,12 +45,17 @@ impl<'a> RedactedStream<'a> {
             }
         }
         let decided = self.held.len() - self.automaton.depth(self.state);
-        self.release(decided, out);
+        let mut clean = Vec::new();
+        self.release(decided, &mut clean);
+        self.lines.push(&clean, out);
     }
 
     /// Ends the stream and appends the rest to `out`.
     pub fn finish(mut self, out: &mut Vec<u8>) {
-        self.release(self.held.len(), out);
+        let mut clean = Vec::new();
+        self.release(self.held.len(), &mut clean);
+        self.lines.push(&clean, out);
+        self.lines.finish(out);
     }
 
     #[cfg(test)]

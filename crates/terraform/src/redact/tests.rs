@@ -116,6 +116,71 @@ fn overlaps_without_end_fill_no_memory() {
     assert_eq!(out, b"(redacted)!");
 }
 
+/// The end of this one is short, as the ends of keys are.
+const KEY: &str = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq1\nx9Q=\n-----END KEY-----\n";
+
+#[test]
+fn short_lines_of_a_secret_go_where_they_stand_in_their_order() {
+    let pins = "4711\n0815\n\n{\n12 ab\n}";
+    let redactor = redactor(&[KEY, pins]);
+    let cases = [
+        // Told line by line, each after something else.
+        (
+            "10:00 x (local-exec): 4711\n10:00 x (local-exec): 0815\n10:00 x (local-exec): 12 ab\n10:00 done\n",
+            "10:00 x (local-exec): (redacted)\n10:00 x (local-exec): (redacted)\n10:00 x (local-exec): (redacted)\n10:00 done\n",
+        ),
+        // With what says nothing between them, which stays.
+        (
+            " + 0815\r\n\n  {\n    12 ab\n  }\n",
+            " + (redacted)\r\n\n  {\n    (redacted)\n  }\n",
+        ),
+        // Beside a longer one, and at the end of all.
+        (
+            "│ MIIEowIBAAKCAQEA7bq1\n│ x9Q=\n│ end",
+            "│ (redacted)\n│ (redacted)\n│ end",
+        ),
+        ("> 4711\n> 0815", "> (redacted)\n> (redacted)"),
+        // Alone, in another order, inside a word, with something else between them.
+        ("x9Q=\n4711\n", "x9Q=\n4711\n"),
+        ("0815\n4711\n", "0815\n4711\n"),
+        ("a4711\nb0815\n", "a4711\nb0815\n"),
+        ("4711 times\n0815 times\n", "4711 times\n0815 times\n"),
+        ("4711\nyes\n0815\n", "4711\nyes\n0815\n"),
+        // Brackets of anybody.
+        ("{\n  {\n  }\n}\n}\n{\n", "{\n  {\n  }\n}\n}\n{\n"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(redactor.text(text), expected);
+        for size in 1..text.len() {
+            let out = in_pieces(&redactor, text.as_bytes(), size);
+            assert_eq!(String::from_utf8_lossy(&out), expected, "in pieces of {size}");
+        }
+    }
+    assert_eq!(redactor.text(pins), PLACEHOLDER, "the whole of it is one");
+}
+
+#[test]
+fn what_other_secrets_leave_of_a_line_is_known_too() {
+    let redactor = redactor(&["hunter22", "pw=hunter22\nend"]);
+    let text = "a: pw=hunter22\na: end\n";
+    assert_eq!(redactor.text(text), "a: (redacted)\na: (redacted)\n");
+}
+
+#[test]
+fn lines_without_end_fill_no_memory() {
+    let redactor = redactor(&["ab\ncd\nefgh"]);
+    let mut stream = redactor.stream();
+    let mut out = Vec::new();
+    for _ in 0..10_000 {
+        stream.push(b"ab ab\n \n", &mut out);
+    }
+    stream.push(&b"x".repeat(1 << 20), &mut out);
+    assert!(out.len() > (1 << 20) + 70_000, "{}", out.len());
+    stream.push(b" ab\ncd\nefgh", &mut out);
+    stream.finish(&mut out);
+    assert!(out.ends_with(b"xxx (redacted)"), "the whole of it is one");
+}
+
 #[test]
 fn parts_of_files() {
     let mut secrets = Secrets::default();
@@ -224,6 +289,25 @@ proptest! {
         // Of base64 at most the characters that it shares with its neighbours stay.
         let core = &inner[..inner.len().min(value.len().saturating_sub(4))];
         prop_assert!(core.len() < 8 || !contains(&out, core.as_bytes()), "{}", String::from_utf8_lossy(&out));
+    }
+
+    /// However a secret is told line by line, no two of its lines leave together.
+    #[test]
+    fn no_lines_leave_in_their_order(
+        lines in proptest::collection::vec("[a-c]{3,7}", 2..6),
+        margin in "[ -~]{0,9} ",
+        before in "[ a-c\n]{0,20}",
+        size in 1usize..30,
+    ) {
+        let redactor = redactor(&[&lines.join("\n")]);
+        let mut input = format!("{before}\n");
+        lines.iter().for_each(|line| input.push_str(&format!("{margin}{line}\n")));
+        let clean = redactor.text(&input);
+        let after: Vec<&str> = clean.lines().rev().take(lines.len()).collect();
+        for (line, clean) in lines.iter().rev().zip(after) {
+            prop_assert!(!clean.ends_with(line.as_str()), "{line:?} is in {clean:?}");
+        }
+        prop_assert_eq!(in_pieces(&redactor, input.as_bytes(), size), clean.as_bytes());
     }
 
     #[test]
