@@ -6,6 +6,7 @@
 mod complaint;
 mod key;
 mod queue;
+mod sweep;
 mod table;
 mod watches;
 
@@ -54,6 +55,18 @@ struct Control {
     operations: usize,
     /// uids of Workspaces that provider-terraform uses, by the kind of mark that says so.
     used: HashMap<&'static str, HashSet<String>>,
+    sweeping: Sweeping,
+}
+
+/// Removing what is left of Workspaces that are gone.
+#[derive(Default)]
+struct Sweeping {
+    /// At most one goes on.
+    task: JoinSet<HashSet<String>>,
+    /// Something has gone since it began.
+    is_wanted: bool,
+    /// uids of what was left alone. It is told about once, and not looked at again.
+    left: HashSet<String>,
 }
 
 /// What a task brings back.
@@ -73,6 +86,7 @@ impl Control {
             looks: 0,
             operations: 0,
             used: HashMap::new(),
+            sweeping: Sweeping::default(),
         }
     }
 
@@ -88,6 +102,9 @@ impl Control {
                     Some(notice) => self.notice(notice),
                     None => return,
                 },
+                Some(swept) = self.sweeping.task.join_next(), if !self.sweeping.task.is_empty() => {
+                    self.sweeping.left.extend(swept.unwrap_or_default());
+                }
                 () = sleep(due) => self.table.wake_due(self.ctx.now()),
             }
         }
@@ -106,6 +123,8 @@ impl Control {
                 for key in self.table.others(group, &these) {
                     self.gone(&key);
                 }
+                // Somebody may have gone while nobody looked.
+                self.sweeping.is_wanted = true;
             }
             Notice::Changed(reference) => self.table.changed(&reference),
             Notice::Unsure => self.table.doubt_inputs(),
@@ -129,6 +148,18 @@ impl Control {
         self.queue.remove(key);
         // What still runs for it ends by itself and finds nobody to tell.
         self.table.forget(key);
+        self.sweeping.is_wanted = true;
+    }
+
+    /// Removes what is left of Workspaces that are gone.
+    fn sweep(&mut self) {
+        if !self.sweeping.is_wanted || !self.sweeping.task.is_empty() {
+            return;
+        }
+        self.sweeping.is_wanted = false;
+        let there = self.table.iter().map(|entry| &entry.view.uid);
+        let known = there.chain(&self.sweeping.left).cloned().collect();
+        self.sweeping.task.spawn(sweep::sweep(self.ctx.clone(), known));
     }
 
     /// Looks at who is awake, and begins operations while there is room.
@@ -143,6 +174,7 @@ impl Control {
         {
             self.operate(key, what, priority);
         }
+        self.sweep();
         self.ctx.options.metrics.queued(self.queue.len(), self.operations);
     }
 
@@ -214,6 +246,7 @@ impl Control {
             Some(Done::Look(passed)) => {
                 let Passed { view, record, then } = *passed;
                 if !self.table.give_back(&key, view, record) {
+                    self.sweeping.is_wanted = true;
                     return;
                 }
                 match then {
@@ -239,6 +272,7 @@ impl Control {
                 let Finished { view, record } = *finished;
                 let troubles = record.troubles;
                 if !self.table.give_back(&key, view, record) {
+                    self.sweeping.is_wanted = true;
                     return;
                 }
                 match troubles {

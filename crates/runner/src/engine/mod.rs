@@ -5,7 +5,10 @@
 //! exactly that plan. A session holds all that Terraform needs and is dropped in the end; what a crash left behind is
 //! found when the next session for the same Workspace is opened.
 
-use std::{collections::BTreeMap, fmt, io};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt, io,
+};
 
 use capt_terraform::{
     diagnostics::Class,
@@ -39,10 +42,51 @@ pub trait Engine: Send + Sync + 'static {
     /// Forgets everything that was kept for a Workspace on this machine. Called when its infrastructure is gone, or
     /// nobody's business any more, and its state is safe.
     fn forget(&self, uid: &str) -> BoxFuture<'_, ()>;
+
+    /// What stands on this machine for Workspaces whose uids are not among these, and is not in use. None, unless it
+    /// keeps something between sessions.
+    ///
+    /// # Errors
+    /// If nobody can tell.
+    fn remains(&self, living: &HashSet<String>) -> BoxFuture<'_, io::Result<Vec<Remains>>> {
+        let _ = living;
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Forgets everything that was kept for a Workspace on this machine, unless it is in use. Says whether it is gone.
+    fn forget_idle(&self, uid: &str) -> BoxFuture<'_, bool> {
+        let forgetting = self.forget(uid);
+        Box::pin(async move {
+            forgetting.await;
+            true
+        })
+    }
 }
 
 /// A state file, and where it was found.
 pub type StateFile = (Source, Vec<u8>);
+
+/// What stands on a machine for a Workspace.
+#[derive(Clone)]
+pub struct Remains {
+    /// Its uid.
+    pub uid: String,
+    /// State files, each after the Terraform workspace that it is of.
+    pub states: Vec<(String, Vec<u8>)>,
+    /// Why something may be in here that is nowhere else, whatever the state files say.
+    pub unsettled: Option<String>,
+}
+
+impl fmt::Debug for Remains {
+    /// States hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remains")
+            .field("uid", &self.uid)
+            .field("states", &self.states.len())
+            .field("unsettled", &self.unsettled)
+            .finish()
+    }
+}
 
 /// What an engine is.
 #[derive(Clone, Debug, PartialEq, Eq)]

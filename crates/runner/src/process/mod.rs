@@ -20,6 +20,7 @@ mod listen;
 mod open;
 mod place;
 mod recover;
+mod remains;
 mod session;
 mod source;
 pub mod supervise;
@@ -29,7 +30,7 @@ mod workdir;
 
 use std::{
     collections::HashSet,
-    env, fs, io,
+    env, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -37,7 +38,7 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use crate::engine::{About, Engine, Failure, Inputs, Link, Opened, StateFile};
+use crate::engine::{About, Engine, Failure, Inputs, Link, Opened, Remains, StateFile};
 
 pub use command::Supervisor;
 pub use detect::{DetectError, OLDEST, find_program};
@@ -133,32 +134,6 @@ impl TerraformEngine {
         })
     }
 
-    /// Removes the folders of Workspaces that are not among these, unless something still runs in them. Returns how
-    /// many were removed.
-    ///
-    /// # Errors
-    /// If the folders cannot be listed.
-    pub fn collect(&self, living: &HashSet<String>) -> io::Result<usize> {
-        let mut removed = 0;
-        let folders = match fs::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            folders => folders?,
-        };
-        for folder in folders {
-            let name = folder?.file_name().to_string_lossy().into_owned();
-            // Everything else in here was not made for a Workspace.
-            if living.contains(&name) || uuid::Uuid::try_parse(&name).is_err() {
-                continue;
-            }
-            if WorkDir::of(&self.root, &name).is_some_and(|folder| remove_idle(&folder)) {
-                removed += 1;
-            }
-        }
-        Ok(removed)
-    }
-}
-
-impl TerraformEngine {
     /// What a session that was dropped started may still be ending.
     async fn until_idle(&self, folder: &WorkDir) {
         let until = Instant::now() + 2 * self.grace;
@@ -206,15 +181,27 @@ impl Engine for TerraformEngine {
             }
         })
     }
+
+    fn remains(&self, living: &HashSet<String>) -> BoxFuture<'_, io::Result<Vec<Remains>>> {
+        let (root, living) = (self.root.clone(), living.clone());
+        Box::pin(async move {
+            let reading = tokio::task::spawn_blocking(move || remains::remains(&root, &living));
+            reading.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        })
+    }
+
+    fn forget_idle(&self, uid: &str) -> BoxFuture<'_, bool> {
+        let folder = WorkDir::of(&self.root, uid);
+        Box::pin(async move {
+            let Some(folder) = folder else {
+                return false;
+            };
+            let removing = tokio::task::spawn_blocking(move || remains::remove_idle(&folder));
+            removing.await.unwrap_or(false)
+        })
+    }
 }
 
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
-}
-
-fn remove_idle(folder: &WorkDir) -> bool {
-    let session = folder.try_session_lock();
-    let run = workdir::try_lock(&folder.run_lock());
-    let is_idle = matches!((&session, &run), (Ok(Some(_)), Ok(Some(_))));
-    is_idle && folder.remove().is_ok()
 }

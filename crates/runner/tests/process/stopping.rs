@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use capt_runner::engine::{FailureKind, Goal};
+use capt_runner::engine::{Engine as _, FailureKind, Goal};
 use capt_terraform::{diagnostics::Class, state::State};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -184,23 +184,29 @@ async fn no_zombie_is_left() {
 }
 
 #[tokio::test]
-async fn folders_of_nobody_are_collected() {
+async fn folders_of_nobody_are_found_and_those_in_use_are_not() {
     let Some(world) = World::new().await else { return };
-    let mut inputs = inputs("");
+    let mut inputs = inputs("resource \"terraform_data\" \"a\" {}");
     let mut uids = Vec::new();
     for _ in 0..3 {
         inputs.uid = uuid::Uuid::new_v4().to_string();
         uids.push(inputs.uid.clone());
-        drop(world.open(&inputs).await.unwrap());
+        world.converge(&inputs).await;
     }
     // The last one is in use, and the first one is known.
     let open = world.open(&inputs).await.unwrap();
-    fs::create_dir(world.path("root/plugin-cache")).unwrap();
     let living = [uids[0].clone()].into();
-    assert_eq!(world.engine.collect(&living).unwrap(), 1);
-    let exists = |uid: &String| world.path("root").join(uid).exists();
-    assert_eq!(uids.iter().map(exists).collect::<Vec<_>>(), [true, false, true]);
-    assert!(world.path("root/plugin-cache").exists());
+    let found = world.engine.remains(&living).await.unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| (one.uid.as_str(), one.unsettled.as_deref()))
+        .collect();
+    assert_eq!(found, [(uids[1].as_str(), None)]);
+    assert!(!world.engine.forget_idle(&uids[2]).await);
     drop(open);
-    assert_eq!(world.engine.collect(&living).unwrap(), 1);
+    assert!(world.engine.forget_idle(&uids[2]).await);
+    let exists = |uid: &String| world.path("root").join(uid).exists();
+    assert_eq!(uids.iter().map(exists).collect::<Vec<_>>(), [true, true, false]);
+    let states = &world.engine.remains(&living).await.unwrap()[0].states;
+    assert!(!states.is_empty() && states.iter().all(|(workspace, _)| workspace == "sandbox"));
 }

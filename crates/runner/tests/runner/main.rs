@@ -19,4 +19,5 @@ mod pausing;
 mod resting;
 mod script;
 mod support;
+mod sweeping;
 mod truth;

@@ -3,7 +3,7 @@
 //! The ledger and what stands on its disk outlive the runner, as clouds and disks do.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashSet, VecDeque},
     io,
     sync::Arc,
     time::Duration,
@@ -13,7 +13,7 @@ use capt_runner::{
     Engines,
     engine::{
         About, Applied, Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, Module, Opened, Phase,
-        Planned, Session, StateFile, StateHome, Told,
+        Planned, Remains, Session, StateFile, StateHome, Told,
     },
 };
 use capt_terraform::{
@@ -39,6 +39,10 @@ pub(crate) struct Stage {
     pub(crate) made: Vec<String>,
     /// State files on the disk, by uid.
     pub(crate) disk: BTreeMap<String, Vec<u8>>,
+    /// The Terraform workspaces that they are of, by uid.
+    pub(crate) workspaces: BTreeMap<String, String>,
+    /// Something on the disk is in no state file.
+    pub(crate) is_unsettled: bool,
     /// Plans that were made.
     pub(crate) plans: usize,
     /// Plans that were applied.
@@ -166,6 +170,8 @@ impl Engine for Script {
                 .as_ref()
                 .map_or_else(empty, |(_, file)| serde_json::from_slice(file).expect("a state"));
             let missing = self.with(|stage| {
+                let workspace = inputs.terraform_workspace.clone();
+                stage.workspaces.insert(inputs.uid.clone(), workspace);
                 stage.open += 1;
                 stage.most_open = stage.most_open.max(stage.open);
                 std::mem::take(&mut stage.missing)
@@ -196,6 +202,19 @@ impl Engine for Script {
             stage.forgotten.insert(uid.to_owned());
         });
         Box::pin(async {})
+    }
+
+    fn remains(&self, living: &HashSet<String>) -> BoxFuture<'_, io::Result<Vec<Remains>>> {
+        let remains = self.with(|stage| {
+            let dead = stage.disk.iter().filter(|(uid, _)| !living.contains(*uid));
+            dead.map(|(uid, file)| Remains {
+                uid: uid.clone(),
+                states: vec![(stage.workspaces[uid].clone(), file.clone())],
+                unsettled: stage.is_unsettled.then(|| "unsettled".to_owned()),
+            })
+            .collect()
+        });
+        Box::pin(async move { Ok(remains) })
     }
 }
 
