@@ -65,5 +65,7 @@ pub(super) async fn missing(runs: &Runs, files: &StateFiles) -> Result<Vec<Creat
     }
     // A backend that has no state yet says nothing.
     let state = State::parse(&pull(runs).await?).ok();
-    on_disk(files.missing_from(state.as_ref()))
+    let files = files.clone();
+    runs.aside(move || on_disk(files.missing_from(state.as_ref())))
+        .await
 }

@@ -1,6 +1,6 @@
 //! Running one command of Terraform, under a supervisor.
 
-use std::{ffi::OsString, fs, path::PathBuf, process::Stdio, time::Duration};
+use std::{ffi::OsString, fs, io, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
@@ -46,6 +46,16 @@ pub(super) struct Runs {
     pub(super) run_in: PathBuf,
     pub(super) env: Vec<(String, String)>,
     pub(super) cancel: CancellationToken,
+    /// Held until nobody uses the folder any more.
+    pub(super) lock: Arc<fs::File>,
+}
+
+/// Does something that blocks where it keeps nobody from working.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(machine("use the working folder", &io::Error::other(error))))
 }
 
 /// Hears what a command writes.
@@ -88,6 +98,21 @@ pub(super) enum Exit {
 }
 
 impl Runs {
+    /// Uses files of the folder without keeping anybody from working. If this is dropped, the work goes on to its end
+    /// and nobody else gets the folder before.
+    pub(super) async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let lock = self.lock.clone();
+        off_thread(move || {
+            let done = work();
+            drop(lock);
+            done
+        })
+        .await
+    }
+
     /// The file that a command writes its standard output to.
     pub(super) fn output(&self, name: &str) -> PathBuf {
         self.folder.run().join(name)

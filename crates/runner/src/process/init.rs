@@ -58,7 +58,7 @@ impl Needs<'_> {
     }
 
     /// Names what will be installed for this module. None if that cannot be told.
-    fn installs(&self, module: &ModuleAbout) -> io::Result<Option<String>> {
+    pub(super) fn installs(&self, module: &ModuleAbout) -> io::Result<Option<String>> {
         let mut digest = Digest::default();
         if module.unreadable || !self.args.init_is_plain() {
             return Ok(None);
@@ -91,28 +91,23 @@ impl Needs<'_> {
     }
 }
 
-/// Runs `init`.
+/// Runs `init`. With a cache comes what is put into it, if that can be told.
 pub(super) async fn init(
     runs: &Runs,
     needs: &Needs<'_>,
-    module: &ModuleAbout,
-    cache: Option<&PluginCache>,
+    cache: Option<(&PluginCache, Option<String>)>,
     mut ears: Ears,
 ) -> Result<(), Failure> {
-    let turn =
-        match cache.filter(|_| !module.providers.is_empty() || module.calls_modules || module.unreadable) {
-            Some(cache) => {
-                let installs = needs
-                    .installs(module)
-                    .map_err(|error| machine("read the module", &error))?;
-                let turn = tokio::select! {
-                    turn = cache.turn(installs) => turn,
-                    () = runs.cancel.cancelled() => return Err(failure::cancelled()),
-                };
-                Some(turn.map_err(|error| machine("lock the plugin cache", &error))?)
-            }
-            None => None,
-        };
+    let turn = match cache {
+        Some((cache, installs)) => {
+            let turn = tokio::select! {
+                turn = cache.turn(installs) => turn,
+                () = runs.cancel.cancelled() => return Err(failure::cancelled()),
+            };
+            Some(turn.map_err(|error| machine("lock the plugin cache", &error))?)
+        }
+        None => None,
+    };
     let args = needs.args.init(needs.is_ours, speaks_json(needs.engine));
     let ended = runs.run(args, "init.ndjson", &mut ears).await?;
     if ended.exit == Exit::Code(0) && !ended.cancelled {

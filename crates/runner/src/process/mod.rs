@@ -19,6 +19,7 @@ mod inspect;
 mod listen;
 mod open;
 mod place;
+mod prepare;
 mod recover;
 mod remains;
 mod session;

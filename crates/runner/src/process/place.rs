@@ -9,7 +9,6 @@ use std::{
 use crate::engine::{Failure, Inputs};
 
 use super::{
-    TerraformEngine,
     failure::invalid,
     inspect::About,
     open::on_disk,
@@ -35,11 +34,11 @@ pub(super) fn backend_of_module(path: &Path, inputs: &Inputs, is_tofu: bool) -> 
     Ok(own.backend.filter(|_| own.keeps_elsewhere))
 }
 
-/// Files that are looked for in the home folder.
-pub(super) fn home(engine: &TerraformEngine, folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
+/// Files that are looked for in the home folder. Settings of the command line are in `cli_config`, unless there are own ones.
+pub(super) fn home(cli_config: Option<&Path>, folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
     let home = folder.home();
     let given = |name: &str| inputs.files.iter().find(|file| file.name == name);
-    let settings = match (given(".terraformrc"), &engine.cli_config) {
+    let settings = match (given(".terraformrc"), cli_config) {
         (Some(file), _) => file.content.clone(),
         (None, Some(path)) => fs::read(path)?,
         (None, None) => Vec::new(),

@@ -1,6 +1,6 @@
 //! A session: Terraform, ready to run for one Workspace.
 
-use std::{ffi::OsString, fs::File, io};
+use std::{ffi::OsString, io};
 
 use capt_terraform::{
     diagnostics::Class,
@@ -36,8 +36,6 @@ pub(super) struct ProcessSession {
     pub(super) last: LastGood,
     /// What the plan that was made last is for; none, if there is no plan that may be applied.
     pub(super) planned: Option<Goal>,
-    /// Held until the session is dropped.
-    pub(super) _lock: File,
 }
 
 impl Session for ProcessSession {

@@ -125,13 +125,19 @@ pub(crate) fn write_script(path: &Path, text: &str) {
 
 /// An engine that keeps its files in this folder.
 pub(crate) async fn engine(folder: &Path, program: &Path, grace: Duration) -> TerraformEngine {
-    let mut options = Options::new(folder.join("root")).unwrap();
+    let mut options = options(folder);
     options.grace = grace;
+    TerraformEngine::detect(program, options).await.unwrap()
+}
+
+/// Options for an engine that keeps its files in this folder.
+pub(crate) fn options(folder: &Path) -> Options {
+    let mut options = Options::new(folder.join("root")).unwrap();
     options.supervisor = Supervisor {
         program: env!("CARGO_BIN_EXE_capt-supervise").into(),
         args: Vec::new(),
     };
-    TerraformEngine::detect(program, options).await.unwrap()
+    options
 }
 
 /// An open session, and what was told.
@@ -142,7 +148,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    async fn open(engine: &TerraformEngine, inputs: Inputs) -> Result<Self, Failure> {
+    pub(crate) async fn open(engine: &TerraformEngine, inputs: Inputs) -> Result<Self, Failure> {
         let (sender, told) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
         let link = Link {

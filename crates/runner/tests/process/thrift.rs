@@ -1,8 +1,14 @@
 //! No process that is not needed.
 
-use capt_runner::engine::{Engine as _, EngineKind, Goal, Inputs};
+use std::{fs::File, process::Command, sync::mpsc, thread, time::Duration};
 
-use crate::support::{World, inputs, with_replica};
+use capt_runner::{
+    engine::{Engine as _, EngineKind, Goal, Inputs},
+    process::TerraformEngine,
+};
+use tokio::sync::oneshot;
+
+use crate::support::{Running, World, inputs, options, program, with_replica};
 
 async fn poll(world: &World, inputs: &Inputs) {
     let mut session = world.open(inputs).await.unwrap();
@@ -68,4 +74,35 @@ async fn a_failed_init_is_done_again() {
     std::fs::write(child.join("main.tf"), "resource \"terraform_data\" \"y\" {}\n").unwrap();
     world.converge(&inputs).await;
     assert_eq!(world.calls(), ["init", "init", "plan", "show", "show", "apply"]);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_slow_disk_keeps_nobody_else_from_working() {
+    let Some(program) = program() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // Whoever reads this file waits until somebody writes to it.
+    let slow = folder.path().join("settings");
+    assert!(Command::new("mkfifo").arg(&slow).status().unwrap().success());
+    let mut options = options(folder.path());
+    options.cli_config = Some(slow.clone());
+    let engine = TerraformEngine::detect(program, options).await.unwrap();
+
+    let (reads, is_read) = oneshot::channel();
+    let (works, has_worked) = mpsc::channel();
+    let disk = thread::spawn(move || {
+        let file = File::options().write(true).open(slow).unwrap();
+        reads.send(()).unwrap();
+        let is_free = has_worked.recv_timeout(Duration::from_secs(20)).is_ok();
+        drop(file);
+        is_free
+    });
+    let other = async {
+        is_read.await.unwrap();
+        // If that is too late, nobody listens any more.
+        let _ = works.send(());
+    };
+    let module = inputs("resource \"terraform_data\" \"a\" {}");
+    let (opened, ()) = tokio::join!(Running::open(&engine, module), other);
+    assert!(disk.join().unwrap(), "nothing else went on while a file was read");
+    opened.unwrap();
 }

@@ -95,7 +95,7 @@ pub(super) fn must_fetch(
 }
 
 /// Fetches a module, and puts it where the last one was if it is another one.
-pub(super) async fn fetch(runs: &Runs, kept: &mut Kept, address: &str) -> Result<(), Failure> {
+pub(super) async fn fetch(runs: &Runs, mut kept: Kept, address: &str) -> Result<Kept, Failure> {
     if address.starts_with("./") || address.starts_with("../") {
         return Err(invalid(format!(
             "The module {address:?} is a path that begins nowhere. Name a whole path, or another address that \
@@ -103,30 +103,37 @@ pub(super) async fn fetch(runs: &Runs, kept: &mut Kept, address: &str) -> Result
         )));
     }
     let fetching = runs.folder.fetching();
-    let fresh = || {
-        workdir::remove(&fetching)?;
-        let call = format!("module \"{CALL}\" {{\n  source = {}\n}}\n", quoted(address));
-        workdir::write(&fetching.join("main.tf"), call.as_bytes())
-    };
-    fresh().map_err(|error| machine("make a folder for the module", &error))?;
+    let data = fetching.join("data");
+    let call = format!("module \"{CALL}\" {{\n  source = {}\n}}\n", quoted(address));
     let mut runs = runs.clone();
     runs.run_in.clone_from(&fetching);
-    let data = fetching.join("data");
     runs.env
         .push(("TF_DATA_DIR".to_owned(), data.to_string_lossy().into_owned()));
+    let fresh = move || {
+        workdir::remove(&fetching)?;
+        workdir::write(&fetching.join("main.tf"), call.as_bytes())
+    };
+    let failed = |error| machine("make a folder for the module", &error);
+    runs.aside(move || fresh().map_err(failed)).await?;
     let args = ["get", "-no-color"].map(OsString::from);
     let (ended, _) = runs.printed(args.into(), "get.txt").await?;
-    let package = data.join("modules").join(CALL);
-    // A module that was fetched and makes no sense is told about later, when it is clear where.
-    let was_fetched = package.is_dir() && !ended.stderr.contains(&format!("module \"{CALL}\""));
-    if ended.cancelled || !(ended.exit == Exit::Code(0) || was_fetched) {
-        let failure = failure::command(&runs.engine, "get", &ended, Vec::new());
-        let has_copy = kept.fetched.as_ref().is_some_and(|kept| kept.address == address);
-        return Err(unavailable(address, has_copy, failure));
-    }
-    let subfolder = subfolder(&data, &package, address);
-    swap(&runs.folder, kept, address, &package, subfolder)
-        .map_err(|error| machine("put the module in its place", &error))
+    let (folder, address) = (runs.folder.clone(), address.to_owned());
+    let engine = runs.engine.clone();
+    runs.aside(move || {
+        let package = data.join("modules").join(CALL);
+        // A module that was fetched and makes no sense is told about later, when it is clear where.
+        let was_fetched = package.is_dir() && !ended.stderr.contains(&format!("module \"{CALL}\""));
+        if ended.cancelled || !(ended.exit == Exit::Code(0) || was_fetched) {
+            let failure = failure::command(&engine, "get", &ended, Vec::new());
+            let has_copy = kept.fetched.as_ref().is_some_and(|kept| kept.address == address);
+            return Err(unavailable(&address, has_copy, failure));
+        }
+        let subfolder = subfolder(&data, &package, &address);
+        swap(&folder, &mut kept, &address, &package, subfolder)
+            .map_err(|error| machine("put the module in its place", &error))?;
+        Ok(kept)
+    })
+    .await
 }
 
 fn swap(
