@@ -28,15 +28,15 @@ pub(crate) struct Args {
     /// The terraform or tofu to use, instead of the first one found.
     #[arg(long, value_name = "PATH")]
     engine: Option<PathBuf>,
-    /// Leave out the controllers' own tests, which otherwise run on the same API.
-    #[arg(long)]
-    without_tests: bool,
 }
 
 /// A rule that disturbs nobody.
 type Rule = for<'a> fn(&'a Stage) -> BoxFuture<'a, anyhow::Result<()>>;
 /// A rule that stops and starts provider-terraform, and so has it for itself.
 type SoleRule = for<'a> fn(&'a Stage, &'a mut ProviderTerraform) -> BoxFuture<'a, anyhow::Result<()>>;
+
+/// What is told of the controllers' own tests.
+const OWN_TESTS: &str = "the controllers' own tests pass on this API";
 
 /// How many rules are played at a time. Most of them wait most of the time: provider-terraform does not believe for half a
 /// minute after a creation that anything is gone.
@@ -100,13 +100,10 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         );
     }
     drop(provider);
-    if args.only.is_empty() && !args.without_tests {
+    if is_wanted(OWN_TESTS) {
+        stage.stop_controllers().await?;
         let started = Instant::now();
-        told(
-            "the controllers' own tests pass on this API",
-            started,
-            own_tests(&kube),
-        );
+        told(OWN_TESTS, started, own_tests(&kube));
     }
     ensure!(
         failed.is_empty(),

@@ -147,10 +147,7 @@ impl Stage {
     /// Starts the controllers, in place of those that run, and tells them who runs Terraform.
     pub(super) async fn run_controllers(&self, runner: Runner) -> anyhow::Result<()> {
         let mut running = self.controllers.lock().await;
-        if let Some(Controllers { stop, task }) = running.take() {
-            stop.cancel();
-            task.await??;
-        }
+        stop(running.take()).await?;
         let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         let options = kube::config::KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(file, &options).await?;
@@ -160,6 +157,11 @@ impl Stage {
         let task = tokio::spawn(capt_controllers::run(client, options, stop.clone()));
         *running = Some(Controllers { stop, task });
         Ok(())
+    }
+
+    /// Stops the controllers. They act in every namespace, so that no others can be tried on this API beside them.
+    pub(super) async fn stop_controllers(&self) -> anyhow::Result<()> {
+        stop(self.controllers.lock().await.take()).await
     }
 
     /// Why the controllers ended, if they did.
@@ -315,6 +317,14 @@ impl Stage {
             ),
         }
     }
+}
+
+async fn stop(controllers: Option<Controllers>) -> anyhow::Result<()> {
+    if let Some(Controllers { stop, task }) = controllers {
+        stop.cancel();
+        task.await??;
+    }
+    Ok(())
 }
 
 /// Waits until something outside the API is true.

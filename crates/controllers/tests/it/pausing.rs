@@ -46,9 +46,13 @@ async fn a_paused_cluster_pauses_its_workspaces_and_waits_for_proof() {
     assert!(!is_blocked(&stage).await);
     let _: Cluster = stage.patch("prod", json!({"spec": {"paused": false}})).await;
     stage.until_says("blue", "Paused", "False/NotPaused").await;
+    assert!(is_blocked(&stage).await, "before anything may run");
+    stage
+        .until("the Workspace to be let run", async || {
+            policies(&stage.workspace("blue").await.unwrap()) != json!([])
+        })
+        .await;
     stage.until_ready("blue").await;
-    assert!(is_blocked(&stage).await);
-    assert_ne!(policies(&stage.workspace("blue").await.unwrap()), json!([]));
     stage.world.finish().await;
 }
 
