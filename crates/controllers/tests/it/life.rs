@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply};
+use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, foreign::marks as foreign_marks};
 use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb};
-use kube::{ResourceExt as _, api::PostParams};
+use kube::{
+    Api, ResourceExt as _,
+    api::{Patch, PatchParams, PostParams},
+};
 use serde_json::json;
 
 use crate::stage::{CAPT, Stage, User as _, external_name, policies, template};
@@ -59,6 +62,41 @@ async fn a_day_of_rest_costs_nothing() {
     stage.advance(Duration::from_secs(24 * 3600)).await;
     let requests = stage.recorder().requests_since(mark);
     assert!(requests.is_empty(), "{requests:?}");
+}
+
+/// Others may say something about an object too.
+#[tokio::test]
+async fn a_condition_of_somebody_else_stays_and_costs_nothing() {
+    let stage = Stage::new().await;
+    stage.make_template("net").await;
+    stage.make_apply("blue", "net").await;
+    stage.until_ready("blue").await;
+    stage.settle().await;
+    let mark = stage.recorder().mark();
+    let applies: Api<WorkspaceTemplateApply> = stage.api();
+    let theirs = Patch::Apply(json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "WorkspaceTemplateApply",
+        "status": {"conditions": [{
+            "type": "CostKnown", "status": "True", "reason": "Counted", "message": "a lot",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }]},
+    }));
+    applies
+        .patch_status("blue", &PatchParams::apply("accountant"), &theirs)
+        .await
+        .unwrap();
+    // This wakes the controllers once more, and changes nothing for them.
+    stage.annotate("blue", "example.org/note", Some("x")).await;
+    stage.settle().await;
+    let writes = stage.recorder().writes_since(mark);
+    assert!(writes.iter().all(|entry| entry.call.caller != CAPT), "{writes:?}");
+    assert_eq!(stage.says("blue", "CostKnown").await, "True/Counted");
+    // What we say later leaves it alone.
+    stage.annotate("blue", foreign_marks::PAUSED, Some("")).await;
+    stage.until_says("blue", "Paused", "True/Paused").await;
+    assert_eq!(stage.says("blue", "CostKnown").await, "True/Counted");
+    stage.world.finish().await;
 }
 
 /// Also if the controllers could not say, right after they made it, that what they made is theirs to take away.

@@ -99,6 +99,20 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
     new
 }
 
+/// A status without the conditions that others wrote. Those are not ours to keep or to take away, and no reason to write.
+pub(super) fn our_part(status: &WorkspaceTemplateApplyStatus) -> WorkspaceTemplateApplyStatus {
+    let ours = |all: &Vec<Condition>| {
+        let known = Type::ALL.iter();
+        known
+            .filter_map(|type_| find_condition(all, type_.as_str()).cloned())
+            .collect()
+    };
+    WorkspaceTemplateApplyStatus {
+        conditions: status.conditions.as_ref().map(ours),
+        ..status.clone()
+    }
+}
+
 /// Where we have nothing to say ourselves: why Terraform failed, or how far it is.
 fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Option<String> {
     let failed = workspace

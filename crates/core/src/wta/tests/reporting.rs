@@ -95,6 +95,28 @@ fn the_message_says_why_terraform_failed_or_how_far_it_is() {
 }
 
 #[test]
+fn conditions_of_others_are_neither_kept_nor_taken_away_nor_a_reason_to_write() {
+    let mut world = living();
+    let conditions = world
+        .snapshot
+        .wta
+        .status
+        .as_mut()
+        .and_then(|status| status.conditions.as_mut());
+    let conditions = conditions.expect("conditions");
+    let mut others = conditions[0].clone();
+    others.type_ = "CostKnown".to_owned();
+    // Wherever the API puts it.
+    conditions.insert(0, others);
+    conditions.rotate_left(2);
+    let decision = decide(&world.snapshot, at(99));
+    assert!(decision.is_quiet(), "{decision:?}");
+    world.snapshot.missing_inputs = vec!["a Secret".to_owned()];
+    let status = decide(&world.snapshot, at(99)).own.status.expect("news");
+    assert!(find_condition(&status.conditions.expect("conditions"), "CostKnown").is_none());
+}
+
+#[test]
 fn a_message_that_is_too_long_for_a_condition_is_cut() {
     let mut world = living();
     let mut synced = condition("Synced", "False", "ReconcileError", 7);
