@@ -85,6 +85,8 @@ words! {
         ManagementPoliciesDisabled = "ManagementPoliciesDisabled",
         /// The owner is gone and did not consent to destruction.
         OwnerGone = "OwnerGone",
+        /// The owner is of a kind that is not capt's, and did not consent to destruction.
+        ConsentMissing = "ConsentMissing",
         /// The owner is going away too, and says when it is this one's turn to go.
         WaitingForOwner = "WaitingForOwner",
         /// The namespace is going away, in which nothing is destroyed.

@@ -1,7 +1,7 @@
 //! Destruction is granted, never implied: everything that a person or a machine does short of asking for it.
 
 use capt_api::{CAPTCluster, WorkspaceTemplateApply, marks};
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
     Api, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PropagationPolicy},
@@ -142,6 +142,40 @@ async fn a_cascade_from_the_owner_destroys_nothing_until_the_owner_consents() {
         assert_eq!(stage.ledger.destroyed(), [name]);
         stage.settle().await;
         assert!(owners.get_opt("prod").await.unwrap().is_none());
+        stage.world.finish().await;
+    }
+}
+
+/// Whatever controls an apply owns it, also where it knows nothing of capt. A ConfigMap stands for all of them.
+#[tokio::test]
+async fn a_cascade_from_an_owner_of_another_kind_destroys_nothing_without_its_consent() {
+    for is_granted_before in [false, true] {
+        let stage = Stage::embedded().await;
+        let owner: ConfigMap = stage.create(json!({"metadata": {"name": "composition"}})).await;
+        stage.make_template("net").await;
+        let mut owned = apply("blue", "net");
+        owned["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "composition", "uid": owner.uid(), "controller": true,
+        }]);
+        if is_granted_before {
+            owned["metadata"]["annotations"] = json!({marks::LET_GO: "true"});
+        }
+        let _: WorkspaceTemplateApply = stage.create(owned).await;
+        stage.until_ready("blue").await;
+        let name = external_name(&stage.workspace("blue").await.unwrap());
+        let owners: Api<ConfigMap> = stage.api();
+        owners
+            .delete("composition", &DeleteParams::background())
+            .await
+            .unwrap();
+        if !is_granted_before {
+            stage.until_says("blue", "Deleting", "True/ConsentMissing").await;
+            stage.settle().await;
+            nothing_was_destroyed(&stage, &name);
+            stage.annotate("blue", marks::LET_GO, Some("true")).await;
+        }
+        stage.until_gone("blue").await;
+        assert_eq!(stage.ledger.destroyed(), [name]);
         stage.world.finish().await;
     }
 }

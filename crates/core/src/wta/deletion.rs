@@ -13,7 +13,7 @@ use super::{
     deciding::Deciding,
     foreign,
     identity::{self, Found},
-    location, moving,
+    location, moving, owner,
     policy::{self, Allowed, Fate},
     rendered::Rendered,
     snapshot::WorkspaceSeen,
@@ -53,17 +53,32 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             Reason::WaitingForOwner,
             "The owner is going away too, and has not come to this one yet".to_owned(),
         ),
-        Fate::OwnerGone => hold(
-            deciding,
-            Reason::OwnerGone,
-            format!(
-                "The owner is gone and did not consent to destruction. To destroy the infrastructure: kubectl annotate \
-                 wtapply {name} {}=true. To keep it: set spec.retainWorkspaceOnDelete to true",
-                marks::LET_GO
-            ),
-        ),
+        Fate::OwnerSilent => {
+            let owner = owner::silent(&snapshot.wta).unwrap_or_default();
+            let message = format!(
+                "The owner {owner} did not consent to destruction, which it does by the annotation {}=true on this \
+                 object. {}",
+                marks::LET_GO,
+                ways_out(name)
+            );
+            hold(deciding, Reason::ConsentMissing, message);
+        }
+        Fate::OwnerGone => {
+            let ways_out = ways_out(name);
+            let message = format!("The owner is gone and did not consent to destruction. {ways_out}");
+            hold(deciding, Reason::OwnerGone, message);
+        }
         Fate::NamespaceTerminating => hold(deciding, Reason::NamespaceTerminating, namespace_goes(deciding)),
     }
+}
+
+/// What a person can do where no owner says what becomes of infrastructure.
+fn ways_out(name: &str) -> String {
+    format!(
+        "To destroy the infrastructure: kubectl annotate wtapply {name} {}=true. To keep it: set \
+         spec.retainWorkspaceOnDelete to true",
+        marks::LET_GO
+    )
 }
 
 /// What a person can do where a namespace goes and infrastructure is in it.

@@ -70,6 +70,8 @@ pub(super) enum Fate {
     LeftToOwner,
     /// The owner is going too, and has not come to this one yet.
     WaitsForOwner,
+    /// The owner is of a kind that cannot say what it wants destroyed.
+    OwnerSilent,
     /// Nobody is left who could consent.
     OwnerGone,
     /// Nothing is destroyed in a namespace that goes.
@@ -84,6 +86,8 @@ pub(super) fn fate(snapshot: &Snapshot, found: Found<'_>) -> Fate {
         Fate::NamespaceTerminating
     } else if owner::recorded(&snapshot.wta).is_none() || owner::lets_go(&snapshot.wta) {
         Fate::Destroyed
+    } else if owner::silent(&snapshot.wta).is_some() {
+        Fate::OwnerSilent
     } else {
         match &snapshot.owner {
             Some(owner) if owner.deleting => Fate::WaitsForOwner,

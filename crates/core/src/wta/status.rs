@@ -203,6 +203,7 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
         } && !matches!(
             reason,
             Reason::OwnerGone
+                | Reason::ConsentMissing
                 | Reason::NamespaceTerminating
                 | Reason::DependencyCycle
                 | Reason::NoDurableState

@@ -117,6 +117,60 @@ fn an_owner_that_is_gone_or_going_without_its_mark_holds_everything() {
     }
 }
 
+/// Something that knows nothing of capt's marks, such as a Crossplane composition, is an owner all the same.
+#[test]
+fn an_owner_of_another_kind_hinders_no_work_and_grants_no_destruction() {
+    let of_another_kind = |is_controller| {
+        let mut snapshot = fresh();
+        own(&mut snapshot);
+        snapshot.owner = None;
+        let reference = &mut snapshot.wta.metadata.owner_references.as_mut().expect("owners")[0];
+        reference.api_version = "example.org/v1".to_owned();
+        // As long as a name may be, so that the label has to be cut, and like one of ours at first sight.
+        (reference.kind, reference.name) = ("CAPTClusterSet".to_owned(), "x".repeat(253));
+        reference.controller = Some(is_controller);
+        let mut world = World::new(snapshot);
+        world.settle();
+        assert!(world.workspace().is_settled());
+        world
+    };
+    for is_reference_stripped in [false, true] {
+        let mut world = of_another_kind(true);
+        if is_reference_stripped {
+            world.snapshot.wta.metadata.owner_references = None;
+        }
+        let (mut world, decision) = after_deletion(world);
+        assert!(!world.is_gone);
+        assert_eq!(
+            reason(&world.snapshot, &decision, "Deleting"),
+            "True/ConsentMissing"
+        );
+        assert_eq!(world.infrastructure.len(), 1);
+        let said = world
+            .snapshot
+            .wta
+            .status
+            .as_ref()
+            .and_then(|status| status.message.clone());
+        let said = said.expect("a message");
+        assert!(
+            said.contains("CAPTClusterSet.x") && said.contains(marks::LET_GO),
+            "{said}"
+        );
+        annotate(&mut world.snapshot, marks::LET_GO, "true");
+        world.settle();
+        assert!(world.is_gone && world.infrastructure.is_empty());
+    }
+    // The consent may be there from the beginning.
+    let mut world = of_another_kind(true);
+    annotate(&mut world.snapshot, marks::LET_GO, "true");
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone && world.infrastructure.is_empty());
+    // Who does not control it does not own it.
+    let (world, _) = after_deletion(of_another_kind(false));
+    assert!(world.is_gone && world.infrastructure.is_empty());
+}
+
 #[test]
 fn a_workspace_that_went_too_is_made_again_before_an_object_is_left_to_its_owner() {
     let mut world = owned();
