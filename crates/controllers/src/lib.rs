@@ -50,7 +50,7 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
     let wakes = Wakes::new(queues.to_vec());
     let namespace = options.namespace.as_deref();
     let facts = Arc::new(Facts::new(&wakes, &client, namespace));
-    let mut watches = facts.watch(&client, namespace, options.cluster_controller);
+    let mut watches = facts.watch(&client, options.cluster_controller);
     // Nothing is decided from half of the facts.
     tokio::select! {
         () = facts.are_known() => {}

@@ -44,10 +44,12 @@ impl CaptClusters {
         let apply = captcluster::apply_of(&captcluster, &applies);
         let reference = captcluster.spec.vpc_template_ref.as_ref();
         let template_key = reference.map(|reference| template_key(namespace, reference));
-        let template = template_key.as_ref().and_then(|place| {
-            let view = facts.templates.glance(reader, indexes::SPEC, place)?;
-            Some(TemplateSeen::with_revision(&view.template, view.revision.clone()))
-        });
+        let template = match &template_key {
+            Some(place) => facts.readable_template(reader, place).await,
+            None => None,
+        };
+        let template =
+            template.map(|view| TemplateSeen::with_revision(&view.template, view.revision.clone()));
         let revision = template.as_ref().map(|template| template.revision.as_str());
         let peers = match &template_key {
             Some(template) if owned::needs_peers(apply, revision) => facts.peers(reader, apply, template),

@@ -63,6 +63,15 @@ impl CustomKind {
         ObjectKey::cluster_scoped(&format!("{}.{}", self.plural, self.group))
     }
 
+    /// The best version of it, whether it is served or not.
+    pub(crate) fn newest(&self) -> ApiResource {
+        let version = self.versions.first().copied().unwrap_or_default();
+        ApiResource::from_gvk_with_plural(
+            &GroupVersionKind::gvk(self.group, version, self.kind),
+            self.plural,
+        )
+    }
+
     /// The version of it that is served.
     async fn served(&self, client: &Client) -> Result<Option<ApiResource>, CallError> {
         for version in self.versions {

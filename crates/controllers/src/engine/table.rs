@@ -103,6 +103,11 @@ impl<T: PartialEq> Table<T> {
         self.peek(key)
     }
 
+    /// Whether anybody is woken by what happens to an object.
+    pub(crate) fn is_read(&self, key: &ObjectKey) -> bool {
+        self.wakes.is_read(&self.fact(Place::Object(key.clone())))
+    }
+
     /// The objects that have a value in an index, by their names.
     pub(crate) fn find(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<(ObjectKey, Arc<T>)> {
         reader.note(self.fact(Place::Index(index, value.to_owned())));

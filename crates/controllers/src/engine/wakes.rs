@@ -86,6 +86,11 @@ impl Wakes {
         }
     }
 
+    /// Whether anybody read a fact the last time.
+    pub(crate) fn is_read(&self, fact: &Fact) -> bool {
+        self.interests.lock().subjects.contains_key(fact)
+    }
+
     /// Begins to read on behalf of an object.
     pub(crate) fn reader(self: &Arc<Self>, controller: Controller, key: &ObjectKey) -> Reader {
         Reader {

@@ -2,6 +2,7 @@
 //!
 //! Of every object only what is used is kept. This module must never know what is decided.
 
+pub(crate) mod elsewhere;
 pub(crate) mod indexes;
 pub(crate) mod kinds;
 mod others;
@@ -21,6 +22,7 @@ use kube::Client;
 
 pub(crate) use self::others::Lookup;
 use self::{
+    elsewhere::{Elsewhere, Sight},
     others::Others,
     views::{HeldView, NamespaceView, ReportView, TemplateView, WorkerView},
 };
@@ -29,7 +31,7 @@ use crate::engine::{
     key::ObjectKey,
     served::Definitions,
     table::Table,
-    wakes::{Controller, Wakes},
+    wakes::{Controller, Reader, Wakes},
 };
 
 /// The controller of WorkspaceTemplateApplies, by the place of its queue.
@@ -46,6 +48,10 @@ pub(crate) const CONTROLPLANES: Controller = 4;
 /// All facts.
 pub(crate) struct Facts {
     pub(crate) wakes: Arc<Wakes>,
+    /// The only namespace that is looked at.
+    namespace: Option<String>,
+    templates_elsewhere: Arc<Elsewhere<TemplateView>>,
+    workspaces_elsewhere: Arc<Elsewhere<WorkspaceSeen>>,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) applies: Arc<Table<WorkspaceTemplateApply>>,
     pub(crate) templates: Arc<Table<TemplateView>>,
@@ -76,6 +82,9 @@ impl Facts {
         let workers = ["machine pools", "machine deployments", "machine sets", "machines"];
         Self {
             wakes: wakes.clone(),
+            namespace: namespace.map(str::to_owned),
+            templates_elsewhere: Arc::new(Elsewhere::new("templates elsewhere", wakes)),
+            workspaces_elsewhere: Arc::new(Elsewhere::new("workspaces elsewhere", wakes)),
             others: Others::new(client.clone(), namespace, definitions.clone(), wakes.clone()),
             definitions,
             applies: Arc::new(Table::new("applies", wakes, indexes::APPLIES).of_controller(APPLIES)),
@@ -110,6 +119,47 @@ impl Facts {
             WorkspaceGroup::Namespaced => &self.workspaces,
             WorkspaceGroup::ClusterScoped => &self.cluster_workspaces,
         }
+    }
+
+    /// A template, in whatever namespace.
+    pub(crate) fn template(&self, reader: &Reader, key: &ObjectKey) -> Sight<Arc<TemplateView>> {
+        if self.is_here(key) {
+            let here = self.templates.glance(reader, indexes::SPEC, key);
+            here.map_or(Sight::Absent, Sight::There)
+        } else {
+            self.templates_elsewhere.get(reader, key)
+        }
+    }
+
+    /// A template, in whatever namespace, if it is there and may be read.
+    pub(crate) async fn readable_template(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+    ) -> Option<Arc<TemplateView>> {
+        let sight = match self.template(reader, key) {
+            Sight::Unknown => self.templates_elsewhere.awaited(reader, key).await,
+            sight => sight,
+        };
+        match sight {
+            Sight::There(view) => Some(view),
+            Sight::Unknown | Sight::Absent | Sight::Hidden => None,
+        }
+    }
+
+    /// A Workspace of the namespaced group, in whatever namespace.
+    pub(crate) fn workspace(&self, reader: &Reader, key: &ObjectKey) -> Sight<Arc<WorkspaceSeen>> {
+        if self.is_here(key) {
+            let here = self.workspaces.get(reader, key);
+            here.map_or(Sight::Absent, Sight::There)
+        } else {
+            self.workspaces_elsewhere.get(reader, key)
+        }
+    }
+
+    /// Whether everything in the namespace of an object is watched.
+    fn is_here(&self, key: &ObjectKey) -> bool {
+        self.namespace.as_deref().is_none_or(|own| own == key.namespace())
     }
 
     /// Whether the tables show what was written.

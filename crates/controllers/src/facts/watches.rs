@@ -29,12 +29,8 @@ use crate::{
 
 impl Facts {
     /// Starts all watches. They end when their tasks do.
-    pub(crate) fn watch(
-        &self,
-        client: &Client,
-        namespace: Option<&str>,
-        cluster_controller: ClusterController,
-    ) -> JoinSet<()> {
+    pub(crate) fn watch(&self, client: &Client, cluster_controller: ClusterController) -> JoinSet<()> {
+        let namespace = self.namespace.as_deref();
         let mut watches = Watches {
             facts: self,
             client,
@@ -71,6 +67,12 @@ impl Facts {
         }
         watches.custom(kinds::USAGE, &self.usages, views::usage);
         watches.custom(kinds::LEGACY_USAGE, &self.legacy_usages, views::usage);
+        if namespace.is_some() {
+            let templates = self.templates_elsewhere.clone();
+            watches.start(templates.watch(client.clone(), kinds::TEMPLATE, views::template));
+            let workspaces = self.workspaces_elsewhere.clone();
+            watches.start(workspaces.watch(client.clone(), kinds::WORKSPACE, views::namespaced_workspace));
+        }
         let everything = watcher::Config::default();
         watches.built_in(everything.clone(), &self.secrets, views::secret);
         let not_ours = everything.clone().labels(&format!("!{}", marks::RUN_OF));

@@ -13,7 +13,7 @@ use capt_api::WorkspaceTemplateApply;
 use capt_core::{names, wta};
 use kube::Client;
 
-use self::{inputs::KnownKeys, rendering::Renderings};
+use self::{inputs::KnownKeys, observe::Observed, rendering::Renderings};
 use crate::{
     Hands, Options,
     engine::{
@@ -53,10 +53,17 @@ impl Reconcile for Applies {
 
     async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
         let reader = self.facts.wakes.reader(APPLIES, key);
-        let Some(snapshot) = self.observe(&reader, key).await? else {
-            reader.forget();
-            self.renderings.forget(key);
-            return Ok(Outcome::default());
+        let snapshot = match self.observe(&reader, key).await? {
+            Observed::Known(snapshot) => snapshot,
+            Observed::Unknown => {
+                reader.finish();
+                return Ok(Outcome::default());
+            }
+            Observed::Gone => {
+                reader.forget();
+                self.renderings.forget(key);
+                return Ok(Outcome::default());
+            }
         };
         reader.finish();
         let now = (self.options.clock)();

@@ -23,6 +23,7 @@ use super::{Applies, kept_in, waits};
 use crate::{
     engine::{call::within_deadline, execute::Failure, key::ObjectKey, table::Table, wakes::Reader},
     facts::{
+        elsewhere::Sight,
         indexes::{self, within},
         workspace_key,
     },
@@ -30,17 +31,25 @@ use crate::{
 
 const GROUPS: [WorkspaceGroup; 2] = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped];
 
+/// What there is to decide about.
+pub(super) enum Observed {
+    /// There is no such object.
+    Gone,
+    /// Something that it depends on is being asked for; it is looked at again when that is known.
+    Unknown,
+    /// Everything.
+    Known(Box<Snapshot>),
+}
+
 impl Applies {
-    /// Everything that is known about an object, if there is such an object.
-    pub(super) async fn observe(
-        &self,
-        reader: &Reader,
-        key: &ObjectKey,
-    ) -> Result<Option<Snapshot>, Failure> {
+    /// Everything that is known about an object.
+    pub(super) async fn observe(&self, reader: &Reader, key: &ObjectKey) -> Result<Observed, Failure> {
         let Some(wta) = self.facts.applies.get(reader, key) else {
-            return Ok(None);
+            return Ok(Observed::Gone);
         };
-        let mut snapshot = self.first_facts(reader, key, &wta);
+        let Some(mut snapshot) = self.first_facts(reader, key, &wta) else {
+            return Ok(Observed::Unknown);
+        };
         snapshot.rendering = self.renderings.render(key, &snapshot);
         let (progress, pending_plan) = self.told_by_runner(reader, &snapshot);
         snapshot.progress = progress;
@@ -49,15 +58,22 @@ impl Applies {
         snapshot.state_secrets = self.state_secrets(reader, key, &snapshot);
         snapshot.missing_inputs = self.missing_inputs(reader, key, &snapshot).await?;
         snapshot.namespace_terminating = self.is_namespace_terminating(reader, key, &snapshot).await?;
-        Ok(Some(snapshot))
+        Ok(Observed::Known(Box::new(snapshot)))
     }
 
-    /// What does not depend on the rendering.
-    fn first_facts(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> Snapshot {
+    /// What does not depend on the rendering, if all of it is known.
+    fn first_facts(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        wta: &WorkspaceTemplateApply,
+    ) -> Option<Snapshot> {
+        let template = self.template(reader, key, wta);
+        let awaited_workspaces = self.awaited_workspaces(reader, key, wta);
         let facts = &self.facts;
         let labels = wta.metadata.labels.as_ref();
         let cluster = labels.and_then(|labels| labels.get(foreign_marks::CLUSTER_NAME));
-        Snapshot {
+        Some(Snapshot {
             wta: wta.clone(),
             namespace_terminating: false,
             cluster: cluster
@@ -69,7 +85,7 @@ impl Applies {
                     paused: cluster.spec.paused == Some(true),
                 }),
             owner: self.owner(reader, key, wta),
-            template: self.template(reader, key, wta),
+            template: template?,
             rendering: Err(Vec::new()),
             kept: facts
                 .renderings
@@ -82,7 +98,7 @@ impl Applies {
                 preferred: self.options.workspace_api,
             },
             awaited_secrets: self.awaited_secrets(reader, key, wta),
-            awaited_workspaces: self.awaited_workspaces(reader, key, wta),
+            awaited_workspaces: awaited_workspaces?,
             waits: waits::graph(&facts.applies, reader, key),
             missing_inputs: Vec::new(),
             runner: self.options.runner.clone(),
@@ -90,7 +106,7 @@ impl Applies {
             state_secrets: Vec::new(),
             pending_plan: None,
             progress: None,
-        }
+        })
     }
 
     fn owner(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> Option<OwnerSeen> {
@@ -100,24 +116,37 @@ impl Applies {
             .or_else(|| owner_in(&facts.captcontrolplanes, reader, &label, true))
     }
 
+    /// The template that an object refers to. Nothing at all if that is not known yet.
     fn template(
         &self,
         reader: &Reader,
         key: &ObjectKey,
         wta: &WorkspaceTemplateApply,
-    ) -> Option<TemplateSeen> {
+    ) -> Option<Option<TemplateSeen>> {
         let reference = &wta.spec.template_ref;
         let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
         let place = ObjectKey::within(namespace, &reference.name);
-        let view = self.facts.templates.glance(reader, indexes::SPEC, &place)?;
+        let view = match self.facts.template(reader, &place) {
+            Sight::Unknown => return None,
+            Sight::Absent => return Some(None),
+            Sight::Hidden => {
+                return Some(Some(TemplateSeen {
+                    namespace: namespace.to_owned(),
+                    hidden: true,
+                    ..TemplateSeen::default()
+                }));
+            }
+            Sight::There(view) => view,
+        };
         let labels = view.template.metadata.labels.as_ref();
-        Some(TemplateSeen {
+        Some(Some(TemplateSeen {
             namespace: namespace.to_owned(),
+            hidden: false,
             shared_with: view.template.spec.shared_with.clone().unwrap_or_default(),
             revision: view.revision.clone(),
             spec: Some(view.template.spec.clone()),
             sandbox: labels.and_then(|labels| labels.get(marks::SANDBOX).cloned()),
-        })
+        }))
     }
 
     /// Workspaces that carry the object's identity, that it names, and whose names its own would have.
@@ -202,6 +231,7 @@ impl Applies {
                 Awaited {
                     other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
                     name: reference.name.clone(),
+                    hidden: false,
                     exists: secret.is_some(),
                     ready: secret.is_some(),
                 }
@@ -209,26 +239,34 @@ impl Applies {
             .collect()
     }
 
+    /// What is waited for. Nothing at all if that is not known yet.
     fn awaited_workspaces(
         &self,
         reader: &Reader,
         key: &ObjectKey,
         wta: &WorkspaceTemplateApply,
-    ) -> Vec<Awaited> {
+    ) -> Option<Vec<Awaited>> {
         let references = wta.spec.wait_for_workspaces.iter().flatten();
         references
             .map(|reference| {
                 let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
-                let workspace = GROUPS.into_iter().find_map(|group| {
-                    let place = workspace_key(group, namespace, &reference.name);
-                    self.facts.workspaces_of(group).get(reader, &place)
-                });
-                Awaited {
+                let place = ObjectKey::within(namespace, &reference.name);
+                let seen = self.facts.workspace(reader, &place);
+                let whole = ObjectKey::cluster_scoped(&reference.name);
+                let workspace = match &seen {
+                    Sight::There(workspace) => Some(workspace.clone()),
+                    _ => self.facts.cluster_workspaces.get(reader, &whole),
+                };
+                if workspace.is_none() && seen == Sight::Unknown {
+                    return None;
+                }
+                Some(Awaited {
                     other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
                     name: reference.name.clone(),
+                    hidden: workspace.is_none() && seen == Sight::Hidden,
                     exists: workspace.is_some(),
                     ready: workspace.is_some_and(|workspace| workspace.is("Ready") && !workspace.deleting),
-                }
+                })
             })
             .collect()
     }

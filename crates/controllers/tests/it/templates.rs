@@ -1,5 +1,7 @@
 //! Templates: edited, deleted, released and shared.
 
+use std::time::Duration;
+
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, marks};
 use capt_testkit::{Calls, Fault, Times, World};
 use k8s_openapi::api::core::v1::Namespace;
@@ -134,13 +136,8 @@ async fn a_template_that_is_gone_leaves_its_last_rendering_and_can_be_destroyed(
     stage.world.finish().await;
 }
 
-#[tokio::test]
-async fn a_template_of_another_namespace_needs_its_consent() {
-    let setting = Setting {
-        everywhere: true,
-        ..Setting::default()
-    };
-    let stage = Stage::set(World::embedded_only().await, &setting);
+/// A namespace with a template in it, and an apply of that template in the world's own.
+async fn refer_to_library(stage: &Stage) -> Api<WorkspaceTemplate> {
     let namespaces: Api<Namespace> = Api::all(stage.client());
     let library: Namespace = serde_json::from_value(json!({"metadata": {"name": "library"}})).unwrap();
     namespaces.create(&PostParams::default(), &library).await.unwrap();
@@ -150,16 +147,93 @@ async fn a_template_of_another_namespace_needs_its_consent() {
     let mut foreign: Value = apply("blue", "net");
     foreign["spec"]["templateRef"]["namespace"] = json!("library");
     let _: WorkspaceTemplateApply = stage.create(foreign).await;
+    templates
+}
+
+async fn patch_shared(templates: &Api<WorkspaceTemplate>, spec: Value) {
+    let patch = Patch::Merge(json!({"spec": spec}));
+    templates
+        .patch("net", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
+/// Also for controllers that look at one namespace only: they watch just this one beside it.
+#[tokio::test]
+async fn a_template_of_another_namespace_needs_its_consent() {
+    for everywhere in [true, false] {
+        let setting = Setting {
+            everywhere,
+            ..Setting::default()
+        };
+        let stage = Stage::set(World::embedded_only().await, &setting);
+        let templates = refer_to_library(&stage).await;
+        stage
+            .until_says("blue", "Applied", "False/TemplateNotShared")
+            .await;
+        stage.settle().await;
+        assert!(stage.workspace("blue").await.is_none());
+        patch_shared(&templates, json!({"sharedWith": [stage.namespace()]})).await;
+        stage.until_ready("blue").await;
+        let name = external_name(&stage.workspace("blue").await.unwrap());
+        patch_shared(&templates, template("net", "large")["spec"].clone()).await;
+        stage
+            .until("the edit", async || stage.ledger.module(&name).contains("large"))
+            .await;
+        // It is held by whoever sees all of its users.
+        stage.settle().await;
+        let held = !templates.get("net").await.unwrap().finalizers().is_empty();
+        assert_eq!(held, everywhere);
+        stage.world.finish().await;
+    }
+}
+
+/// A restart must not say for a moment that a template is gone which was not read yet.
+#[tokio::test]
+async fn what_is_not_known_yet_is_not_gone() {
+    let stage = Stage::embedded().await;
+    let templates = refer_to_library(&stage).await;
+    patch_shared(&templates, json!({"sharedWith": ["*"]})).await;
+    stage.until_ready("blue").await;
+    stage.settle().await;
+    let in_library = Calls::by(CAPT)
+        .resource("workspacetemplates")
+        .namespace("library");
+    stage.faults().inject(
+        in_library,
+        Times::Once,
+        Fault::DelayAnswer(Duration::from_secs(10)),
+    );
+    let mark = stage.recorder().mark();
+    stage.world.crash(CAPT);
+    stage.settle().await;
+    let writes = stage.recorder().writes_since(mark);
+    assert!(writes.iter().all(|entry| entry.call.caller != CAPT), "{writes:?}");
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_template_that_may_not_be_read_is_told_with_what_to_do() {
+    let stage = Stage::embedded().await;
+    let in_library = Calls::by(CAPT)
+        .resource("workspacetemplates")
+        .namespace("library");
+    let forbidden = stage.faults().inject(in_library, Times::Every, Fault::fail(403));
+    let templates = refer_to_library(&stage).await;
+    patch_shared(&templates, json!({"sharedWith": ["*"]})).await;
     stage
         .until_says("blue", "Applied", "False/TemplateNotShared")
         .await;
-    stage.settle().await;
-    assert!(stage.workspace("blue").await.is_none());
-    let consent = Patch::Merge(json!({"spec": {"sharedWith": [stage.namespace()]}}));
-    templates
-        .patch("net", &PatchParams::default(), &consent)
+    let message = stage
+        .apply("blue")
         .await
+        .unwrap()
+        .status
+        .unwrap()
+        .message
         .unwrap();
+    assert!(message.contains("a Role there"), "{message}");
+    forbidden.release();
     stage.until_ready("blue").await;
     stage.world.finish().await;
 }

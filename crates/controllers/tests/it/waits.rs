@@ -3,11 +3,19 @@
 use std::time::Duration;
 
 use capt_api::{WorkspaceTemplateApply, marks};
-use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, api::DeleteParams};
+use capt_testkit::{Calls, Fault, Times};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+    core::DynamicObject,
+};
 use serde_json::json;
 
-use crate::stage::{CAPT, Stage, User as _, apply};
+use crate::{
+    runner::resource,
+    stage::{CAPT, Stage, User as _, apply},
+};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -76,6 +84,80 @@ async fn workspaces_are_waited_for_without_asking_and_destroyed_in_reverse() {
         "{destroyed:?}"
     );
     stage.world.finish().await;
+}
+
+/// Controllers that look at one namespace only watch just this Workspace beside it.
+#[tokio::test]
+async fn a_workspace_of_another_namespace_is_waited_for_without_asking() {
+    for is_forbidden_at_first in [false, true] {
+        let stage = Stage::embedded().await;
+        let next_door = json!({"metadata": {"name": "next-door"}});
+        let namespaces: Api<Namespace> = Api::all(stage.client());
+        let namespace = serde_json::from_value(next_door).unwrap();
+        namespaces
+            .create(&PostParams::default(), &namespace)
+            .await
+            .unwrap();
+        let theirs = Calls::by(CAPT).resource("workspaces").namespace("next-door");
+        let forbidden =
+            is_forbidden_at_first.then(|| stage.faults().inject(theirs, Times::Every, Fault::fail(403)));
+        stage.make_template("net").await;
+        let mut waiting = apply("blue", "net");
+        waiting["spec"]["waitForWorkspaces"] = json!([{"name": "vpc", "namespace": "next-door"}]);
+        let _: WorkspaceTemplateApply = stage.create(waiting).await;
+        stage
+            .until_says("blue", "Waiting", "True/WaitingForWorkspaces")
+            .await;
+        let message = stage
+            .apply("blue")
+            .await
+            .unwrap()
+            .status
+            .unwrap()
+            .message
+            .unwrap();
+        assert_eq!(
+            message.contains("a Role there"),
+            is_forbidden_at_first,
+            "{message}"
+        );
+        if let Some(forbidden) = forbidden {
+            forbidden.release();
+        }
+        stage
+            .until("it to be looked for", async || {
+                let status = stage.apply("blue").await.unwrap().status.unwrap();
+                status.message.unwrap().contains("not found")
+            })
+            .await;
+        an_hour_without_a_question(&stage).await;
+        let workspaces: Api<DynamicObject> =
+            Api::namespaced_with(stage.client(), "next-door", &resource("tf.m.upbound.io"));
+        let vpc = serde_json::from_value(json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "metadata": {"name": "vpc"},
+            "spec": {"forProvider": {"source": "Inline", "module": "# theirs"}},
+        }));
+        workspaces
+            .create(&PostParams::default(), &vpc.unwrap())
+            .await
+            .unwrap();
+        stage
+            .until("it to be seen", async || {
+                let status = stage.apply("blue").await.unwrap().status.unwrap();
+                status.message.unwrap().contains("not ready")
+            })
+            .await;
+        let ready = json!({"status": {"conditions": [{
+            "type": "Ready", "status": "True", "reason": "Available",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }]}});
+        workspaces
+            .patch_status("vpc", &PatchParams::default(), &Patch::Merge(ready))
+            .await
+            .unwrap();
+        stage.until_ready("blue").await;
+        stage.world.finish().await;
+    }
 }
 
 #[tokio::test]

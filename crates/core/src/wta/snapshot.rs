@@ -81,6 +81,8 @@ pub struct OwnerSeen {
 pub struct TemplateSeen {
     /// Its namespace.
     pub namespace: String,
+    /// The API does not let the controllers read it, so that nothing else is known of it.
+    pub hidden: bool,
     /// Namespaces that may use it besides.
     pub shared_with: Vec<String>,
     /// Its revision now.
@@ -224,6 +226,8 @@ pub struct Awaited {
     pub other_namespace: Option<String>,
     /// Its name.
     pub name: String,
+    /// The API does not let the controllers read it, so that nothing else is known of it.
+    pub hidden: bool,
     /// It exists.
     pub exists: bool,
     /// It is ready. A Secret is, if it exists.

@@ -49,6 +49,16 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
             ),
         };
     };
+    if template.hidden {
+        return nothing(
+            Reason::TemplateNotShared,
+            format!(
+                "The controllers may not read the WorkspaceTemplate {0} in namespace {1}: give them a Role there that \
+                 allows get, list and watch of the workspacetemplates named {0}",
+                reference.name, template.namespace
+            ),
+        );
+    }
     let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
     if !is_shared(snapshot, template) && !kept.is_some_and(|kept| kept.is_legacy) {
         return nothing(

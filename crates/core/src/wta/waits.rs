@@ -30,10 +30,12 @@ pub(super) fn before_creation(snapshot: &Snapshot) -> Option<Problem> {
         .iter()
         .filter(|workspace| !workspace.ready)
         .map(|workspace| {
-            let state = if workspace.exists {
-                "not ready"
-            } else {
-                "not found"
+            let state = match workspace {
+                Awaited { hidden: true, .. } => {
+                    "the controllers may not read it: give them a Role there that allows get, list and watch of it"
+                }
+                Awaited { exists: true, .. } => "not ready",
+                _ => "not found",
             };
             format!("{} ({state})", name(workspace))
         })
@@ -51,7 +53,9 @@ pub(super) fn before_creation(snapshot: &Snapshot) -> Option<Problem> {
 /// What was there when the Workspace was made, and is gone.
 pub(super) fn gone_since(snapshot: &Snapshot) -> String {
     let secrets = names(&snapshot.awaited_secrets, |secret| !secret.exists);
-    let workspaces = names(&snapshot.awaited_workspaces, |workspace| !workspace.exists);
+    let workspaces = names(&snapshot.awaited_workspaces, |workspace| {
+        !workspace.exists && !workspace.hidden
+    });
     [secrets, workspaces]
         .into_iter()
         .filter(|names| !names.is_empty())

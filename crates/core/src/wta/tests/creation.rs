@@ -306,6 +306,7 @@ fn a_secret_of_another_namespace_is_not_waited_for() {
     snapshot.awaited_secrets = vec![Awaited {
         other_namespace: Some("theirs".to_owned()),
         name: "a".to_owned(),
+        hidden: false,
         exists: true,
         ready: true,
     }];

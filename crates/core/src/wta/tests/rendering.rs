@@ -123,6 +123,15 @@ fn a_template_elsewhere_needs_its_consent() {
             choice => assert_eq!((choice, Reason::Applied), (Choice::Current, expected)),
         }
     }
+    // Consent is no use where the API says no; what to do is another thing then.
+    let mut snapshot = fresh();
+    let template = snapshot.template.as_mut().expect("a template");
+    (template.namespace, template.hidden) = ("shared".to_owned(), true);
+    let Choice::Nothing(problem) = source::choose(&snapshot) else {
+        panic!("nothing is known of it");
+    };
+    assert_eq!(problem.reason, Reason::TemplateNotShared);
+    assert!(problem.message.contains("a Role there"), "{}", problem.message);
 }
 
 #[test]
