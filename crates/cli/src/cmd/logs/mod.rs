@@ -14,7 +14,7 @@ use kube::runtime::{
 use serde::Serialize;
 
 use self::follow::Follower;
-use super::print;
+use super::{Printed, print_more};
 use crate::{
     access::{Access, Cluster},
     objects::{Page, Subject},
@@ -159,7 +159,9 @@ async fn follow(cluster: &Cluster, subject: &Subject) -> anyhow::Result<ExitCode
             page.log.as_deref().unwrap_or_default(),
             page.previous_log.as_deref(),
         );
-        print(&new).context("cannot print")?;
+        if print_more(&new).context("cannot print")? == Printed::NobodyReads {
+            break;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
