@@ -13,6 +13,9 @@ use super::{
 };
 use crate::objects::CallError;
 
+/// Things that are waited for and are told.
+const MANY_CAUSES: usize = 5;
+
 /// An object with all that it is made of, as it was at some time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathered {
@@ -89,24 +92,28 @@ pub(crate) fn render(gathered: &Gathered, style: Style) -> String {
 
 /// What the object waits for in the end.
 pub(crate) fn summary(view: &View<'_>, root: &str) -> String {
-    let causes = view.graph.causes(root);
     let Some(node) = view.graph.node(root) else {
         return String::new();
     };
-    if causes.is_empty() {
-        return match node.health {
-            Health::Good => format!("{} is {}.\n", typed(root), node.status.to_lowercase()),
-            _ => String::new(),
-        };
-    }
-    let mut text = String::new();
-    for cause in causes.iter().filter(|cause| cause.id != *root).take(5) {
+    let is_well = node.health == Health::Good;
+    let mut text = match is_well {
+        true => format!("{} is {}.\n", typed(root), node.status.to_lowercase()),
+        false => String::new(),
+    };
+    for cause in view
+        .causes(root)
+        .iter()
+        .filter(|cause| cause.id != *root)
+        .take(MANY_CAUSES)
+    {
         let state = view.graph.node(&cause.id).map(|node| node.status.as_str());
         let why = Some(view.why(&cause.id)).filter(|why| !why.is_empty());
+        let before = match is_well {
+            true => format!("But {}", typed(&cause.id)),
+            false => format!("{} waits for {}, which", typed(root), typed(&cause.id)),
+        };
         text.push_str(&format!(
-            "{} waits for {}, which is {}{}\n",
-            typed(root),
-            typed(&cause.id),
+            "{before} is {}{}\n",
             state.unwrap_or("Unknown"),
             why.map_or_else(|| ".".to_owned(), |why| format!(": {why}")),
         ));

@@ -4,7 +4,7 @@ use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, conditions::find_condition, foreign::Cluster,
     run::RunReport, workspacetemplateapply::WorkspaceProgress,
 };
-use capt_core::graph::{Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id};
+use capt_core::graph::{Cause, Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id};
 use kube::ResourceExt as _;
 
 use super::{group::Part, text};
@@ -160,6 +160,28 @@ impl<'a> View<'a> {
             line = format!("{}: {line}", text::plain(&node.reason));
         }
         line
+    }
+
+    /// What an object waits for in the end; or, where it waits for nothing, what is wrong with what it is made of.
+    pub(crate) fn causes(&self, id: &str) -> Vec<Cause> {
+        let causes = self.graph.causes(id);
+        if !causes.is_empty() {
+            return causes;
+        }
+        let is_bad = |one: &String| {
+            one != id
+                && self
+                    .graph
+                    .node(one)
+                    .is_some_and(|node| node.health == Health::Bad)
+        };
+        let whole = self.graph.whole(id).into_iter().filter(is_bad);
+        whole
+            .map(|one| Cause {
+                way: vec![id.to_owned(), one.clone()],
+                id: one,
+            })
+            .collect()
     }
 
     /// Nothing of it is real.

@@ -4,6 +4,7 @@ mod advice;
 mod description;
 mod details;
 mod events;
+mod tables;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -76,7 +77,7 @@ fn described(gathered: &Gathered) -> Description {
     let Some(node) = view.graph.node(id) else {
         return Description::default();
     };
-    let causes = view.graph.causes(id);
+    let causes = view.causes(id);
     let mut description = Description {
         object: typed(id),
         namespace: namespace.clone(),

@@ -129,6 +129,20 @@ fn a_simulation_is_never_taken_for_something_real() {
 }
 
 #[test]
+fn what_is_wrong_with_a_part_is_said_although_the_whole_can_be_used() {
+    let mut objects = beginning();
+    objects["clusters"][0]["status"]["conditions"] = json!([condition("Available", "True", "Available", "")]);
+    objects["controlPlanes"][0]["status"]["state"] = json!("Failed");
+    let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
+    assert!(
+        drawn.ends_with(
+            "\ncluster/blue is available.\nBut captcontrolplane/plane is Failed: WaitingForVPC: The network is not ready\n"
+        ),
+        "{drawn}"
+    );
+}
+
+#[test]
 fn what_is_not_there_is_said_to_be_gone() {
     let gathered = gathered(&beginning(), "Cluster/green");
     assert!(!gathered.is_there());

@@ -1,0 +1,141 @@
+//! The tables of a description.
+
+use std::fmt::Write as _;
+
+use capt_core::graph::age;
+use k8s_openapi::jiff::Timestamp;
+
+use super::{At, description::Description};
+use crate::look::{
+    row::Columns,
+    style::{Colour, Style},
+    table::{Cell, header, laid_out, widths},
+    text,
+};
+
+impl Description {
+    /// What there are several of, each in a table.
+    pub(super) fn tables(&self, text: &mut String, now: Timestamp, style: Style) {
+        let ago = |time: At| time.map_or_else(String::new, |time| age(time, now));
+        let line = |message: &str| Cell::from(text::first_line(message));
+        let plain = |word: &str| Cell::from(text::plain(word));
+        let timeouts = self.timeouts.iter().map(|one| {
+            let left = match &one.left {
+                Some(left) => Cell::from(left.clone()),
+                None => Cell::in_colour("over", Colour::Red),
+            };
+            vec![
+                one.step.into(),
+                age(one.since, now).into(),
+                one.limit.clone().into(),
+                left,
+            ]
+        });
+        section(
+            text,
+            "Timeouts",
+            header(["STEP", "RUNS FOR", "LIMIT", "LEFT"]),
+            timeouts,
+            style,
+        );
+        let columns = Columns::default();
+        let parts = self.parts.iter().map(|row| columns.cells(row, now));
+        section(text, "Parts", columns.header(), parts, style);
+        let profiles = self.profiles.iter().map(|one| {
+            vec![
+                plain(&one.name),
+                plain(&one.phase),
+                ago(one.since).into(),
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Fargate profiles",
+            header(["NAME", "PHASE", "SINCE", "MESSAGE"]),
+            profiles,
+            style,
+        );
+        let conditions = self.conditions.iter().map(|one| {
+            vec![
+                plain(&one.type_),
+                plain(&one.status),
+                plain(&one.reason),
+                age(one.since, now).into(),
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Conditions",
+            header(["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"]),
+            conditions,
+            style,
+        );
+        let operations = self.operations.iter().map(|one| {
+            let took = match (one.started_at, one.ended_at) {
+                (Some(start), Some(end)) => age(start, end),
+                (start, _) => ago(start),
+            };
+            vec![
+                plain(&one.operation),
+                plain(&one.result),
+                ago(one.started_at).into(),
+                took.into(),
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Operations",
+            header(["OPERATION", "RESULT", "BEGAN", "TOOK", "MESSAGE"]),
+            operations,
+            style,
+        );
+        let events = self.events.iter().map(|one| {
+            let count = if one.count > 1 {
+                format!(" (x{})", one.count)
+            } else {
+                String::new()
+            };
+            vec![
+                ago(one.at).into(),
+                plain(&one.object),
+                Cell {
+                    text: text::plain(&one.reason) + &count,
+                    colour: one.is_warning.then_some(Colour::Yellow),
+                },
+                line(&one.message),
+            ]
+        });
+        section(
+            text,
+            "Events",
+            header(["AGE", "OBJECT", "REASON", "MESSAGE"]),
+            events,
+            style,
+        );
+    }
+}
+
+/// A table with a title, if there is anything in it.
+fn section(
+    text: &mut String,
+    title: &str,
+    header: Vec<Cell>,
+    rows: impl Iterator<Item = Vec<Cell>>,
+    style: Style,
+) {
+    let mut table = vec![header];
+    table.extend(rows);
+    if table.len() == 1 {
+        return;
+    }
+    for row in &mut table {
+        if let Some(first) = row.first_mut() {
+            first.text.insert_str(0, "  ");
+        }
+    }
+    let _ = writeln!(text, "\n{title}:");
+    text.push_str(&laid_out(&table, &widths(&table, &[]), style));
+}
