@@ -42,6 +42,11 @@ pub(crate) struct NoCluster {
 }
 
 impl Access {
+    /// The namespace, if one was named.
+    pub(crate) fn named_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// Connects. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Cluster> {
         let mut config = self.config().await?;

@@ -50,6 +50,7 @@ enum Command {
     Logs(cmd::logs::Args),
     Approve(cmd::approve::Args),
     Retry(cmd::retry::Args),
+    Migrate(cmd::migrate::Args),
     Runner(cmd::runner::Args),
     Manifests(cmd::manifests::Args),
     /// Watch over one process of Terraform; started by the runner, not by people
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         Command::Logs(args) => cmd::ask(cmd::logs::run(args)),
         Command::Approve(args) => cmd::ask(cmd::approve::run(args)),
         Command::Retry(args) => cmd::ask(cmd::retry::run(args)),
+        Command::Migrate(args) => cmd::ask(cmd::migrate::run(args)),
         Command::Runner(args) => cmd::runner::run(args),
         Command::Supervise { args } => Ok(capt_runner::process::supervise::main(args)),
         Command::Manifests(args) => cmd::manifests::run(&args).map(|()| ExitCode::SUCCESS),

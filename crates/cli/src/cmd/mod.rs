@@ -7,6 +7,7 @@ pub(crate) mod get;
 pub(crate) mod kubeconfig;
 pub(crate) mod logs;
 pub(crate) mod manifests;
+pub(crate) mod migrate;
 pub(crate) mod plan;
 mod process;
 pub(crate) mod retry;

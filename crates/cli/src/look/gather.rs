@@ -34,7 +34,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(super) fn api<K>(&self, client: &Client) -> Api<K>
+    pub(crate) fn api<K>(&self, client: &Client) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     {
@@ -100,18 +100,18 @@ pub(super) async fn read(client: &Client, scope: &Scope) -> Result<Objects, Call
     let plain = ListParams::default();
     let of_runs = ListParams::default().labels(marks::RUN_OF);
     let (clusters, captclusters, control_planes, applies, templates) = tokio::try_join!(
-        all::<Cluster>(scope.api(client), &plain),
-        all::<CAPTCluster>(scope.api(client), &plain),
-        all::<CAPTControlPlane>(scope.api(client), &plain),
-        all::<WorkspaceTemplateApply>(scope.api(client), &plain),
-        all::<WorkspaceTemplate>(scope.api(client), &plain),
+        list::<Cluster>(scope.api(client), &plain),
+        list::<CAPTCluster>(scope.api(client), &plain),
+        list::<CAPTControlPlane>(scope.api(client), &plain),
+        list::<WorkspaceTemplateApply>(scope.api(client), &plain),
+        list::<WorkspaceTemplate>(scope.api(client), &plain),
     )?;
     // Who may not see all of these still sees what the others say.
     let (workspaces, cluster_workspaces, secrets, reports) = tokio::join!(
-        all::<Workspace>(scope.api(client), &plain),
-        all::<ClusterWorkspace>(Api::all(client.clone()), &plain),
-        all::<PartialObjectMeta<Secret>>(scope.api(client), &plain),
-        all::<ConfigMap>(scope.api(client), &of_runs),
+        list::<Workspace>(scope.api(client), &plain),
+        list::<ClusterWorkspace>(Api::all(client.clone()), &plain),
+        list::<PartialObjectMeta<Secret>>(scope.api(client), &plain),
+        list::<ConfigMap>(scope.api(client), &of_runs),
     );
     let mut objects = Objects::default();
     objects.clusters = objects.present(Sort::Clusters, clusters);
@@ -181,7 +181,7 @@ impl Objects {
 }
 
 /// All objects of a kind, or none if there is no such kind.
-async fn all<K>(api: Api<K>, params: &ListParams) -> Result<Option<Vec<K>>, CallError>
+pub(crate) async fn list<K>(api: Api<K>, params: &ListParams) -> Result<Option<Vec<K>>, CallError>
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {

@@ -12,6 +12,7 @@ use capt_core::{
     graph::{SecretSeen, Snapshot, WorkspaceSeen, workspace_id},
     render::WorkspaceGroup,
 };
+use capt_terraform::diagnostics::readable;
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
@@ -67,7 +68,15 @@ impl Gathered {
             part.snapshot.control_planes.push(control_plane);
         }
         let mut named = BTreeMap::new();
-        for apply in objects.applies {
+        for mut apply in objects.applies {
+            let status = apply.status.as_mut();
+            for condition in status
+                .and_then(|status| status.conditions.as_mut())
+                .into_iter()
+                .flatten()
+            {
+                condition.message = readable(&condition.message).into_owned();
+            }
             let namespace = apply.namespace().unwrap_or_default();
             if let Some(place) = apply.annotations().get(marks::WORKSPACE) {
                 named.insert(place.clone(), namespace.clone());
@@ -192,7 +201,15 @@ fn seen(
     spec: Value,
     status: Option<&WorkspaceStatus>,
 ) -> WorkspaceSeen {
-    let conditions = status.and_then(|status| status.conditions.clone());
+    let mut conditions = status
+        .and_then(|status| status.conditions.clone())
+        .unwrap_or_default();
+    for message in conditions
+        .iter_mut()
+        .filter_map(|condition| condition.message.as_mut())
+    {
+        *message = readable(message).into_owned();
+    }
     WorkspaceSeen {
         group,
         name: metadata.name.clone().unwrap_or_default(),
@@ -200,6 +217,6 @@ fn seen(
         deleting: metadata.deletion_timestamp.is_some(),
         created_at: metadata.creation_timestamp.as_ref().map(|time| time.0),
         spec,
-        conditions: conditions.unwrap_or_default(),
+        conditions,
     }
 }

@@ -15,6 +15,6 @@ pub(crate) mod tree;
 pub(crate) mod view;
 
 pub(crate) use self::{
-    gather::{Scope, gather},
+    gather::{Scope, gather, list},
     group::Gathered,
 };

@@ -24,6 +24,7 @@ fn every_command_explains_itself_with_examples() {
                 "describe",
                 "tree",
                 "kubeconfig",
+                "migrate",
                 "plan",
                 "logs",
                 "approve",
@@ -61,6 +62,7 @@ fn every_command_explains_itself_with_examples() {
         ),
         (&["describe", "--help"], &["KIND/NAME", "--output", "--namespace"]),
         (&["tree", "--help"], &["KIND/NAME", "--watch", "mermaid"]),
+        (&["migrate", "--help"], &["--dry-run", "--backup", "--output"]),
         (&["kubeconfig", "--help"], &["CLUSTER", "--user", "--output"]),
         (
             &["plan", "--help"],

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::asking::World;
 
 impl World {
-    fn objects(&self, api_version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+    pub(crate) fn objects(&self, api_version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);

@@ -10,6 +10,7 @@ mod asking;
 mod help;
 mod journey;
 mod looking;
+mod migrating;
 mod support;
 mod terraform;
 mod up;

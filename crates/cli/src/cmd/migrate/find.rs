@@ -1,0 +1,263 @@
+//! What becomes of each thing that the Go implementation left behind.
+
+use std::collections::BTreeSet;
+
+use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
+use capt_core::{
+    captcluster::apply_names,
+    controlplane::adoption::{Remnant, former_names, names, remnant},
+    owned::OwnedSeen,
+    wta::owner,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt as _;
+
+use super::{
+    read::{Left, TEMPLATE_KIND},
+    report::{Finding, Report},
+};
+
+/// What a WorkspaceTemplateApply is for.
+enum Role {
+    /// The EKS cluster of a control plane.
+    Eks(String),
+    /// The VPC of a network.
+    Vpc(String),
+    /// Something that only the Go implementation made for a control plane.
+    Remnant(String, Remnant),
+    /// Nobody's.
+    Nobodys,
+}
+
+/// What becomes of everything.
+pub(super) fn report(left: &Left) -> Report {
+    let mut report = Report::default();
+    for (namespace, name) in &left
+        .running
+        .iter()
+        .filter_map(|place| place.split_once('/'))
+        .collect::<Vec<_>>()
+    {
+        report.first.push(format!(
+            "Stop the Go implementation before capt's controllers start: kubectl -n {namespace} scale deployment {name} --replicas 0"
+        ));
+    }
+    if !left.old_crds.is_empty() {
+        report.first.push(format!(
+            "Install capt's CRDs over those of the Go implementation ({}): capt manifests crds | kubectl apply \
+             --server-side --force-conflicts -f -",
+            left.old_crds.join(", ")
+        ));
+    }
+    for apply in &left.applies {
+        about_apply(&mut report, left, apply);
+    }
+    for control_plane in &left.control_planes {
+        let endpoint = control_plane.spec.control_plane_endpoint.as_ref();
+        if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.host.contains("://")) {
+            report.taken_over.push(Finding::new(
+                &control_plane.metadata,
+                "captcontrolplane",
+                vec![format!(
+                    "its endpoint {} is kept, and written as host and port",
+                    endpoint.host
+                )],
+            ));
+        }
+    }
+    for template in &left.templates {
+        if has_finalizer(&template.metadata, marks::LEGACY_WORKSPACETEMPLATE_FINALIZER) {
+            report.taken_over.push(Finding::new(
+                &template.metadata,
+                "workspacetemplate",
+                vec![format!(
+                    "its finalizer {} is replaced by capt's",
+                    marks::LEGACY_WORKSPACETEMPLATE_FINALIZER
+                )],
+            ));
+        }
+    }
+    for crd in &left.machine_crds {
+        report.untouched.push(Finding {
+            object: format!("crd/{crd}"),
+            namespace: String::new(),
+            says: vec!["has no successor in capt; it and its objects stay as they are".to_owned()],
+        });
+    }
+    if let Some(old) = &left.template_crd {
+        report.replaced.push(format!(
+            "The CRD of {} is replaced by that of {TEMPLATE_KIND}, and its {} objects are kept",
+            old.kind(),
+            old.objects.len()
+        ));
+    }
+    for class in &left.classes {
+        report.first.push(format!(
+            "Write kind: {TEMPLATE_KIND} in spec.controlPlane of the ClusterClass {class}"
+        ));
+    }
+    report
+}
+
+fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply) {
+    let is_old = has_finalizer(&apply.metadata, marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER);
+    let role = role(left, apply);
+    if !is_old {
+        // What capt has taken over or made itself needs no word, unless somebody has to approve something.
+        approval(report, apply, matches!(role, Role::Nobodys));
+        return;
+    }
+    let mut says = Vec::new();
+    let named = |spec: Option<&String>, field: &str| match spec {
+        Some(name) if *name == apply.name_any() => format!("stays named in {field}"),
+        _ => format!("is named in {field}"),
+    };
+    let spec_of = |owner: &str| {
+        let planes = left.control_planes.iter();
+        let mut planes = planes.filter(|one| one.namespace() == apply.namespace());
+        planes
+            .find(|one| one.name_any() == owner)
+            .and_then(|one| one.spec.workspace_template_apply_name.as_ref())
+    };
+    match &role {
+        Role::Eks(owner) => says.push(format!(
+            "makes the EKS cluster of captcontrolplane/{owner}, and {}",
+            named(spec_of(owner), "its spec.workspaceTemplateApplyName")
+        )),
+        Role::Vpc(owner) => says.push(format!("makes the VPC of captcluster/{owner}, and is named in its spec")),
+        Role::Remnant(owner, Remnant::Kubeconfig) => says.push(format!(
+            "prints a kubeconfig for captcontrolplane/{owner}, which capt makes itself; it stays until that goes"
+        )),
+        Role::Remnant(owner, Remnant::SpotRole) => {
+            report.untouched.push(Finding::new(
+                &apply.metadata,
+                "wtapply",
+                vec![format!(
+                    "looks after a role of the whole AWS account; when captcontrolplane/{owner} goes, the role, its \
+                     Workspace {} and its state stay",
+                    workspace_name(apply)
+                )],
+            ));
+            return;
+        }
+        Role::Nobodys => says.push("belongs to nothing that capt knows, and goes on by itself".to_owned()),
+    }
+    let workspace = workspace_name(apply);
+    says.push(match left.workspaces.contains(&workspace) {
+        true => format!(
+            "its Workspace {workspace} keeps name, content and state; only managementPolicies are taken over at once"
+        ),
+        false => format!("its Workspace {workspace} is not there, and is looked for when the controllers run"),
+    });
+    says.push(format!(
+        "its finalizer {} is replaced by capt's",
+        marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER
+    ));
+    let writers = writers(&apply.metadata);
+    if !writers.is_empty() {
+        says.push(format!(
+            "fields that {} wrote become capt's",
+            writers.into_iter().collect::<Vec<_>>().join(", ")
+        ));
+    }
+    report
+        .taken_over
+        .push(Finding::new(&apply.metadata, "wtapply", says));
+    approval(report, apply, true);
+}
+
+/// The first rendering of something that was taken over waits for an approval.
+fn approval(report: &mut Report, apply: &WorkspaceTemplateApply, is_to_come: bool) {
+    let is_old = has_finalizer(&apply.metadata, marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER);
+    let name = apply.name_any();
+    let namespace = apply.namespace().unwrap_or_default();
+    let status = apply.status.as_ref();
+    let conditions = status
+        .and_then(|status| status.conditions.as_deref())
+        .unwrap_or_default();
+    let waits = find_condition(conditions, "ApprovalNeeded").is_some_and(|one| one.status == "True");
+    let pending = status
+        .and_then(|status| status.pending_revision.as_ref())
+        .filter(|_| waits);
+    let says = match pending {
+        Some(revision) => {
+            format!("waits for one: capt approve wtapply/{name} -n {namespace} --plan {revision}")
+        }
+        None if is_old && is_to_come => {
+            "its first change will wait for one, with the difference: capt plan shows it".to_owned()
+        }
+        None => return,
+    };
+    report
+        .approvals
+        .push(Finding::new(&apply.metadata, "wtapply", vec![says]));
+}
+
+/// What a WorkspaceTemplateApply is for, as the controllers will find it.
+fn role(left: &Left, apply: &WorkspaceTemplateApply) -> Role {
+    let name = apply.name_any();
+    let recorded = owner::recorded(apply);
+    let is_of = |kind: &str, owner: &str| {
+        let label = owner::label(kind, owner);
+        recorded.as_ref().is_none_or(|recorded| *recorded == label)
+    };
+    let seen = [OwnedSeen {
+        wta: apply.clone(),
+        trouble: None,
+        workspace: None,
+        run: None,
+    }];
+    for one in left
+        .control_planes
+        .iter()
+        .filter(|one| one.namespace() == apply.namespace())
+    {
+        let owner = one.name_any();
+        if !is_of("CAPTControlPlane", &owner) || !names(one).contains(&name) {
+            continue;
+        }
+        if let Some(remnant) = remnant(&owner, &name) {
+            return Role::Remnant(owner, remnant);
+        }
+        let is_named = one.spec.workspace_template_apply_name.as_ref() == Some(&name);
+        if is_named || !former_names(&owner, &seen).is_empty() {
+            return Role::Eks(owner);
+        }
+    }
+    for one in left
+        .captclusters
+        .iter()
+        .filter(|one| one.namespace() == apply.namespace())
+    {
+        let owner = one.name_any();
+        if is_of("CAPTCluster", &owner) && apply_names(one).contains(&name) {
+            return Role::Vpc(owner);
+        }
+    }
+    Role::Nobodys
+}
+
+fn workspace_name(apply: &WorkspaceTemplateApply) -> String {
+    let status = apply.status.as_ref();
+    let told = status.and_then(|status| status.workspace_name.clone());
+    // The Go implementation always names it so, and may not have come to say it.
+    told.unwrap_or_else(|| apply.name_any().trim_end_matches("-apply").to_owned())
+}
+
+fn has_finalizer(metadata: &ObjectMeta, finalizer: &str) -> bool {
+    metadata.finalizers.iter().flatten().any(|one| one == finalizer)
+}
+
+/// Programs that wrote the object whole, as the Go implementation does.
+fn writers(metadata: &ObjectMeta) -> BTreeSet<String> {
+    let entries = metadata.managed_fields.iter().flatten();
+    let updates =
+        entries.filter(|entry| entry.operation.as_deref() == Some("Update") && entry.subresource.is_none());
+    updates
+        .filter_map(|entry| entry.manager.clone())
+        .filter(|manager| !manager.starts_with("kubectl") && !manager.starts_with("capt-"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

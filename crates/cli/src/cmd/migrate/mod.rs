@@ -1,0 +1,63 @@
+//! `capt migrate`: what the Go implementation left behind, and what becomes of it.
+
+mod find;
+mod read;
+mod replace;
+mod report;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use super::print;
+use crate::{access::Access, look::Scope, output::Output};
+
+/// Show what the Go implementation of capt left behind, and take over what only this command can
+///
+/// Objects are found, referred to and taken over by the controllers, which keep all names, Workspaces and state; this
+/// command shows in advance what they will do. Its own work is one thing: the CRD of CaptControlPlaneTemplate, whose
+/// kind is written otherwise than capt's and cannot be changed, is replaced, and its objects are kept.
+#[derive(Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  # What would happen? Nothing is changed
+  capt migrate --dry-run
+
+  # Replace the CRD, and keep what is in it
+  capt migrate --backup templates.yaml
+
+Stop the Go implementation before you start capt's controllers: two of them must never work on the same objects.")]
+pub(crate) struct Args {
+    /// Only show what would happen
+    #[arg(long)]
+    dry_run: bool,
+
+    /// File to keep the objects of the replaced CRD in; it must not exist yet
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    backup: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    access: Access,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let cluster = args.access.connect().await?;
+    let scope = match args.access.named_namespace() {
+        Some(namespace) => Scope::Namespace(namespace.to_owned()),
+        None => Scope::All,
+    };
+    let left = read::left(&cluster.client, &scope).await?;
+    let report = find::report(&left);
+    args.output.answer(&report, || report.words())?;
+    let Some(old) = left.template_crd.filter(|_| !args.dry_run) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let told = replace::replace(&cluster.client, &old, args.backup.as_deref()).await?;
+    // What was asked for as data stays data.
+    match args.output.format {
+        None => print(&told)?,
+        Some(_) => eprint!("{told}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
