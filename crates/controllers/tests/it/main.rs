@@ -12,6 +12,7 @@ mod crashes;
 mod destruction;
 mod groups;
 mod inputs;
+mod interruptions;
 mod life;
 mod network;
 mod networks;
