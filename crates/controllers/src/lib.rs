@@ -10,6 +10,7 @@ mod engine;
 mod facts;
 mod metrics;
 mod options;
+mod rollout;
 mod workspacetemplate;
 mod workspacetemplateapply;
 
@@ -61,6 +62,7 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
         options.cluster_controller,
         facts.definitions.clone(),
     ));
+    watches.spawn(rollout::drive(facts.clone()));
     options.readiness.set(true);
     let hands = Hands {
         secrets: Arc::new(Secrets::new(client.clone(), facts.clone())),

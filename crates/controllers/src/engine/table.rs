@@ -123,9 +123,29 @@ impl<T: PartialEq> Table<T> {
     /// The names of the objects that have a value in an index.
     pub(crate) fn members(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<ObjectKey> {
         reader.note(self.fact(Place::Members(index, value.to_owned())));
+        self.peek_members(index, value)
+    }
+
+    /// The names of the objects that have a value in an index, for somebody who does not want to be woken.
+    pub(crate) fn peek_members(&self, index: &'static str, value: &str) -> Vec<ObjectKey> {
         let rows = self.rows.read();
         let members = rows.by_index.get(&(index, value.to_owned()));
         members.into_iter().flatten().cloned().collect()
+    }
+
+    /// How many objects have a value in an index.
+    pub(crate) fn count(&self, index: &'static str, value: &str) -> usize {
+        let rows = self.rows.read();
+        rows.by_index
+            .get(&(index, value.to_owned()))
+            .map_or(0, BTreeSet::len)
+    }
+
+    /// All objects, for somebody who does not want to be woken.
+    pub(crate) fn peek_all(&self) -> Vec<(ObjectKey, Arc<T>)> {
+        let rows = self.rows.read();
+        let all = rows.objects.iter();
+        all.map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
     /// The values of an object in an index.

@@ -20,6 +20,10 @@ pub(crate) const WAITS_FOR: &str = "waits for";
 pub(crate) const MAKES: &str = "makes";
 /// WorkspaceTemplateApplies by their owners, as `namespace/label`: the one in their label, and those that they refer to.
 pub(crate) const OWNER: &str = "owner";
+/// WorkspaceTemplateApplies that have an owner, by the template that they refer to, as `namespace/name`.
+pub(crate) const SHARES: &str = "shares";
+/// The same, by template and the revision of it that is released to them, as `namespace/name@revision`.
+pub(crate) const RELEASED: &str = "released";
 /// Workspaces by the WorkspaceTemplateApply whose identity they carry, as `namespace/label`.
 pub(crate) const IDENTITY: &str = "identity";
 /// Owners by the label that they are recorded by, as `namespace/label`.
@@ -98,7 +102,35 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
             all
         },
     },
+    Index {
+        name: SHARES,
+        values: |key, apply| shared_template(key, apply).into_iter().collect(),
+    },
+    Index {
+        name: RELEASED,
+        values: |key, apply| {
+            let revision = apply.spec.template_revision.as_deref().unwrap_or_default();
+            let template = shared_template(key, apply);
+            template
+                .map(|template| released(&template, revision))
+                .into_iter()
+                .collect()
+        },
+    },
 ];
+
+/// The template of a WorkspaceTemplateApply that has an owner.
+fn shared_template(key: &ObjectKey, apply: &WorkspaceTemplateApply) -> Option<String> {
+    owner::recorded(apply)?;
+    let reference = &apply.spec.template_ref;
+    let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
+    Some(within(namespace, &reference.name))
+}
+
+/// A revision of a template, in an index.
+pub(crate) fn released(template: &str, revision: &str) -> String {
+    format!("{template}@{revision}")
+}
 
 pub(super) const TEMPLATES: &[Index<TemplateView>] = &[Index {
     name: SPEC,

@@ -1,17 +1,19 @@
 //! WorkspaceTemplateApplies as their owners see them.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
 use capt_core::{
-    owned::{OwnedSeen, Peer, RunGlance, Trouble, TroubleClass, WorkspaceGlance},
+    owned::{self, OwnedSeen, Peer, RunGlance, Trouble, TroubleClass, WorkspaceGlance},
     render::WorkspaceGroup,
-    wta::{owner, snapshot::WorkspaceSeen},
+    wta::snapshot::WorkspaceSeen,
 };
 use capt_terraform::diagnostics;
-use std::sync::Arc;
 
 use super::{
     Facts,
     indexes::{self, within},
+    views::ReportView,
     workspace_key,
 };
 use crate::engine::{key::ObjectKey, wakes::Reader};
@@ -42,17 +44,46 @@ impl Facts {
             .collect()
     }
 
-    /// All others with a recorded owner that use a template, in all namespaces.
+    /// All others with a recorded owner that use a template, in all namespaces. Whoever reads them is not woken when one
+    /// of them changes: who has to look again then is found out for all of them together, by [`Facts::next_in_line`].
     pub(crate) fn peers(&self, reader: &Reader, own: Option<&OwnedSeen>, template: &ObjectKey) -> Vec<Peer> {
         let uid = own.map(OwnedSeen::uid);
         let place = within(template.namespace(), &template.name);
-        self.applies
-            .find(reader, indexes::TEMPLATE, &place)
+        let keys: Vec<ObjectKey> = if self.is_here(template) {
+            self.applies.members(reader, indexes::SHARES, &place)
+        } else {
+            // Of a template of another namespace only its readers know, so that they have to look for themselves.
+            let users = self.applies.find(reader, indexes::SHARES, &place);
+            users.into_iter().map(|(key, _)| key).collect()
+        };
+        let peers = keys
             .iter()
-            .filter(|(_, apply)| owner::recorded(apply).is_some())
-            .filter(|(_, apply)| apply.metadata.uid.as_deref() != uid)
-            .map(|(key, apply)| Peer::of(&self.owned_seen(reader, key, apply)))
-            .collect()
+            .filter_map(|key| Some((key, self.applies.peek(key)?)))
+            .filter(|(_, apply)| apply.metadata.uid.as_deref() != uid);
+        peers.map(|(key, apply)| self.peer(key, &apply)).collect()
+    }
+
+    /// Those who get the current revision of a template next, if there are any who do not have it.
+    pub(crate) fn next_in_line(&self, template: &ObjectKey, current: &str) -> Vec<ObjectKey> {
+        let place = within(template.namespace(), &template.name);
+        let up_to_date = indexes::released(&place, current);
+        // Usually all of them have it, and nobody has to be looked at.
+        if self.applies.count(indexes::SHARES, &place) == self.applies.count(indexes::RELEASED, &up_to_date) {
+            return Vec::new();
+        }
+        let users: Vec<(ObjectKey, Peer)> = self
+            .applies
+            .peek_members(indexes::SHARES, &place)
+            .into_iter()
+            .filter_map(|key| {
+                let peer = self.peer(&key, &*self.applies.peek(&key)?);
+                Some((key, peer))
+            })
+            .collect();
+        let peers: Vec<Peer> = users.iter().map(|(_, peer)| peer.clone()).collect();
+        let next: BTreeSet<&str> = owned::next_in_line(current, &peers).into_iter().collect();
+        let is_next = |(_, peer): &(ObjectKey, Peer)| next.contains(peer.key.as_str());
+        users.into_iter().filter(is_next).map(|(key, _)| key).collect()
     }
 
     /// The Workspace that a WorkspaceTemplateApply names in its annotation, if it exists.
@@ -62,47 +93,70 @@ impl Facts {
         key: &ObjectKey,
         apply: &WorkspaceTemplateApply,
     ) -> Option<Arc<WorkspaceSeen>> {
-        let annotations = apply.metadata.annotations.as_ref()?;
-        let (group, name) = annotations.get(marks::WORKSPACE)?.split_once('/')?;
-        let group = WorkspaceGroup::from_name(group)?;
-        let place = workspace_key(group, key.namespace(), name);
+        let (group, place) = workspace_place(key, apply)?;
         self.workspaces_of(group)
             .glance(reader, indexes::OBSERVED, &place)
     }
 
     fn owned_seen(&self, reader: &Reader, key: &ObjectKey, apply: &WorkspaceTemplateApply) -> OwnedSeen {
         let workspace = self.workspace_of(reader, key, apply);
-        let run = workspace
-            .as_ref()
-            .and_then(|workspace| self.run(reader, workspace));
-        OwnedSeen {
-            wta: apply.clone(),
-            trouble: trouble(apply),
-            workspace: workspace.map(|workspace| WorkspaceGlance {
-                name: workspace.name.clone(),
-                generation: workspace.generation,
-                observed_generation: workspace.status.observed_generation,
-                created_at: workspace.created_at,
-            }),
-            run,
-        }
+        let told = workspace.as_ref().and_then(|workspace| {
+            let told = self.reports.members(reader, indexes::RUN_OF, &workspace.uid);
+            self.reports.glance(reader, indexes::RUN, told.first()?)
+        });
+        seen(apply, workspace.as_deref(), told.as_deref())
     }
 
-    /// What our runner tells about a Workspace.
-    fn run(&self, reader: &Reader, workspace: &WorkspaceSeen) -> Option<RunGlance> {
-        let told = self.reports.members(reader, indexes::RUN_OF, &workspace.uid);
-        let view = self.reports.glance(reader, indexes::RUN, told.first()?)?;
-        let report = &view.report;
-        let operation = report.operation.as_ref();
-        let plan = report.plan.as_ref();
-        Some(RunGlance {
-            is_running: operation.is_some_and(|operation| operation.ended_at.is_none()),
-            started_at: operation.and_then(|operation| operation.started_at),
-            retry_answered: report.answered.get(marks::RETRY_REQUESTED).cloned(),
-            plan: plan
-                .filter(|plan| plan.generation == workspace.generation)
-                .map(|plan| plan.summary.clone()),
-        })
+    /// One as a peer of others, without being woken for it.
+    fn peer(&self, key: &ObjectKey, apply: &WorkspaceTemplateApply) -> Peer {
+        let workspace =
+            workspace_place(key, apply).and_then(|(group, place)| self.workspaces_of(group).peek(&place));
+        let told = workspace.as_ref().and_then(|workspace| {
+            let told = self.reports.peek_members(indexes::RUN_OF, &workspace.uid);
+            self.reports.peek(told.first()?)
+        });
+        Peer::of(&seen(apply, workspace.as_deref(), told.as_deref()))
+    }
+}
+
+/// Where the Workspace is that a WorkspaceTemplateApply names in its annotation.
+fn workspace_place(key: &ObjectKey, apply: &WorkspaceTemplateApply) -> Option<(WorkspaceGroup, ObjectKey)> {
+    let annotations = apply.metadata.annotations.as_ref()?;
+    let (group, name) = annotations.get(marks::WORKSPACE)?.split_once('/')?;
+    let group = WorkspaceGroup::from_name(group)?;
+    Some((group, workspace_key(group, key.namespace(), name)))
+}
+
+fn seen(
+    apply: &WorkspaceTemplateApply,
+    workspace: Option<&WorkspaceSeen>,
+    told: Option<&ReportView>,
+) -> OwnedSeen {
+    OwnedSeen {
+        wta: apply.clone(),
+        trouble: trouble(apply),
+        workspace: workspace.map(|workspace| WorkspaceGlance {
+            name: workspace.name.clone(),
+            generation: workspace.generation,
+            observed_generation: workspace.status.observed_generation,
+            created_at: workspace.created_at,
+        }),
+        run: workspace.zip(told).map(|(workspace, told)| run(workspace, told)),
+    }
+}
+
+/// What our runner tells about a Workspace.
+fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
+    let report = &told.report;
+    let operation = report.operation.as_ref();
+    let plan = report.plan.as_ref();
+    RunGlance {
+        is_running: operation.is_some_and(|operation| operation.ended_at.is_none()),
+        started_at: operation.and_then(|operation| operation.started_at),
+        retry_answered: report.answered.get(marks::RETRY_REQUESTED).cloned(),
+        plan: plan
+            .filter(|plan| plan.generation == workspace.generation)
+            .map(|plan| plan.summary.clone()),
     }
 }
 

@@ -55,7 +55,7 @@ impl Reconcile for Applies {
         let reader = self.facts.wakes.reader(APPLIES, key);
         let snapshot = match self.observe(&reader, key).await? {
             Observed::Known(snapshot) => snapshot,
-            Observed::Unknown => {
+            Observed::Unknown | Observed::NotOurs => {
                 reader.finish();
                 return Ok(Outcome::default());
             }

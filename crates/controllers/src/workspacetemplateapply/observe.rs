@@ -15,7 +15,7 @@ use capt_core::{
         },
     },
 };
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::{api::core::v1::Namespace, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Resource, core::PartialObjectMeta};
 use serde_json::Value;
 
@@ -35,6 +35,8 @@ const GROUPS: [WorkspaceGroup; 2] = [WorkspaceGroup::Namespaced, WorkspaceGroup:
 pub(super) enum Observed {
     /// There is no such object.
     Gone,
+    /// It is for another instance of the controllers.
+    NotOurs,
     /// Something that it depends on is being asked for; it is looked at again when that is known.
     Unknown,
     /// Everything.
@@ -47,6 +49,9 @@ impl Applies {
         let Some(wta) = self.facts.applies.get(reader, key) else {
             return Ok(Observed::Gone);
         };
+        if !self.is_to_be_looked_after(reader, key, &wta) {
+            return Ok(Observed::NotOurs);
+        }
         let Some(mut snapshot) = self.first_facts(reader, key, &wta) else {
             return Ok(Observed::Unknown);
         };
@@ -59,6 +64,23 @@ impl Applies {
         snapshot.missing_inputs = self.missing_inputs(reader, key, &snapshot).await?;
         snapshot.namespace_terminating = self.is_namespace_terminating(reader, key, &snapshot).await?;
         Ok(Observed::Known(Box::new(snapshot)))
+    }
+
+    /// Whether the object is for this instance of the controllers: by its owner, or else by its own label. One whose owner
+    /// is gone is for whoever finds it, because somebody has to say so.
+    fn is_to_be_looked_after(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> bool {
+        if self.options.watch_filter.is_none() {
+            return true;
+        }
+        let Some(label) = owner::recorded(wta) else {
+            return self.options.are_for(&wta.metadata);
+        };
+        let label = within(key.namespace(), &label);
+        let facts = &self.facts;
+        let is_for_us = |metadata: &ObjectMeta| self.options.are_for(metadata);
+        of_owner(&facts.captclusters, reader, &label, is_for_us)
+            .or_else(|| of_owner(&facts.captcontrolplanes, reader, &label, is_for_us))
+            .unwrap_or(true)
     }
 
     /// What does not depend on the rendering, if all of it is known.
@@ -112,8 +134,14 @@ impl Applies {
     fn owner(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> Option<OwnerSeen> {
         let label = within(key.namespace(), &owner::recorded(wta)?);
         let facts = &self.facts;
-        owner_in(&facts.captclusters, reader, &label, false)
-            .or_else(|| owner_in(&facts.captcontrolplanes, reader, &label, true))
+        of_owner(&facts.captclusters, reader, &label, |metadata| {
+            owner_seen(metadata, false)
+        })
+        .or_else(|| {
+            of_owner(&facts.captcontrolplanes, reader, &label, |metadata| {
+                owner_seen(metadata, true)
+            })
+        })
     }
 
     /// The template that an object refers to. Nothing at all if that is not known yet.
@@ -388,20 +416,23 @@ impl Applies {
     }
 }
 
-/// An owner of a kind, by the label that it is recorded by.
-fn owner_in<T: PartialEq + Resource>(
+/// What is read from the metadata of an owner of a kind, by the label that it is recorded by.
+fn of_owner<T: PartialEq + Resource, S>(
     table: &Table<T>,
     reader: &Reader,
     label: &str,
-    takes_turns: bool,
-) -> Option<OwnerSeen> {
+    read: impl FnOnce(&ObjectMeta) -> S,
+) -> Option<S> {
     let key = table.members(reader, indexes::LABEL, label).into_iter().next()?;
     let owner = table.glance(reader, indexes::OWNERSHIP, &key)?;
-    let metadata = owner.meta();
+    Some(read(owner.meta()))
+}
+
+fn owner_seen(metadata: &ObjectMeta, takes_turns: bool) -> OwnerSeen {
     let annotations = metadata.annotations.as_ref();
-    Some(OwnerSeen {
+    OwnerSeen {
         deleting: metadata.deletion_timestamp.is_some(),
         takes_turns,
         turn: annotations.and_then(|annotations| annotations.get(marks::TURN).cloned()),
-    })
+    }
 }

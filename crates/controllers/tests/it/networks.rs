@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use capt_api::{CAPTCluster, WorkspaceTemplateApply, foreign::Cluster, marks};
+use capt_api::{CAPTCluster, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster, marks};
+use capt_testkit::World;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _, api::DeleteParams};
 use serde_json::json;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::{
     network::{NetworkUser as _, cluster, existing_network, made_network},
     runner::Obstacle,
-    stage::{Stage, User as _, external_name},
+    stage::{Setting, Stage, User as _, external_name, template},
 };
 
 /// A Cluster with a network from a template.
@@ -326,5 +327,74 @@ async fn what_somebody_else_manages_is_left_alone() {
     assert!(network.status.is_none());
     assert!(network.finalizers().is_empty());
     assert!(stage.apply("blue-vpc").await.is_none());
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn only_what_is_labelled_for_us_is_worked_on() {
+    let world = World::embedded_only().await;
+    let setting = Setting {
+        watch_filter: Some("ours".to_owned()),
+        ..Setting::default()
+    };
+    let stage = Stage::set(world, &setting);
+    stage.make_template("net").await;
+    let labels = json!({"cluster.x-k8s.io/watch-filter": "ours"});
+    for (name, is_ours) in [("blue", true), ("red", false)] {
+        let (mut cluster, mut network) = (cluster(name), made_network(name));
+        if is_ours {
+            cluster["metadata"]["labels"] = labels.clone();
+            network["metadata"]["labels"] = labels.clone();
+        }
+        let _: Cluster = stage.create(cluster).await;
+        let _: CAPTCluster = stage.create(network).await;
+    }
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    let red = stage.network("red").await.unwrap();
+    assert!(red.status.is_none());
+    assert!(red.owner_references().is_empty());
+    assert!(stage.cluster("red").await.unwrap().status.is_none());
+    let _: Cluster = stage.patch("red", json!({"metadata": {"labels": labels}})).await;
+    let _: CAPTCluster = stage.patch("red", json!({"metadata": {"labels": labels}})).await;
+    stage.until_network_says("red", "Ready", "True/VPCCreated").await;
+    stage.world.finish().await;
+}
+
+/// One gets it first; when that went well, the others do.
+#[tokio::test]
+async fn an_edit_of_a_template_reaches_networks_one_after_the_other() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    for name in ["a", "b", "c"] {
+        let _: Cluster = stage.create(cluster(name)).await;
+        let _: CAPTCluster = stage.create(made_network(name)).await;
+    }
+    stage.settle().await;
+    let revisions = async || {
+        let mut all = Vec::new();
+        for name in ["a-vpc", "b-vpc", "c-vpc"] {
+            all.push(stage.apply(name).await.unwrap().spec.template_revision.unwrap());
+        }
+        all
+    };
+    let before = revisions().await;
+    assert!(before.iter().all(|revision| *revision == before[0]));
+    stage.ledger.obstruct(Some(Obstacle::Slowness));
+    let edited = template("net", "large");
+    let _: WorkspaceTemplate = stage.patch("net", json!({"spec": edited["spec"]})).await;
+    stage.settle().await;
+    let during = revisions().await;
+    assert_ne!(during[0], before[0]);
+    assert_eq!(during[1..], before[1..]);
+    stage.ledger.obstruct(None);
+    stage
+        .until("the edit to reach everybody", async || {
+            revisions().await.iter().all(|revision| *revision == during[0])
+        })
+        .await;
+    for name in ["a", "b", "c"] {
+        stage.until_network_says(name, "Ready", "True/VPCCreated").await;
+    }
     stage.world.finish().await;
 }

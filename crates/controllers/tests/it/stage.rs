@@ -29,6 +29,8 @@ pub(crate) struct Setting {
     pub(crate) workspace_api: Option<WorkspaceGroup>,
     /// Look at all namespaces, not at the world's alone.
     pub(crate) everywhere: bool,
+    /// Look only at what is labelled with this.
+    pub(crate) watch_filter: Option<String>,
 }
 
 impl Default for Setting {
@@ -37,6 +39,7 @@ impl Default for Setting {
             runner: Runner::Ours { label: None },
             workspace_api: None,
             everywhere: false,
+            watch_filter: None,
         }
     }
 }
@@ -64,6 +67,7 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
             let clock = process.clock.clone();
             let mut options = Options::new(Arc::new(move || clock.now()), setting.runner);
             options.workspace_api = setting.workspace_api;
+            options.watch_filter = setting.watch_filter;
             options.namespace = (!setting.everywhere).then(|| process.namespace.clone());
             capt_controllers::run(process.client, options, CancellationToken::new())
                 .await
