@@ -5,10 +5,13 @@
 //! Nothing in the product depends on this crate.
 
 mod bench;
+mod cluster_api;
 mod codegen;
 mod conformance;
+mod e2e;
 mod foreign;
 mod fuzz;
+mod objects;
 mod ours;
 mod peers;
 mod provider_terraform;
@@ -39,6 +42,8 @@ enum Command {
     Conformance(conformance::Args),
     /// Drive Crossplane's provider-terraform with our controllers on a real server, and check every rule.
     Foreign(foreign::Args),
+    /// Have a real Cluster API make, change, move and delete whole clusters with capt, on a real server.
+    E2e(e2e::Args),
     /// Format, validate and test the Terraform modules, with any engine.
     Terraform(terraform::Args),
     /// Print the terraform or tofu that is used here.
@@ -67,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Command::Real(args) => until_interrupted(run_real(args)),
         Command::Bench(what) => until_interrupted(bench::run(&what)),
         Command::Foreign(args) => until_interrupted(foreign::run(&args)),
+        Command::E2e(args) => until_interrupted(e2e::run(&args)),
         Command::Conformance(args) => until_interrupted(conformance::run(&args)),
     }
 }

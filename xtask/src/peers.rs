@@ -47,6 +47,13 @@ const KUBERNETES_VERSION: &[&str] = &[
     "k8s.io/component-base/version.gitTreeState=clean",
 ];
 
+const CLUSTER_API_VERSION: &[&str] = &[
+    "sigs.k8s.io/cluster-api/version.gitVersion={version}",
+    "sigs.k8s.io/cluster-api/version.gitMajor=1",
+    "sigs.k8s.io/cluster-api/version.gitMinor={minor}",
+    "sigs.k8s.io/cluster-api/version.gitTreeState=clean",
+];
+
 const PEERS: &[Peer] = &[
     Peer {
         name: "etcd",
@@ -86,6 +93,22 @@ const PEERS: &[Peer] = &[
         package: "github.com/upbound/provider-terraform/cmd/provider",
         source: "github.com/upbound/provider-terraform",
         variables: &[],
+        on_request: false,
+    },
+    Peer {
+        name: "capi",
+        module: "cluster-api",
+        package: "sigs.k8s.io/cluster-api/core",
+        source: "sigs.k8s.io/cluster-api",
+        variables: CLUSTER_API_VERSION,
+        on_request: false,
+    },
+    Peer {
+        name: "clusterctl",
+        module: "cluster-api",
+        package: "sigs.k8s.io/cluster-api/cmd/clusterctl",
+        source: "sigs.k8s.io/cluster-api",
+        variables: CLUSTER_API_VERSION,
         on_request: false,
     },
     Peer {

@@ -274,6 +274,11 @@ pub(crate) async fn install_crd(client: &kube::Client, file: &Path) -> anyhow::R
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     let document: Value =
         serde_saphyr::from_str(&text).with_context(|| format!("reading {}", file.display()))?;
+    apply_crd(client, &document).await
+}
+
+/// Installs a CRD and waits until it is served.
+pub(crate) async fn apply_crd(client: &kube::Client, document: &Value) -> anyhow::Result<()> {
     let name = document["metadata"]["name"]
         .as_str()
         .unwrap_or_default()
@@ -282,7 +287,7 @@ pub(crate) async fn install_crd(client: &kube::Client, file: &Path) -> anyhow::R
     api.patch(
         &name,
         &PatchParams::apply("xtask").force(),
-        &Patch::Apply(&document),
+        &Patch::Apply(document),
     )
     .await
     .with_context(|| format!("installing {name}"))?;

@@ -7,35 +7,35 @@ use anyhow::{Context, ensure};
 
 /// A file that a module writes to.
 #[derive(Clone, Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     path: PathBuf,
 }
 
 impl Ledger {
     /// An empty one.
-    pub(super) fn new(folder: &Path, name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn new(folder: &Path, name: &str) -> anyhow::Result<Self> {
         let path = folder.join(format!("{name}.ledger"));
         fs::write(&path, "").with_context(|| format!("writing {}", path.display()))?;
         Ok(Self { path })
     }
 
     /// Where it is.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         self.path.display().to_string()
     }
 
     /// What was made, oldest first.
-    pub(super) fn made(&self) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn made(&self) -> anyhow::Result<Vec<String>> {
         self.lines("made ")
     }
 
     /// What was destroyed, oldest first.
-    pub(super) fn gone(&self) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn gone(&self) -> anyhow::Result<Vec<String>> {
         self.lines("gone ")
     }
 
     /// Fails unless exactly one thing was ever made, and it is still there.
-    pub(super) fn holds_one(&self) -> anyhow::Result<()> {
+    pub(crate) fn holds_one(&self) -> anyhow::Result<()> {
         let (made, gone) = (self.made()?, self.gone()?);
         ensure!(
             made.len() == 1 && gone.is_empty(),

@@ -1,0 +1,80 @@
+//! What others strip from the objects of a living cluster comes back.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::super::kinds::{APPLY, CLUSTER, CONTROL_PLANE, NETWORK, SECRET};
+use super::super::side::Side;
+use super::super::story::Story;
+use crate::objects::{Kind, PATIENCE, name};
+
+/// What is stripped, one after the other, as Cluster API's own tests of providers do it.
+const PARTS: [&str; 3] = ["ownerReferences", "finalizers", "labels"];
+
+pub(super) async fn stripped(side: &Side) -> anyhow::Result<()> {
+    let story = Story::begin(side, "stripped").await?;
+    story.make_cluster("stripped", json!({})).await?;
+    story.available().await?;
+    for part in PARTS {
+        let before = graph(&story, part).await?;
+        ensure!(!before.is_empty(), "nothing has {part}");
+        story.pause(true).await?;
+        for (kind, name, _) in &before {
+            story
+                .change(*kind, name, &json!({"metadata": {part: null}}))
+                .await?;
+        }
+        story.pause(false).await?;
+        until_same(&story, part, &before).await?;
+        story.available().await?;
+    }
+    story.holds(&["vpc", "eks"])?;
+    story.end().await
+}
+
+/// What everything that moves with a Cluster has of a part of its metadata.
+async fn graph(story: &Story<'_>, part: &str) -> anyhow::Result<Vec<(Kind, String, Value)>> {
+    let mut found = Vec::new();
+    for kind in [CLUSTER, NETWORK, CONTROL_PLANE, APPLY, SECRET] {
+        for object in story.list(kind).await? {
+            let value = &object["metadata"][part];
+            if !value.is_null() {
+                found.push((kind, name(&object).to_owned(), value.clone()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn until_same(story: &Story<'_>, part: &str, before: &[(Kind, String, Value)]) -> anyhow::Result<()> {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let now = graph(story, part).await?;
+        let missing: Vec<_> = before
+            .iter()
+            .filter(|(kind, name, value)| {
+                let same = now.iter().find(|(k, n, _)| k == kind && n == name);
+                !same.is_some_and(|(_, _, now)| is_same(now, value))
+            })
+            .map(|(kind, name, value)| format!("{} {name}: {value}", kind.name()))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        ensure!(
+            tokio::time::Instant::now() < deadline,
+            "{part} did not come back within {PATIENCE:?}: {missing:?}"
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}
+
+/// Lists may come back in another order.
+fn is_same(now: &Value, before: &Value) -> bool {
+    match (now, before) {
+        (Value::Array(now), Value::Array(before)) => {
+            now.len() == before.len() && before.iter().all(|item| now.contains(item))
+        }
+        _ => now == before,
+    }
+}
