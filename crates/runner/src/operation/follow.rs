@@ -8,6 +8,7 @@ use std::time::Duration;
 use capt_api::run::{LOG_KEY, PLAN_KEY, ResourceRow, RunReport};
 use capt_terraform::{
     diagnostics::bounded,
+    plan::Plan,
     progress::{Next, Operation, Tracker, Written, next_write},
     state::State,
     stream::{Kind, Step},
@@ -119,6 +120,8 @@ struct Following {
     log: Log,
     /// With whether what it learns is worth keeping: how long reading takes is not.
     tracker: Option<(Tracker, bool)>,
+    /// The plan that is going to be applied, if anything is.
+    plan: Option<Plan>,
     failed: Vec<ResourceRow>,
     is_published: bool,
     is_log_new: bool,
@@ -132,6 +135,7 @@ impl Following {
             with,
             log: Log::default(),
             tracker: None,
+            plan: None,
             failed: Vec::new(),
             is_published: false,
             is_log_new: false,
@@ -190,7 +194,10 @@ impl Following {
             (Phase::Apply, Goal::Destroy) => Operation::Destroy,
         };
         let durations = self.with.learned.durations();
-        let tracker = Tracker::new(operation, self.with.resources, durations);
+        let mut tracker = Tracker::new(operation, self.with.resources, durations);
+        if let (Phase::Apply, Some(plan)) = (phase, &self.plan) {
+            tracker.expect(plan);
+        }
         self.tracker = Some((tracker, operation != Operation::Plan));
     }
 
@@ -235,6 +242,7 @@ impl Following {
                     changes.insert(PLAN_KEY, Some(text));
                     self.send(changes).await;
                 }
+                self.plan = Some(planned.plan);
                 // Nobody waits any more if the operation was given up.
                 let _ = told.send(());
             }

@@ -15,6 +15,9 @@ const MAX_SAMPLES: usize = 9;
 /// What an operation takes that nothing is known about.
 const UNKNOWN_SECONDS: f64 = 1.0;
 
+/// Operations of one kind took about the same if the longest took no more than this many times the shortest.
+const ABOUT_THE_SAME: f64 = 3.0;
+
 /// What is known in general, until it is learned: resource type, seconds to create, seconds to delete.
 const TYPICAL: &[(&str, f64, f64)] = &[
     ("aws_eks_cluster", 540.0, 180.0),
@@ -61,12 +64,27 @@ impl Durations {
         learned.unwrap_or_else(|| typical(resource_type, action)).max(0.1)
     }
 
+    /// Whether the time that such an operation goes on tells how far it is. It does not where they took very different
+    /// times before: one kind may stand for many things.
+    #[must_use]
+    pub fn trusts(&self, resource_type: &str, action: &Action) -> bool {
+        let Some(samples) = self.kinds.get(&key(resource_type, action)) else {
+            return is_typical(resource_type);
+        };
+        let shortest = samples.iter().copied().fold(f64::INFINITY, f64::min);
+        let longest = samples.iter().copied().fold(0.0, f64::max);
+        longest <= shortest.max(UNKNOWN_SECONDS) * ABOUT_THE_SAME
+    }
+
     /// Whether an expectation for such an operation rests on anything.
     #[must_use]
     pub fn knows(&self, resource_type: &str, action: &Action) -> bool {
-        self.kinds.contains_key(&key(resource_type, action))
-            || TYPICAL.iter().any(|(name, ..)| *name == resource_type)
+        self.kinds.contains_key(&key(resource_type, action)) || is_typical(resource_type)
     }
+}
+
+fn is_typical(resource_type: &str) -> bool {
+    TYPICAL.iter().any(|(name, ..)| *name == resource_type)
 }
 
 fn key(resource_type: &str, action: &Action) -> String {

@@ -45,7 +45,8 @@ pub struct Progress {
     pub failed: u32,
     /// Those that go on now, oldest first.
     pub in_flight: Vec<InFlight>,
-    /// Never falls within one operation, and is 100 only at the good end.
+    /// Never more than what is known to be done of what is known to be planned. It does not fall within one operation,
+    /// and is 100 only at the good end.
     pub percent: u8,
     /// Seconds that it will still take, if there is anything to go by.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -101,6 +101,159 @@ fn counts_recorded_runs() {
 }
 
 #[test]
+fn without_experience_only_what_has_ended_well_counts() {
+    let cases = [
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply.ndjson"),
+            99,
+        ),
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply-mixed.ndjson"),
+            99,
+        ),
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply-exec-failed.ndjson"),
+            80,
+        ),
+        (
+            Operation::Apply,
+            include_str!("../../tests/fixtures/apply-sigint.ndjson"),
+            0,
+        ),
+        (
+            Operation::Destroy,
+            include_str!("../../tests/fixtures/destroy.ndjson"),
+            99,
+        ),
+        (
+            Operation::Plan,
+            include_str!("../../tests/fixtures/plan-noop.ndjson"),
+            99,
+        ),
+        (
+            Operation::Plan,
+            include_str!("../../tests/fixtures/plan.ndjson"),
+            0,
+        ),
+    ];
+    for (operation, ndjson, end) in cases {
+        let (mut tracker, seen) = run(operation, 5, &recorded(ndjson));
+        for progress in &seen {
+            let ended = (progress.done - progress.failed) * 100;
+            assert!(
+                u32::from(progress.percent) * progress.total <= ended,
+                "{operation:?}: {progress:?}"
+            );
+        }
+        // What goes on is not nearly done by going on.
+        let late = at(4_000_000_000);
+        assert_eq!(tracker.progress(late).percent, end, "{operation:?}");
+    }
+}
+
+#[test]
+fn per_cent_follow_experience_only_as_far_as_it_goes() {
+    let learned = |samples: &[f64]| {
+        let mut durations = Durations::default();
+        for seconds in samples {
+            durations.learn("custom_thing", &Action::Create, *seconds);
+        }
+        durations
+    };
+    // How long two of them took before, how many have ended, how long the other two have gone on, per cent.
+    let cases: [(&[f64], usize, i64, u8); 9] = [
+        (&[], 0, 3600, 0),
+        (&[], 2, 3600, 50),
+        (&[100.0], 0, 50, 25),
+        (&[100.0, 80.0, 120.0], 0, 100, 45),
+        (&[100.0], 2, 50, 75),
+        (&[100.0], 2, 150, 95),
+        // It takes far longer than ever.
+        (&[100.0], 2, 250, 50),
+        // They took very different times, so that nothing is known.
+        (&[0.1, 0.2, 60.0], 2, 30, 50),
+        (&[0.1, 0.2], 0, 1, 0),
+    ];
+    for (samples, ended, seconds, expected) in cases {
+        let mut tracker = Tracker::new(Operation::Apply, 0, learned(samples));
+        for number in 0..4 {
+            let address = format!("custom_thing.r{number}");
+            tracker.observe(&event("planned_change", "create", &address, 0), at(0));
+        }
+        for number in 0..(ended + 2) {
+            let address = format!("custom_thing.r{number}");
+            tracker.observe(&event("apply_start", "create", &address, 0), at(0));
+            if number < ended {
+                tracker.observe(&event("apply_complete", "create", &address, 0), at(0));
+            }
+        }
+        let percent = tracker.progress(at(seconds)).percent;
+        assert_eq!(percent, expected, "{samples:?}, {ended} ended, {seconds} s");
+    }
+}
+
+#[test]
+fn the_smaller_of_two_shares_counts() {
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    let quick: Vec<String> = (0..9).map(|number| format!("custom_thing.q{number}")).collect();
+    let all = quick.iter().map(String::as_str).chain(["aws_eks_cluster.main"]);
+    for address in all {
+        tracker.observe(&event("planned_change", "create", address, 0), at(0));
+    }
+    for address in &quick {
+        tracker.observe(&event("apply_complete", "create", address, 1), at(0));
+    }
+    assert_eq!(
+        tracker.progress(at(1)).percent,
+        1,
+        "nine of ten, but the long one is to come"
+    );
+
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    for address in [
+        "aws_eks_cluster.main",
+        "custom_thing.a",
+        "custom_thing.b",
+        "custom_thing.c",
+    ] {
+        tracker.observe(&event("planned_change", "create", address, 0), at(0));
+    }
+    tracker.observe(
+        &event("apply_complete", "create", "aws_eks_cluster.main", 1),
+        at(0),
+    );
+    assert_eq!(
+        tracker.progress(at(1)).percent,
+        25,
+        "one of four, and nobody knows the others"
+    );
+}
+
+#[test]
+fn what_a_plan_says_is_expected_before_any_of_it_begins() {
+    let plan =
+        crate::plan::Plan::from_events(&recorded(include_str!("../../tests/fixtures/plan-mixed.ndjson")));
+    let events = recorded(include_str!("../../tests/fixtures/apply-mixed.ndjson"));
+    let total = run(Operation::Apply, 0, &events).1.last().map(|last| last.total);
+    // Not every engine repeats the plan when it applies it.
+    let silent: Vec<Event> = events
+        .into_iter()
+        .filter(|event| !matches!(event.kind, crate::stream::Kind::PlannedChange(_)))
+        .collect();
+    let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
+    tracker.expect(&plan);
+    for event in &silent {
+        assert_eq!(Some(tracker.progress(at(0)).total), total);
+        tracker.observe(event, at(0));
+    }
+    let last = tracker.progress(at(0));
+    assert_eq!((Some(last.done), last.percent), (total, 99), "{last:?}");
+}
+
+#[test]
 fn learns_from_a_run() {
     let (tracker, _) = run(
         Operation::Apply,

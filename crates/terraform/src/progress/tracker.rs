@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{Durations, InFlight, Operation, Progress, remaining, words};
-use crate::stream::{Action, Event, Hook, Kind, Step};
+use crate::{
+    plan::Plan,
+    stream::{Action, Event, Hook, Kind, Step},
+};
 
 /// Operations in flight that are listed; Terraform runs ten at once unless it is told otherwise.
 const MAX_IN_FLIGHT: usize = 50;
 
 /// Of an operation that goes on, never more than this much counts as done.
-const ALMOST: f64 = 0.95;
+const ALMOST: f64 = 0.9;
+
+/// An operation that takes this many times as long as expected shows that the expectation was wrong.
+const FAR_TOO_LONG: f64 = 2.0;
 
 /// Follows one operation.
 #[derive(Clone, Debug)]
@@ -32,6 +38,7 @@ pub struct Tracker {
 pub(super) struct Item {
     pub weight: f64,
     pub known: bool,
+    trusted: bool,
     pub status: Status,
     resource_type: String,
 }
@@ -68,18 +75,27 @@ impl Tracker {
         self
     }
 
+    /// Tells what is going to be done, so that nothing counts as most of it before it is.
+    pub fn expect(&mut self, plan: &Plan) {
+        let mut numbers: BTreeMap<(&str, &Action), u32> = BTreeMap::new();
+        for change in &plan.changes {
+            for action in parts(&change.action) {
+                // A leftover and its successor are deleted under the same address.
+                let number = numbers.entry((&change.address, action)).or_default();
+                self.expect_one(&change.address, &change.resource_type, action, *number);
+                *number += 1;
+            }
+        }
+    }
+
     /// Takes note of an event. `now` stands in for a time that the event does not have.
     pub fn observe(&mut self, event: &Event, now: Timestamp) {
         let at = event.at.unwrap_or(now);
         match (&event.kind, self.reads_only()) {
             (Kind::PlannedChange(change), false) => {
-                let parts: &[Action] = match &change.action {
-                    Action::Replace => &[Action::Delete, Action::Create],
-                    action if action.operations() == 1 => std::slice::from_ref(action),
-                    _ => &[],
-                };
-                for action in parts {
-                    self.expect(&change.resource.addr, &change.resource.resource_type, action);
+                for action in parts(&change.action) {
+                    let resource = &change.resource;
+                    self.expect_one(&resource.addr, &resource.resource_type, action, 0);
                 }
             }
             (Kind::Apply(step, hook), _) => self.step(*step, hook, &hook.action, at),
@@ -137,8 +153,8 @@ impl Tracker {
         matches!(self.operation, Operation::Plan | Operation::Refresh)
     }
 
-    fn expect(&mut self, address: &str, resource_type: &str, action: &Action) {
-        let key = (address.to_owned(), action.clone(), 0);
+    fn expect_one(&mut self, address: &str, resource_type: &str, action: &Action, number: u32) {
+        let key = (address.to_owned(), action.clone(), number);
         self.items
             .entry(key)
             .or_insert_with(|| item(&self.durations, resource_type, action));
@@ -194,29 +210,50 @@ impl Tracker {
     }
 
     /// The share of the work that is done, at most 99.
+    ///
+    /// It is measured by number and by expected time, and the smaller share counts: many quick operations say little
+    /// while a slow one goes on, and a slow one that is done says little about those that nothing is known about.
     fn share(&self, total: u32, now: Timestamp) -> u8 {
-        let done: f64 = self
-            .items
-            .values()
-            .map(|item| item.weight * item.part_done(now))
-            .sum();
-        let known: f64 = self.items.values().map(|item| item.weight).sum();
-        let unseen = f64::from(total) - self.items.len() as f64;
-        let all = known + unseen.max(0.0);
-        if all > 0.0 {
-            (done / all * 100.0).clamp(0.0, 99.0) as u8
-        } else {
-            0
+        // How much there is to read is known only from what was there before.
+        if total == 0 || (self.reads_only() && self.expected_reads == 0) {
+            return 0;
         }
+        let unseen = (f64::from(total) - self.items.len() as f64).max(0.0);
+        let (mut done, mut done_time, mut time) = (0.0, 0.0, unseen);
+        for item in self.items.values() {
+            let part = item.part_done(now);
+            done += part;
+            done_time += part * item.weight;
+            time += item.weight;
+        }
+        let share = (done / f64::from(total)).min(done_time / time);
+        // What is a whole number must not become less by the way it is represented.
+        (share * 100.0 + 1e-6).clamp(0.0, 99.0) as u8
+    }
+}
+
+/// What an apply does for a planned action.
+fn parts(action: &Action) -> &[Action] {
+    match action {
+        Action::Replace => &[Action::Delete, Action::Create],
+        action if action.operations() == 1 => std::slice::from_ref(action),
+        _ => &[],
     }
 }
 
 impl Item {
     fn part_done(&self, now: Timestamp) -> f64 {
         match self.status {
-            Status::Pending => 0.0,
-            Status::Running(since) => (self.elapsed(since, now) / self.weight).clamp(0.0, ALMOST),
-            Status::Done | Status::Failed => 1.0,
+            Status::Running(since) if self.trusted => {
+                let part = self.elapsed(since, now) / self.weight;
+                if part < FAR_TOO_LONG {
+                    part.min(ALMOST)
+                } else {
+                    0.0
+                }
+            }
+            Status::Pending | Status::Running(_) | Status::Failed => 0.0,
+            Status::Done => 1.0,
         }
     }
 
@@ -241,6 +278,7 @@ fn item(durations: &Durations, resource_type: &str, action: &Action) -> Item {
     Item {
         weight: durations.expected(resource_type, action),
         known: durations.knows(resource_type, action),
+        trusted: durations.trusts(resource_type, action),
         status: Status::Pending,
         resource_type: resource_type.to_owned(),
     }
