@@ -12,6 +12,7 @@
 // The lint takes the columns of a kind, which are all alike, for one attribute repeated by mistake.
 #![allow(clippy::duplicated_attributes)]
 
+pub mod approval;
 pub mod captcluster;
 pub mod captclustertemplate;
 pub mod captcontrolplane;

@@ -40,7 +40,8 @@ pub const TURN: &str = "infrastructure.cluster.x-k8s.io/turn";
 pub const PLAN_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/plan-requested";
 /// Annotation on a WorkspaceTemplateApply: a person asks for another try.
 pub const RETRY_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/retry-requested";
-/// Annotation on a WorkspaceTemplateApply: names the plan or the rendering that a person approved.
+/// Annotation on a WorkspaceTemplateApply: names the plan or the rendering that a person approved; see
+/// [`crate::approval`].
 pub const APPROVED: &str = "infrastructure.cluster.x-k8s.io/approved";
 /// Annotation on a WorkspaceTemplateApply: `"true"` asks for no approvals.
 pub const ALLOW_DESTRUCTIVE: &str = "infrastructure.cluster.x-k8s.io/allow-destructive";

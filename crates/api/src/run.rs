@@ -45,7 +45,8 @@ pub struct RunReport {
     /// What was made and the state does not have; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingResource>,
-    /// Requests of people that were answered: the annotation, and its value at the time.
+    /// Requests of people that were answered, and the approval that was used up: the annotation, and its value at the
+    /// time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answered: BTreeMap<String, String>,
 }

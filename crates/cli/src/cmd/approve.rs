@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use capt_api::{marks, run::PlanReport};
+use capt_api::{approval, marks, run::PlanReport};
 use serde::Serialize;
 
 use super::plan;
@@ -16,7 +16,8 @@ use crate::{
 /// Approve a plan that waits for it
 ///
 /// An approval names one plan, and covers nothing that was not shown: as soon as the plan would do anything else
-/// it has another name. Without --plan nothing is approved, and the plan that waits is shown.
+/// it has another name. It counts once: if the same plan comes up again later, it waits again. Without --plan nothing
+/// is approved, and the plan that waits is shown.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -77,6 +78,9 @@ struct Pending {
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PlanReport>,
     approved: bool,
+    /// The last approval of a plan that counts no more.
+    #[serde(skip)]
+    used_up: Option<String>,
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -93,14 +97,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let approved = subject.mark(marks::APPROVED).map(String::as_str);
-    match check(
-        &given,
-        pending.as_ref().map(|pending| pending.id.as_str()),
-        approved,
-        &target,
-    )? {
+    match check(&given, pending.as_ref(), approved, &target)? {
         Consent::Given => {}
-        Consent::New => cluster.annotate(&subject, marks::APPROVED, &given).await?,
+        Consent::New => {
+            let token = uuid::Uuid::new_v4().simple().to_string();
+            let value = approval::once(&given, &token);
+            cluster.annotate(&subject, marks::APPROVED, &value).await?;
+        }
     }
     let pending = pending.map(|pending| Pending {
         approved: true,
@@ -113,7 +116,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Consent {
-    /// It was given before.
+    /// It was given before, and is not used up.
     Given,
     /// It has to be written.
     New,
@@ -122,19 +125,23 @@ enum Consent {
 /// Whether an approval may be written.
 fn check(
     given: &str,
-    pending: Option<&str>,
+    pending: Option<&Pending>,
     approved: Option<&str>,
     target: &Target,
 ) -> Result<Consent, ApprovalError> {
     match pending {
-        Some(pending) if pending == given => Ok(match approved == Some(given) {
-            true => Consent::Given,
-            false => Consent::New,
-        }),
-        None if approved == Some(given) => Ok(Consent::Given),
+        // Which approval of a rendering is used up is not told; if it waits although it has one, that one is.
+        Some(pending) if pending.id == given => {
+            let counts = approval::counts(approved, given, pending.used_up.as_deref());
+            Ok(match counts && pending.plan.is_some() {
+                true => Consent::Given,
+                false => Consent::New,
+            })
+        }
+        None if approval::counts(approved, given, None) => Ok(Consent::Given),
         Some(pending) => Err(ApprovalError::Another {
             given: given.to_owned(),
-            pending: pending.to_owned(),
+            pending: pending.id.clone(),
             target: target.clone(),
         }),
         None => Err(ApprovalError::Nothing {
@@ -145,23 +152,26 @@ fn check(
 
 /// What waits: a plan of our runner, or a rendering where there are no plans.
 async fn pending(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Option<Pending>> {
-    let of = |id: String, plan: Option<PlanReport>| Pending {
+    let of = |id: String, plan: Option<PlanReport>, used_up: Option<String>| Pending {
         object: subject.target().to_string(),
         id,
         plan,
         approved: false,
+        used_up,
     };
     if let Some(revision) = plan::pending(subject) {
-        return Ok(Some(of(revision, None)));
+        return Ok(Some(of(revision, None, None)));
     }
     let Some(workspace) = &subject.workspace else {
         return Ok(None);
     };
     let place = cluster.report_place(workspace).await?;
-    let plan = cluster.report(&place).await?.and_then(|page| page.report.plan);
-    Ok(plan
-        .filter(|plan| plan.awaits_approval)
-        .map(|plan| of(plan.id.clone(), Some(plan))))
+    let Some(page) = cluster.report(&place).await? else {
+        return Ok(None);
+    };
+    let used_up = page.report.answered.get(marks::APPROVED).cloned();
+    let plan = page.report.plan.filter(|plan| plan.awaits_approval);
+    Ok(plan.map(|plan| of(plan.id.clone(), Some(plan), used_up)))
 }
 
 impl Pending {
@@ -190,15 +200,32 @@ mod tests {
     #[test]
     fn only_what_waits_can_be_approved() {
         let target: Target = "wtapply/x".parse().unwrap();
+        let of = |id: &str, plan: Option<PlanReport>, used_up: Option<&str>| Pending {
+            object: target.to_string(),
+            id: id.to_owned(),
+            plan,
+            approved: false,
+            used_up: used_up.map(str::to_owned),
+        };
+        let plan = |id: &str, used_up: Option<&str>| Some(of(id, Some(PlanReport::default()), used_up));
+        let rendering = |id: &str| Some(of(id, None, None));
         for (pending, approved, expected) in [
-            (Some("a"), None, Ok(Consent::New)),
-            (Some("a"), Some("b"), Ok(Consent::New)),
-            (Some("a"), Some("a"), Ok(Consent::Given)),
+            (plan("a", None), None, Ok(Consent::New)),
+            (plan("a", None), Some("b"), Ok(Consent::New)),
+            (plan("a", None), Some("a"), Ok(Consent::Given)),
+            (plan("a", None), Some("a/1"), Ok(Consent::Given)),
+            (plan("a", Some("a")), Some("a"), Ok(Consent::New)),
+            (plan("a", Some("a/1")), Some("a/1"), Ok(Consent::New)),
+            (plan("a", Some("a/1")), Some("a/2"), Ok(Consent::Given)),
+            (rendering("a"), None, Ok(Consent::New)),
+            (rendering("a"), Some("a/1"), Ok(Consent::New)),
             (None, Some("a"), Ok(Consent::Given)),
-            (Some("b"), Some("a"), Err("b does")),
+            (None, Some("a/1"), Ok(Consent::Given)),
+            (plan("b", None), Some("a"), Err("b does")),
+            (rendering("b"), Some("a"), Err("b does")),
             (None, None, Err("nothing of wtapply/x")),
         ] {
-            match (check("a", pending, approved, &target), expected) {
+            match (check("a", pending.as_ref(), approved, &target), expected) {
                 (Ok(consent), Ok(expected)) => assert_eq!(consent, expected, "{pending:?} {approved:?}"),
                 (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
                 (found, _) => panic!("{pending:?} {approved:?}: {found:?}"),

@@ -378,14 +378,24 @@ async fn only_the_plan_that_waits_can_be_approved() {
     );
     assert_eq!(world.annotation("network", marks::APPROVED).await, None);
 
-    for _first_and_again in 0..2 {
+    let mut given = Vec::new();
+    for used_up in [None, None, Some(0), Some(0)] {
+        // The runner says that the first approval was used, and that the same plan waits again.
+        if let Some(used_up) = used_up {
+            let value: &String = &given[used_up];
+            let report = json!({"plan": plan_waiting("abc"), "answered": {marks::APPROVED: value}});
+            world
+                .report(&workspace, json!({"run.json": report.to_string()}))
+                .await;
+        }
         let told = world.text(&["approve", "workspace/network", "--plan", "abc"]);
         assert_eq!(told, "Plan abc of workspace/network is approved.\n");
-        assert_eq!(
-            world.annotation("network", marks::APPROVED).await.as_deref(),
-            Some("abc")
-        );
+        given.extend(world.annotation("network", marks::APPROVED).await);
     }
+    assert!(given.iter().all(|value| value.starts_with("abc/")), "{given:?}");
+    assert_eq!(given[0], given[1], "one that is not used up is enough");
+    assert_ne!(given[1], given[2], "one that is used up is not");
+    assert_eq!(given[2], given[3]);
 }
 
 #[tokio::test]

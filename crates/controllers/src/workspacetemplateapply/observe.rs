@@ -56,9 +56,10 @@ impl Applies {
             return Ok(Observed::Unknown);
         };
         snapshot.rendering = self.renderings.render(key, &snapshot);
-        let (progress, pending_plan) = self.told_by_runner(reader, &snapshot);
+        let (progress, pending_plan, used_approval) = self.told_by_runner(reader, &snapshot);
         snapshot.progress = progress;
         snapshot.pending_plan = pending_plan;
+        snapshot.used_approval = used_approval;
         snapshot.provider_config = self.provider_config(reader, key, &snapshot);
         snapshot.state_secrets = self.state_secrets(reader, key, &snapshot);
         snapshot.missing_inputs = self.missing_inputs(reader, key, &snapshot).await?;
@@ -127,6 +128,7 @@ impl Applies {
             provider_config: None,
             state_secrets: Vec::new(),
             pending_plan: None,
+            used_approval: None,
             progress: None,
         })
     }
@@ -299,7 +301,7 @@ impl Applies {
             .collect()
     }
 
-    /// How far our runner is, and whether it waits for an approval.
+    /// How far our runner is, whether it waits for an approval, and which approval is used up.
     fn told_by_runner(
         &self,
         reader: &Reader,
@@ -307,21 +309,23 @@ impl Applies {
     ) -> (
         Option<workspacetemplateapply::WorkspaceProgress>,
         Option<PendingPlan>,
+        Option<String>,
     ) {
         let workspace = wta::workspace_of(snapshot).filter(|workspace| !workspace.used_by_provider);
         let Some(workspace) = workspace else {
-            return (None, None);
+            return (None, None, None);
         };
         let told = self.facts.reports.find(reader, indexes::RUN_OF, &workspace.uid);
         let Some((_, view)) = told.into_iter().next() else {
-            return (None, None);
+            return (None, None, None);
         };
         let plan = view.report.plan.as_ref().filter(|plan| plan.awaits_approval);
         let pending = plan.map(|plan| PendingPlan {
             id: plan.id.clone(),
             summary: plan.summary.clone(),
         });
-        (view.report.progress.clone(), pending)
+        let used_approval = view.report.answered.get(capt_api::marks::APPROVED).cloned();
+        (view.report.progress.clone(), pending, used_approval)
     }
 
     /// The provider configuration that the Workspace uses, or would use.

@@ -4,6 +4,7 @@
 //! provider-terraform applies whatever it finds, so that a change must be held back before it is written.
 
 use capt_api::{
+    approval,
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
     foreign::forprovider::{ForProvider, ModuleSource},
     marks,
@@ -14,7 +15,7 @@ use super::{
     body, identity,
     kept::Kept,
     rendered::Rendered,
-    snapshot::{Problem, Snapshot},
+    snapshot::{PendingPlan, Problem, Snapshot},
 };
 
 /// Why a change must not be written yet. `kept` is what the Workspace has.
@@ -25,14 +26,16 @@ pub(super) fn holds_back(
     is_foreign: bool,
 ) -> Option<Problem> {
     let differences = body::differences(&kept.rendering.spec, &wanted.spec);
-    let is_approved = asks_for_no_approvals(snapshot) || is_approved(snapshot, &wanted.hash);
+    let used_up = kept.used_approval.as_deref();
+    let is_approved =
+        asks_for_no_approvals(snapshot) || approval::counts(given(snapshot), &wanted.hash, used_up);
     if kept.taken_over && !is_approved {
         return Some(Problem {
             reason: Reason::AdoptedChange,
             message: format!(
                 "The Workspace was taken over, and this would be the first change of it, in {differences}. To let it \
-                 happen, approve {}",
-                wanted.hash
+                 happen: {}",
+                command(snapshot, &wanted.hash, used_up)
             ),
         });
     }
@@ -57,15 +60,64 @@ pub(super) fn holds_back(
         reason: Reason::DestructiveChange,
         message: format!(
             "The runner cannot plan, so that this change, in {differences}, may destroy or replace infrastructure. To \
-             let it happen, approve {}",
-            wanted.hash
+             let it happen: {}",
+            command(snapshot, &wanted.hash, used_up)
         ),
     })
 }
 
-/// Whether an approval names this.
-pub(super) fn is_approved(snapshot: &Snapshot, what: &str) -> bool {
-    !what.is_empty() && identity::annotation(&snapshot.wta.metadata, marks::APPROVED) == Some(what)
+/// What to say of a plan of our runner, as long as it waits for an approval.
+pub(super) fn of_plan(snapshot: &Snapshot, kept: Option<&Kept>, plan: &PendingPlan) -> Option<String> {
+    let kept = kept.and_then(|kept| kept.used_approval.as_deref());
+    let told = snapshot.used_approval.as_deref();
+    let counts = |used_up| approval::counts(given(snapshot), &plan.id, used_up);
+    if asks_for_no_approvals(snapshot) || (counts(kept) && counts(told)) {
+        return None;
+    }
+    let used_up = if counts(kept) { told } else { kept };
+    let command = command(snapshot, &plan.id, used_up);
+    Some(format!(
+        "{}. Look at the plan, and to let it happen: {command}",
+        plan.summary
+    ))
+}
+
+/// The approval that counts no more once the Workspace has this rendering, and this one is still to come.
+///
+/// An approval of a rendering is used up when the Workspace has it; until then nothing that a runner says matters,
+/// because it cannot tell what an approval names. One of a plan is used up when the runner says so.
+pub(super) fn used_up(
+    snapshot: &Snapshot,
+    before: Option<&Kept>,
+    rendering: &str,
+    pending: Option<&str>,
+) -> Option<String> {
+    let used_now = given(snapshot).filter(|value| {
+        let name = approval::names(value);
+        let is_answered = snapshot.used_approval.as_deref() == Some(*value) && pending != Some(name);
+        (!rendering.is_empty() && name == rendering) || is_answered
+    });
+    match used_now {
+        Some(value) => Some(value.to_owned()),
+        None => before.and_then(|before| before.used_approval.clone()),
+    }
+}
+
+/// The approval that the object has.
+fn given(snapshot: &Snapshot) -> Option<&str> {
+    identity::annotation(&snapshot.wta.metadata, marks::APPROVED)
+}
+
+/// What a person types to approve something.
+fn command(snapshot: &Snapshot, what: &str, used_up: Option<&str>) -> String {
+    let metadata = &snapshot.wta.metadata;
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let mut text = format!("capt approve wtapply/{name} -n {namespace} --plan {what}");
+    if approval::is_used_up(given(snapshot), what, used_up) {
+        text.push_str(". An approval counts once, and the one that the object has is used up");
+    }
+    text
 }
 
 /// Whether the object waives approvals.

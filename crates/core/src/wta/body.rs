@@ -45,7 +45,8 @@ impl Body {
         if let Some(value) = source::sandbox(deciding.snapshot) {
             labels.insert(marks::SANDBOX.to_owned(), value);
         }
-        let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign);
+        let used_approval = deciding.kept.and_then(|kept| kept.used_approval.as_deref());
+        let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign, used_approval);
         annotations.insert(foreign_marks::EXTERNAL_NAME.to_owned(), external_name);
         let mut strip = Strip::default();
         let mut finalizers = Vec::new();

@@ -43,6 +43,10 @@ pub struct Kept {
     /// The Workspace was ready once, so that there is something to lose.
     #[serde(default)]
     pub was_ready: bool,
+    /// The last approval that counts no more. It is kept here because what a runner reports is not moved with the
+    /// object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_approval: Option<String>,
 }
 
 impl Kept {

@@ -28,8 +28,12 @@ pub(super) const ALL: [&str; 10] = {
 };
 
 /// The marks that the Workspace gets. provider-terraform does not know them; that one of them changes wakes it, which
-/// is all that a retry can be there.
-pub(super) fn passed_down(snapshot: &Snapshot, is_foreign: bool) -> BTreeMap<String, String> {
+/// is all that a retry can be there. An approval that is used up stays behind, so that nobody uses it who does not know.
+pub(super) fn passed_down(
+    snapshot: &Snapshot,
+    is_foreign: bool,
+    used_approval: Option<&str>,
+) -> BTreeMap<String, String> {
     let marks: &[&str] = if is_foreign {
         &[marks::RETRY_REQUESTED]
     } else {
@@ -39,7 +43,8 @@ pub(super) fn passed_down(snapshot: &Snapshot, is_foreign: bool) -> BTreeMap<Str
         .iter()
         .filter_map(|mark| {
             let value = identity::annotation(&snapshot.wta.metadata, mark)?;
-            Some(((*mark).to_owned(), value.to_owned()))
+            let is_used_up = *mark == marks::APPROVED && used_approval == Some(value);
+            (!is_used_up).then(|| ((*mark).to_owned(), value.to_owned()))
         })
         .collect()
 }

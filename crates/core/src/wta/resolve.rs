@@ -39,7 +39,7 @@ pub(super) struct Resolved {
 
 impl Resolved {
     /// What is to be kept of it.
-    pub(super) fn to_kept(&self, before: Option<&Kept>, is_ready: bool) -> Kept {
+    pub(super) fn to_kept(&self, snapshot: &Snapshot, before: Option<&Kept>, is_ready: bool) -> Kept {
         let is_unchanged = before.is_some_and(|before| before.rendering == self.rendering);
         Kept {
             rendering: self.rendering.clone(),
@@ -49,6 +49,7 @@ impl Resolved {
             taken_over: is_unchanged && before.is_some_and(|before| before.taken_over),
             is_legacy: before.is_some_and(|before| before.is_legacy),
             was_ready: is_ready || before.is_some_and(|before| before.was_ready),
+            used_approval: approval::used_up(snapshot, before, &self.rendering.hash, self.pending.as_deref()),
         }
     }
 }
@@ -106,6 +107,7 @@ pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_le
         taken_over: is_legacy,
         is_legacy,
         was_ready: workspace.is("Ready"),
+        used_approval: None,
     }
 }
 

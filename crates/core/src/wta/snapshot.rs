@@ -54,6 +54,8 @@ pub struct Snapshot {
     pub state_secrets: Vec<StateSecretSeen>,
     /// A plan of our runner that waits for an approval.
     pub pending_plan: Option<PendingPlan>,
+    /// The last approval that our runner says is used up.
+    pub used_approval: Option<String>,
     /// How far our runner is.
     pub progress: Option<WorkspaceProgress>,
 }

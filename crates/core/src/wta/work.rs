@@ -211,7 +211,7 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
         // The name is written down before there is anything of that name.
         deciding.record(group, name);
     } else {
-        let kept = resolved.to_kept(deciding.kept, false);
+        let kept = resolved.to_kept(snapshot, deciding.kept, false);
         deciding.keep(&kept);
         let allowed = Allowed::Life(resolved.rendering.policies.clone());
         let external_name = resolved.location.external_name.clone();
@@ -278,7 +278,7 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
         body.change(workspace, namespace)
     };
     deciding.children.extend(change);
-    let kept = resolved.to_kept(deciding.kept, workspace.is("Ready"));
+    let kept = resolved.to_kept(deciding.snapshot, deciding.kept, workspace.is("Ready"));
     deciding.keep(&kept);
     let is_written = !has_changed && body::covers(&workspace.spec, &resolved.rendering.spec);
     tell(deciding, resolved, is_written);
@@ -398,9 +398,10 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
             .say(Type::Waiting, false, Reason::NothingToWaitFor, ""),
     }
     let asks = |reason| matches!(reason, Reason::AdoptedChange | Reason::DestructiveChange);
-    let plan = snapshot.pending_plan.as_ref().filter(|plan| {
-        !approval::is_approved(snapshot, &plan.id) && !approval::asks_for_no_approvals(snapshot)
-    });
+    let plan = snapshot
+        .pending_plan
+        .as_ref()
+        .and_then(|plan| approval::of_plan(snapshot, deciding.kept, plan));
     match (&resolved.problem, plan) {
         (Some(problem), _) if asks(problem.reason) => {
             deciding.say(
@@ -410,12 +411,9 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
                 problem.message.clone(),
             );
         }
-        (_, Some(plan)) => deciding.say(
-            Type::ApprovalNeeded,
-            true,
-            Reason::DestructiveChange,
-            format!("{}. Look at the plan, and approve {}", plan.summary, plan.id),
-        ),
+        (_, Some(message)) => {
+            deciding.say(Type::ApprovalNeeded, true, Reason::DestructiveChange, message);
+        }
         _ => deciding
             .report
             .say(Type::ApprovalNeeded, false, Reason::NotNeeded, ""),

@@ -9,10 +9,13 @@
 mod snapshot;
 mod timing;
 
+use std::collections::BTreeMap;
+
 use capt_api::{
+    approval,
     conditions::workspace::WorkspaceReason,
     foreign::marks::CROSSPLANE_FINALIZER,
-    marks::{PLAN_REQUESTED, RETRY_REQUESTED},
+    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -223,9 +226,7 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
     let due = next_look(snapshot, memory);
     let is_due = due.is_some_and(|due| now >= due);
     let held = memory.held.as_ref().filter(|held| held.about == about);
-    let is_approved = held.is_some_and(|held| {
-        snapshot.requests.allow_destructive || snapshot.requests.approved.as_ref() == Some(&held.plan)
-    });
+    let is_approved = held.is_some_and(|held| is_allowed(&snapshot.requests, &memory.answered, &held.plan));
     let is_at_rest = memory.settled.as_ref() == Some(&about) || (held.is_some() && !is_approved);
     match (is_retry, is_at_rest, is_due) {
         (false, true, false) => Next::Wait(due),
@@ -314,8 +315,13 @@ pub(crate) enum AfterPlan {
     Refuse,
 }
 
-/// What becomes of a plan to converge.
-pub(crate) fn after_plan(grants: Grants, requests: &Requests, plan: PlanFacts<'_>) -> AfterPlan {
+/// What becomes of a plan to converge, with the requests that were answered before.
+pub(crate) fn after_plan(
+    grants: Grants,
+    requests: &Requests,
+    answered: &BTreeMap<String, String>,
+    plan: PlanFacts<'_>,
+) -> AfterPlan {
     if plan.is_empty {
         return AfterPlan::Settle;
     }
@@ -324,13 +330,18 @@ pub(crate) fn after_plan(grants: Grants, requests: &Requests, plan: PlanFacts<'_
         true if !grants.update => return AfterPlan::Tell,
         _ => {}
     }
-    let is_approved = requests.allow_destructive || requests.approved.as_deref() == Some(plan.id);
-    if plan.is_destructive && !is_approved {
+    if plan.is_destructive && !is_allowed(requests, answered, plan.id) {
         return AfterPlan::Hold;
     }
     AfterPlan::Apply {
         creates: !plan.exists,
     }
+}
+
+/// Whether a plan may destroy something. An approval counts once.
+fn is_allowed(requests: &Requests, answered: &BTreeMap<String, String>, plan: &str) -> bool {
+    let used_up = answered.get(APPROVED).map(String::as_str);
+    requests.allow_destructive || approval::counts(requests.approved.as_deref(), plan, used_up)
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ pub(crate) struct Requests {
     pub(crate) plan: Option<String>,
     /// Another try.
     pub(crate) retry: Option<String>,
-    /// The plan that was approved.
+    /// The approval as it was written, which names a plan.
     pub(crate) approved: Option<String>,
     /// No approvals are needed.
     pub(crate) allow_destructive: bool,
@@ -125,7 +125,7 @@ pub(crate) struct Memory {
     pub(crate) held: Option<Held>,
     /// The last operation failed.
     pub(crate) failed: Option<Failed>,
-    /// The last requests that were answered, by annotation.
+    /// The last requests that were answered, and the last approval that was used up, by annotation.
     pub(crate) answered: BTreeMap<String, String>,
     /// When it was looked at last.
     pub(crate) looked: Option<Looked>,

@@ -192,6 +192,27 @@ fn a_held_plan_costs_nothing_until_it_is_approved_or_outdated() {
             held(|it| it.requests.approved = Some("p2".into())),
             FOR_A_WHILE,
         ),
+        (
+            "approved with a token",
+            held(|it| it.requests.approved = Some("p1/again".into())),
+            CHANGE,
+        ),
+        (
+            "approved before",
+            held(|it| {
+                it.requests.approved = Some("p1".into());
+                memory(it).answered.insert(APPROVED.into(), "p1".into());
+            }),
+            FOR_A_WHILE,
+        ),
+        (
+            "approved before and again",
+            held(|it| {
+                it.requests.approved = Some("p1/again".into());
+                memory(it).answered.insert(APPROVED.into(), "p1".into());
+            }),
+            CHANGE,
+        ),
         ("allowed", held(|it| it.requests.allow_destructive = true), CHANGE),
         ("spec changed", held(|it| it.generation = 2), CHANGE),
         ("retry", held(|it| it.requests.retry = Some("t".into())), CHANGE),
@@ -520,6 +541,7 @@ fn a_plan_is_applied_only_as_far_as_policies_and_approvals_go() {
         is_empty: true,
         ..change
     };
+    let unused = BTreeMap::new();
     let cases = [
         (all, &no, new, AfterPlan::Apply { creates: true }),
         (all, &no, change, AfterPlan::Apply { creates: false }),
@@ -539,9 +561,17 @@ fn a_plan_is_applied_only_as_far_as_policies_and_approvals_go() {
     ];
     for (allowed, requests, plan, expected) in cases {
         assert_eq!(
-            after_plan(allowed, requests, plan),
+            after_plan(allowed, requests, &unused, plan),
             expected,
             "{allowed:?} {requests:?} {plan:?}"
         );
+    }
+    let used = BTreeMap::from([(APPROVED.to_owned(), "p1".to_owned())]);
+    for (requests, expected) in [
+        (approved("p1"), AfterPlan::Hold),
+        (approved("p1/again"), AfterPlan::Apply { creates: false }),
+        (allows, AfterPlan::Apply { creates: false }),
+    ] {
+        assert_eq!(after_plan(all, &requests, &used, loss), expected, "{requests:?}");
     }
 }

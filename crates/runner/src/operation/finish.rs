@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
+    approval,
     conditions::{
         ConditionStatus,
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED},
-    marks::{PLAN_REQUESTED, RETRY_REQUESTED},
+    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
     run::{LOG_KEY, PlanReport, RunReport},
 };
 use capt_terraform::diagnostics::Class;
@@ -27,7 +28,7 @@ use crate::{
     engine::{Failure, FailureKind},
     events::News,
     report::{self, Page},
-    workspace::{Handle, is_creation_pending, outcome, requests},
+    workspace::{Handle, is_creation_pending, outcome},
 };
 
 /// How an operation ended.
@@ -106,7 +107,9 @@ impl Run<'_> {
         };
         match end {
             End::Well(Verdict::Settled { applied: None }) => {
-                memory.settled.is_some() && !self.is_outdated(self.record.report.plan.as_ref())
+                memory.settled.is_some()
+                    && !self.is_outdated(self.record.report.plan.as_ref())
+                    && !self.ends_an_approval()
             }
             End::Well(Verdict::Told) => memory.settled.is_some(),
             End::Well(Verdict::Rescued) => true,
@@ -115,6 +118,12 @@ impl Run<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether there is an approval of which it was not told yet that it counts no more.
+    fn ends_an_approval(&self) -> bool {
+        let told = self.record.report.answered.get(APPROVED);
+        self.requests.approved.is_some() && self.requests.approved.as_ref() != told
     }
 
     /// Whether a plan speaks of what is not so any more, now that there is nothing to do.
@@ -215,7 +224,8 @@ impl Run<'_> {
                 text
             }
             End::Well(Verdict::Held { plan, summary }) => format!(
-                "plan {plan} would destroy or replace something that works ({summary}) and waits for an approval"
+                "plan {plan} would destroy or replace something that works ({summary}) and waits for an approval: {}",
+                self.how_to_approve(plan)
             ),
             End::Well(Verdict::Planned { plan, summary }) => format!("plan {plan}: {summary}"),
             End::Cancelled => "stopped, because everything is to be destroyed".to_owned(),
@@ -225,9 +235,25 @@ impl Run<'_> {
         Some(self.gate.text(&text))
     }
 
+    /// What a person types to approve a plan.
+    fn how_to_approve(&self, plan: &str) -> String {
+        let mut text = format!("capt approve workspace/{}", self.view.name);
+        if let Some(namespace) = &self.view.namespace {
+            text.push_str(&format!(" -n {namespace}"));
+        }
+        text.push_str(&format!(" --plan {plan}"));
+        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
+        let used_up = answered.and_then(|answered| answered.get(APPROVED));
+        let given = self.requests.approved.as_deref();
+        if approval::is_used_up(given, plan, used_up.map(String::as_str)) {
+            text.push_str(". An approval counts once, and the one that it has is used up");
+        }
+        text
+    }
+
     fn remember(&mut self, end: &End, is_kept: bool, now: Timestamp) {
         let about = self.about.clone();
-        let requests = requests(&self.view);
+        let requests = self.requests.clone();
         let memory: &mut Memory = self.record.memory.get_or_insert_default();
         memory.looked = Some(Looked::At(now));
         // As long as nobody looked into a backend, it may hold anything.
@@ -239,6 +265,15 @@ impl Run<'_> {
                 memory.was_settled = true;
                 memory.held = None;
                 memory.failed = None;
+                // An approval lasts until everything is as it should be, whether what it names was done, failed halfway
+                // and was finished by other plans, or is not needed any more. If the runner ends before this is
+                // written, nothing is destroyed twice: the next plan is made from the state that was written, finds
+                // nothing to do, and ends here as well.
+                if matches!(end, End::Well(Verdict::Settled { .. }))
+                    && let Some(approved) = requests.approved
+                {
+                    memory.answered.insert(APPROVED.to_owned(), approved);
+                }
             }
             End::Well(Verdict::Held { plan, .. }) => {
                 memory.settled = None;
@@ -333,8 +368,10 @@ impl Run<'_> {
         };
         changes.extend(report::with_report(&report));
         changes.insert(LOG_KEY, Some(followed.log));
-        self.record.report = report;
+        let told = std::mem::replace(&mut self.record.report, report);
         if let Err(error) = page.write(&changes).await {
+            // It is tried again at the next end.
+            self.record.report.answered = told.answered;
             tracing::warn!(
                 workspace = self.view.name,
                 error = words(&error),

@@ -30,14 +30,16 @@ pub(crate) use stop::{Stop, Why};
 use crate::{
     api::words,
     context::Context,
-    decide::{About, InputFacts, Next, Running, What, Whose, decide},
+    decide::{About, InputFacts, Next, Requests, Running, What, Whose, decide},
     engine::{Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, StateHome},
     events::News,
     inputs::{self, Home, Prepared},
     report::Page,
     store::{Kept, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
-    workspace::{Handle, Record, belongs_to_another, claim, facts_of, kind, observe, references_of},
+    workspace::{
+        Handle, Record, belongs_to_another, claim, facts_of, kind, observe, references_of, requests,
+    },
 };
 use failure::own;
 use follow::{Follower, Note};
@@ -80,6 +82,8 @@ struct Run<'a> {
     what: What,
     is_poll: bool,
     view: WorkspaceView,
+    /// What people had asked for when it began; what they ask for meanwhile is for the next one.
+    requests: Requests,
     record: Record,
     stop: Stop,
     about: About,
@@ -165,6 +169,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Ended {
             hash: hash.clone(),
             generation: view.generation,
         },
+        requests: requests(&view),
         view,
         record,
         stop,

@@ -24,7 +24,7 @@ use crate::{
     engine::{Engine, Failure, FailureKind, Goal, Inputs, Link, Planned, Session},
     events::News,
     report,
-    workspace::{Handle, policy, requests},
+    workspace::{Handle, policy},
 };
 
 impl Run<'_> {
@@ -119,9 +119,11 @@ impl Run<'_> {
         let Policy::Granted(grants) = policy(&self.view) else {
             return Ok(Verdict::Told);
         };
+        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
         let after = after_plan(
             grants,
-            &requests(&self.view),
+            &self.requests,
+            answered.unwrap_or(&BTreeMap::new()),
             PlanFacts {
                 exists: self.exists(&planned),
                 is_empty: planned.plan.is_empty(),

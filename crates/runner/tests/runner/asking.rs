@@ -3,6 +3,11 @@
 use capt_api::{marks, run::PLAN_KEY};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
 use serde_json::json;
 
 use crate::{
@@ -61,6 +66,102 @@ async fn a_plan_that_destroys_waits_for_an_approval_that_names_it() {
         Some("False NotNeeded")
     );
     assert!(report(&world, "vpc").await.plan.is_none());
+    world.finish().await;
+}
+
+/// Takes `thing.b` out of a Workspace that was settled with it, and waits for the plan that asks.
+async fn without_b(world: &World) -> String {
+    let module = json!({"spec": {"forProvider": {"module": module(&["a"])}}});
+    patch(world, "vpc", module).await;
+    until(world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+    report(world, "vpc").await.plan.unwrap().id
+}
+
+async fn with_b_again(world: &World) {
+    let both = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(world, "vpc", both).await;
+    until_settled(world, "vpc").await;
+}
+
+#[tokio::test]
+async fn an_approval_counts_once() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+
+    let first = without_b(&world).await;
+    annotate(&world, "vpc", marks::APPROVED, &first).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    let told = report(&world, "vpc").await;
+    assert_eq!(told.answered.get(marks::APPROVED), Some(&first));
+
+    with_b_again(&world).await;
+    assert_eq!(without_b(&world).await, first, "it is the same plan");
+    let words = message(&world, "vpc", "ApprovalNeeded").await;
+    assert!(
+        words.contains(&format!("--plan {first}")) && words.contains("used up"),
+        "{words}"
+    );
+    world.crash(RUNNER);
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
+
+    annotate(&world, "vpc", marks::APPROVED, &format!("{first}/again")).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_approval_is_used_up_also_if_nobody_lived_to_write_it_down() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    let plan = without_b(&world).await;
+    let before = page(&world, "vpc").await.unwrap();
+    annotate(&world, "vpc", marks::APPROVED, &plan).await;
+    until_settled(&world, "vpc").await;
+    let applies = script.with(|stage| stage.applies);
+
+    // What is written is what was written before the plan was applied.
+    let api: Api<ConfigMap> = Api::namespaced(world.client(), world.namespace());
+    let name = before.metadata.name.clone().unwrap();
+    let old = Patch::Merge(json!({"data": before.data}));
+    api.patch(&name, &PatchParams::default(), &old).await.unwrap();
+    assert!(report(&world, "vpc").await.plan.unwrap().awaits_approval);
+    world.crash(RUNNER);
+    world
+        .until("the approval to be used up", async || {
+            let answered = report(&world, "vpc").await.answered;
+            answered.get(marks::APPROVED) == Some(&plan)
+        })
+        .await;
+    assert_eq!(script.with(|stage| stage.applies), applies, "nothing is done twice");
+    with_b_again(&world).await;
+    assert_eq!(without_b(&world).await, plan, "it waits again");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_approval_that_turned_out_not_to_be_needed_is_used_up() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    annotate(&world, "vpc", marks::APPROVED, "some-plan").await;
+    world
+        .until("the approval to be used up", async || {
+            world.advance(seconds(600)).await;
+            let answered = report(&world, "vpc").await.answered;
+            answered.get(marks::APPROVED).map(String::as_str) == Some("some-plan")
+        })
+        .await;
     world.finish().await;
 }
 

@@ -266,6 +266,7 @@ fn empty(seen: &OwnedSeen) -> Snapshot {
         provider_config: None,
         state_secrets: Vec::new(),
         pending_plan: None,
+        used_approval: None,
         progress: None,
     }
 }

@@ -63,6 +63,8 @@ fn a_change_waits_for_an_approval_that_names_the_rendering_once_it_was_ready() {
     for (mark, value, is_applied) in [
         (marks::APPROVED, "r1", false),
         (marks::APPROVED, "r2", true),
+        (marks::APPROVED, "r2/token", true),
+        (marks::APPROVED, "r1/r2", false),
         (marks::ALLOW_DESTRUCTIVE, "true", true),
     ] {
         let mut world = world.clone();
@@ -71,6 +73,48 @@ fn a_change_waits_for_an_approval_that_names_the_rendering_once_it_was_ready() {
         let has_it = world.workspace().spec["forProvider"] == rendered("r2").spec["forProvider"];
         assert_eq!(has_it, is_applied, "{mark} {value}");
     }
+}
+
+#[test]
+fn an_approval_of_a_rendering_counts_once() {
+    let mut world = foreign();
+    let has = |world: &World, hash: &str| {
+        world.workspace().spec["forProvider"] == rendered(hash).spec["forProvider"]
+    };
+    annotate(&mut world.snapshot, marks::APPROVED, "r2");
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.settle();
+    assert!(has(&world, "r2"));
+    annotate(&mut world.snapshot, marks::ALLOW_DESTRUCTIVE, "true");
+    world.snapshot.rendering = Ok(rendered("r1"));
+    world.settle();
+    assert!(has(&world, "r1"));
+    annotate(&mut world.snapshot, marks::ALLOW_DESTRUCTIVE, "false");
+
+    world.snapshot.rendering = Ok(rendered("r2"));
+    let decision = world.settle();
+    assert!(has(&world, "r1"), "it was approved before, not now");
+    let words = message(&decision);
+    assert!(
+        words.contains("capt approve wtapply/") && words.contains("--plan r2") && words.contains("used up"),
+        "{words}"
+    );
+    annotate(&mut world.snapshot, marks::APPROVED, "r2/again");
+    world.settle();
+    assert!(has(&world, "r2"));
+}
+
+#[test]
+fn what_a_runner_says_does_not_end_the_approval_of_a_rendering_that_is_to_come() {
+    let mut world = foreign();
+    annotate(&mut world.snapshot, marks::APPROVED, "r2");
+    world.snapshot.used_approval = Some("r2".to_owned());
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.settle();
+    assert_eq!(
+        world.workspace().spec["forProvider"],
+        rendered("r2").spec["forProvider"]
+    );
 }
 
 #[test]

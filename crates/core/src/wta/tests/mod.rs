@@ -100,6 +100,7 @@ fn fresh() -> Snapshot {
         provider_config: None,
         state_secrets: Vec::new(),
         pending_plan: None,
+        used_approval: None,
         progress: None,
     }
 }

@@ -264,10 +264,15 @@ fn a_plan_of_our_runner_that_destroys_waits_for_an_approval_that_names_it() {
         reason(&world.snapshot, &decision, "ApprovalNeeded"),
         "True/DestructiveChange"
     );
-    assert!(message(&decision).contains("approve plan-1"));
+    assert!(
+        message(&decision).ends_with("--plan plan-1"),
+        "{}",
+        message(&decision)
+    );
     for (mark, value, expected) in [
         (marks::APPROVED, "plan-0", "True/DestructiveChange"),
         (marks::APPROVED, "plan-1", "False/NotNeeded"),
+        (marks::APPROVED, "plan-1/token", "False/NotNeeded"),
         (marks::ALLOW_DESTRUCTIVE, "true", "False/NotNeeded"),
     ] {
         let mut world = world.clone();
@@ -276,6 +281,53 @@ fn a_plan_of_our_runner_that_destroys_waits_for_an_approval_that_names_it() {
         assert_eq!(reason(&world.snapshot, &decision, "ApprovalNeeded"), expected);
         assert_eq!(world.workspace().annotations[mark], value, "it is passed down");
     }
+}
+
+#[test]
+fn an_approval_of_a_plan_counts_until_the_runner_says_that_it_is_used_up() {
+    let mut world = living();
+    world.snapshot.pending_plan = Some(PendingPlan {
+        id: "plan-1".to_owned(),
+        summary: "It would destroy 2 resources".to_owned(),
+    });
+    annotate(&mut world.snapshot, marks::APPROVED, "plan-1");
+    world.snapshot.used_approval = Some("plan-1".to_owned());
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "ApprovalNeeded"),
+        "True/DestructiveChange"
+    );
+    let words = world
+        .snapshot
+        .wta
+        .status
+        .as_ref()
+        .and_then(|status| status.message.clone());
+    let words = words.expect("a message");
+    assert!(
+        words.contains("--plan plan-1. ") && words.contains("used up"),
+        "{words}"
+    );
+    // What a runner says is not moved to another cluster with the object.
+    world.snapshot.used_approval = None;
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "ApprovalNeeded"),
+        "True/DestructiveChange"
+    );
+    let annotations = &world.workspace().annotations;
+    assert!(
+        !annotations.contains_key(marks::APPROVED),
+        "no runner sees it any more"
+    );
+
+    annotate(&mut world.snapshot, marks::APPROVED, "plan-1/again");
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "ApprovalNeeded"),
+        "False/NotNeeded"
+    );
+    assert_eq!(world.workspace().annotations[marks::APPROVED], "plan-1/again");
 }
 
 #[test]
