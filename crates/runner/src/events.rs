@@ -58,6 +58,8 @@ pub(crate) enum News {
     UsedByOthers,
     /// A plan was made for a person.
     Planned,
+    /// It was looked at because somebody asked for that in Crossplane's way.
+    Looked,
 }
 
 impl News {
@@ -79,13 +81,14 @@ impl News {
             Self::LockTaken => "StateLockTaken",
             Self::UsedByOthers => "UsedByProviderTerraform",
             Self::Planned => "Planned",
+            Self::Looked => "ReconcileRequestHandled",
         }
     }
 
     fn is_good(self) -> bool {
         matches!(
             self,
-            Self::Created | Self::Updated | Self::Deleted | Self::Paused | Self::Planned
+            Self::Created | Self::Updated | Self::Deleted | Self::Paused | Self::Planned | Self::Looked
         )
     }
 }

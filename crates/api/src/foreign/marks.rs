@@ -25,6 +25,9 @@ pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 /// Annotation of Crossplane: `"true"` pauses a Workspace. It is the user's; we leave it alone.
 pub const CROSSPLANE_PAUSED: &str = "crossplane.io/paused";
+/// Annotation of Crossplane: a person asks that a Workspace be looked at now. A token that stays; each value is a new
+/// wish.
+pub const RECONCILE_REQUESTED: &str = "crossplane.io/reconcile-requested-at";
 /// Annotation of Crossplane: a creation began, and nobody knows yet how it ended.
 pub const EXTERNAL_CREATE_PENDING: &str = "crossplane.io/external-create-pending";
 /// Annotation of Crossplane: a creation succeeded.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use capt_api::{
     approval,
     conditions::workspace::WorkspaceReason,
-    foreign::marks::CROSSPLANE_FINALIZER,
+    foreign::marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
     marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
 };
 use k8s_openapi::jiff::Timestamp;
@@ -215,7 +215,7 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
     if is_asked(snapshot.requests.plan.as_deref(), memory, PLAN_REQUESTED) {
         return Next::Run(What::Plan, Priority::User);
     }
-    let is_retry = is_asked(snapshot.requests.retry.as_deref(), memory, RETRY_REQUESTED);
+    let is_retry = is_asked_to_try(snapshot, memory);
     if !is_retry && let Some(next) = held_back(snapshot, memory, What::Converge, hash, now) {
         return next;
     }
@@ -241,8 +241,7 @@ fn held_back(snapshot: &Snapshot, memory: &Memory, what: What, hash: &str, now: 
     let failed = memory.failed.as_ref()?;
     let is_same =
         failed.what == what && failed.about.hash == hash && failed.about.generation == snapshot.generation;
-    let is_retry = is_asked(snapshot.requests.retry.as_deref(), memory, RETRY_REQUESTED);
-    if !is_same || is_retry {
+    if !is_same || is_asked_to_try(snapshot, memory) {
         return None;
     }
     let until = match failed.is_transient {
@@ -274,6 +273,13 @@ fn is_held_by_us(snapshot: &Snapshot) -> bool {
         .finalizers
         .iter()
         .any(|finalizer| finalizer == CROSSPLANE_FINALIZER)
+}
+
+/// Whether somebody wants it to be tried or looked at now.
+fn is_asked_to_try(snapshot: &Snapshot, memory: &Memory) -> bool {
+    let requests = &snapshot.requests;
+    is_asked(requests.retry.as_deref(), memory, RETRY_REQUESTED)
+        || is_asked(requests.look.as_deref(), memory, RECONCILE_REQUESTED)
 }
 
 fn is_asked(token: Option<&str>, memory: &Memory, mark: &str) -> bool {

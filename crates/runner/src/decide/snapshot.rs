@@ -88,6 +88,8 @@ pub(crate) struct Requests {
     pub(crate) plan: Option<String>,
     /// Another try.
     pub(crate) retry: Option<String>,
+    /// A look, in Crossplane's way of asking.
+    pub(crate) look: Option<String>,
     /// The approval as it was written, which names a plan.
     pub(crate) approved: Option<String>,
     /// No approvals are needed.

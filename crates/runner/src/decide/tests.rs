@@ -141,6 +141,21 @@ fn what_changed_is_run() {
             FOR_A_WHILE,
         ),
         (
+            "a look is asked for as Crossplane does",
+            with(|it| it.requests.look = Some("now".into())),
+            CHANGE,
+        ),
+        (
+            "a look was answered",
+            with(|it| {
+                it.requests.look = Some("now".into());
+                memory(it)
+                    .answered
+                    .insert(RECONCILE_REQUESTED.into(), "now".into());
+            }),
+            FOR_A_WHILE,
+        ),
+        (
             "a plan is asked for",
             with(|it| it.requests.plan = Some("now".into())),
             PLAN,

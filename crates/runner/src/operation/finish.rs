@@ -8,7 +8,7 @@ use capt_api::{
         ConditionStatus,
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
-    foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED},
+    foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED, RECONCILE_REQUESTED},
     marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
     run::{LOG_KEY, PlanReport, RunReport},
 };
@@ -77,6 +77,10 @@ impl Run<'_> {
             .ended(crate::workspace::kind(self.what), end.outcome(), self.took());
         self.settle_creation(now).await;
         let message = self.message(&end);
+        let looked_for = self.asked_look(&end);
+        if let Some(followed) = &followed {
+            self.print(&followed.log);
+        }
         let is_quiet =
             self.is_old_news(&end) && followed.as_ref().is_none_or(|followed| !followed.is_published);
         self.remember(&end, is_kept, now);
@@ -93,10 +97,35 @@ impl Run<'_> {
             );
         }
         self.tell_people(&end, message.as_deref()).await;
+        if let Some(token) = looked_for {
+            let note = format!("it was looked at, as was asked for at {token}");
+            self.ctx.herald.tell(&self.view, News::Looked, &note).await;
+        }
         self.ctx.learned.keep(false).await;
         Finished {
             view: self.view,
             record: self.record,
+        }
+    }
+
+    /// The wish for a look that is fulfilled by this end.
+    fn asked_look(&self, end: &End) -> Option<String> {
+        let is_look = matches!(self.what, What::Converge) && matches!(end, End::Well(_) | End::Badly(_));
+        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
+        let before = answered.and_then(|answered| answered.get(RECONCILE_REQUESTED));
+        let asked = self.requests.look.as_ref().filter(|asked| Some(*asked) != before);
+        asked.filter(|_| is_look).cloned()
+    }
+
+    /// Writes what Terraform printed to the runner's own log, for who asked for that. It passed the redactor.
+    fn print(&self, log: &str) {
+        if self.view.for_provider.enable_terraform_cli_logging == Some(true) && !log.is_empty() {
+            tracing::info!(
+                workspace = self.view.name,
+                namespace = self.view.namespace,
+                operation = crate::workspace::kind(self.what),
+                "Terraform printed:\n{log}"
+            );
         }
     }
 
@@ -304,15 +333,19 @@ impl Run<'_> {
             End::Cancelled | End::Interrupted => memory.settled = None,
         }
         if matches!(end, End::Well(_) | End::Badly(_)) {
-            let (mark, token) = match self.what {
-                What::Plan => (PLAN_REQUESTED, requests.plan),
-                _ => (RETRY_REQUESTED, requests.retry),
+            let answered = match self.what {
+                What::Plan => vec![(PLAN_REQUESTED, requests.plan)],
+                _ => vec![
+                    (RETRY_REQUESTED, requests.retry),
+                    (RECONCILE_REQUESTED, requests.look),
+                ],
             };
-            if let Some(token) = token {
-                memory.answered.insert(mark.to_owned(), token);
+            for (mark, token) in answered {
+                let Some(token) = token else { continue };
                 if mark == RETRY_REQUESTED {
                     self.record.report.missing.clear();
                 }
+                memory.answered.insert(mark.to_owned(), token);
             }
         }
         self.record.state = match end {

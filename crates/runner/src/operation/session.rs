@@ -7,7 +7,7 @@ use capt_api::{
         ConditionStatus,
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
-    foreign::marks::EXTERNAL_CREATE_PENDING,
+    foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
     run::PlanReport,
 };
 use capt_terraform::{
@@ -74,6 +74,9 @@ impl Run<'_> {
             opened => opened?,
         };
         let mut session = opened.session;
+        let for_provider = &self.view.for_provider;
+        self.record.standing.remote_source =
+            (for_provider.source == ModuleSource::Remote).then(|| self.gate.text(&for_provider.module));
         self.missing.extend(opened.missing);
         if let Some((source, file)) = opened.state {
             self.learn(Some(&file));

@@ -6,7 +6,7 @@ use capt_api::{
     conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     foreign::marks::{
         CROSSPLANE_PAUSED, EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_SUCCEEDED,
-        EXTERNAL_NAME,
+        EXTERNAL_NAME, RECONCILE_REQUESTED,
     },
     marks::{ALLOW_DESTRUCTIVE, APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME},
 };
@@ -101,6 +101,7 @@ pub(crate) fn requests(view: &WorkspaceView) -> Requests {
     Requests {
         plan: annotation(PLAN_REQUESTED),
         retry: annotation(RETRY_REQUESTED),
+        look: annotation(RECONCILE_REQUESTED),
         approved: annotation(APPROVED),
         allow_destructive: annotation(ALLOW_DESTRUCTIVE).as_deref() == Some("true"),
     }

@@ -1,6 +1,8 @@
 //! What people ask for: approvals, plans, another try.
 
-use capt_api::{marks, run::PLAN_KEY};
+use std::sync::Arc;
+
+use capt_api::{foreign::marks::RECONCILE_REQUESTED, marks, run::PLAN_KEY};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -8,6 +10,7 @@ use kube::{
     Api,
     api::{Patch, PatchParams},
 };
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::{
@@ -141,7 +144,11 @@ async fn an_approval_is_used_up_also_if_nobody_lived_to_write_it_down() {
             answered.get(marks::APPROVED) == Some(&plan)
         })
         .await;
-    assert_eq!(script.with(|stage| stage.applies), applies, "nothing is done twice");
+    assert_eq!(
+        script.with(|stage| stage.applies),
+        applies,
+        "nothing is done twice"
+    );
     with_b_again(&world).await;
     assert_eq!(without_b(&world).await, plan, "it waits again");
     world.finish().await;
@@ -303,5 +310,95 @@ async fn what_may_pass_is_tried_again_by_itself_and_told_once() {
     let writes = world.recorder().writes();
     let told = writes.iter().filter(|one| one.call.resource == "events").count();
     assert_eq!(told, 2, "one that it fails, one that it was made");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn who_asks_in_crossplanes_way_is_answered_once() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    let plans = script.with(|stage| stage.plans);
+    annotate(&world, "vpc", RECONCILE_REQUESTED, "2026-01-01T00:00:00Z").await;
+    world
+        .until("a look", async || script.with(|stage| stage.plans) > plans)
+        .await;
+    world.crash(RUNNER);
+    world.advance(seconds(3600)).await;
+    assert_eq!(
+        script.with(|stage| stage.plans),
+        plans + 1,
+        "also after a restart"
+    );
+    let heard = events(&world, "vpc").await;
+    let heard: Vec<_> = heard
+        .iter()
+        .filter(|(reason, _)| reason == "ReconcileRequestHandled")
+        .collect();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_remote_module_was_fetched_from_is_told() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    let source = "git::https://example.org/vpc.git?ref=v1";
+    let mut object = workspace("vpc", &[]);
+    object["spec"]["forProvider"] = json!({"source": "Remote", "module": source});
+    create(&world, object).await;
+    until_settled(&world, "vpc").await;
+    let told = async || {
+        let status = get(&world, "vpc").await.status.unwrap();
+        status.at_provider.and_then(|told| told.remote_source)
+    };
+    assert_eq!(told().await.as_deref(), Some(source));
+    let inline = json!({"spec": {"forProvider": {"source": "Inline", "module": module(&["a"])}}});
+    patch(&world, "vpc", inline).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(told().await, None, "nothing is fetched any more");
+    world.finish().await;
+}
+
+/// What is logged on this thread.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn what_terraform_prints_is_logged_for_who_asked_for_that_and_without_secrets() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.prints = vec!["made with output-that-is-secret".to_owned()]);
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("quiet", &["a"])).await;
+    until_settled(&world, "quiet").await;
+    let logged = || String::from_utf8_lossy(&lines.0.lock()).into_owned();
+    assert!(!logged().contains("made with"), "{}", logged());
+    let mut object = workspace("loud", &["a"]);
+    object["spec"]["forProvider"]["enableTerraformCLILogging"] = json!(true);
+    create(&world, object).await;
+    until_settled(&world, "loud").await;
+    assert!(logged().contains("made with"), "{}", logged());
+    assert!(!logged().contains("output-that-is-secret"), "{}", logged());
     world.finish().await;
 }
