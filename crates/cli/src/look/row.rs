@@ -1,5 +1,6 @@
 //! One line about an object.
 
+use capt_api::foreign::marks as foreign_marks;
 use capt_core::{
     graph::{Health, Node, age},
     render::WorkspaceGroup,
@@ -16,7 +17,6 @@ use super::{
     view::{Object, View, typed},
 };
 use crate::target::Kind;
-use capt_api::foreign::marks as foreign_marks;
 
 /// One line about an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -120,7 +120,7 @@ fn cluster(view: &View<'_>, id: &str) -> Option<String> {
         Object::CaptCluster(one) => one.metadata.labels.as_ref()?.get(foreign_marks::CLUSTER_NAME),
         Object::ControlPlane(one) => one.metadata.labels.as_ref()?.get(foreign_marks::CLUSTER_NAME),
         Object::Apply(one) => one.metadata.labels.as_ref()?.get(foreign_marks::CLUSTER_NAME),
-        Object::Workspace(one) => one.labels.get(foreign_marks::CLUSTER_NAME),
+        Object::Workspace(_) => return view.makers(id).find_map(|maker| cluster(view, maker)),
     };
     label.cloned()
 }

@@ -19,9 +19,10 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The first line of a text that says anything, cut to what fits on a line.
+/// The first line of a text that says anything, cut to what fits on a line, and without the mark that it has in a list.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.map(|line| line.trim_start_matches("* "));
     cut(plain(line.unwrap_or_default()).trim(), MAX_LINE)
 }
 
@@ -63,6 +64,7 @@ mod tests {
     fn a_line_is_the_first_that_says_anything_and_is_not_too_long() {
         assert_eq!(first_line("\n  \n first \nsecond"), "first");
         assert_eq!(first_line(""), "");
+        assert_eq!(first_line("* One: x\n* Two: y"), "One: x");
         let long = first_line(&"x".repeat(500));
         assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
         assert_eq!(cut("héllo", 5), "héllo");

@@ -123,7 +123,8 @@ impl<'a> View<'a> {
         self.part.reports.get(id)
     }
 
-    fn makers<'b>(&'b self, id: &str) -> impl Iterator<Item = &'b str> + use<'a, 'b> {
+    /// Who made an object.
+    pub(crate) fn makers<'b>(&'b self, id: &str) -> impl Iterator<Item = &'b str> + use<'a, 'b> {
         self.graph
             .needed_by(id)
             .filter(|(_, relation)| *relation == Relation::Part)
@@ -143,6 +144,9 @@ impl<'a> View<'a> {
         }
         if let Some(progress) = self.running(id) {
             return words(progress);
+        }
+        if let Some(who) = self.is_awaited(id) {
+            return format!("no {who} has looked at it yet; does one run?");
         }
         let said = match self.object(id) {
             Some(Object::Apply(apply)) if node.message.is_empty() => {
@@ -182,6 +186,21 @@ impl<'a> View<'a> {
                 id: one,
             })
             .collect()
+    }
+
+    /// Who has to look at an object before anything happens, if nobody did.
+    pub(crate) fn is_awaited(&self, id: &str) -> Option<&'static str> {
+        let (is_new, who) = match self.object(id)? {
+            Object::Cluster(one) => (
+                one.status.as_ref().is_none_or(|status| status.phase.is_none()),
+                "controller",
+            ),
+            Object::CaptCluster(one) => (one.status.is_none(), "controller"),
+            Object::ControlPlane(one) => (one.status.is_none(), "controller"),
+            Object::Apply(one) => (one.status.is_none(), "controller"),
+            Object::Workspace(one) => (one.conditions.is_empty(), "runner"),
+        };
+        is_new.then_some(who)
     }
 
     /// Nothing of it is real.

@@ -14,21 +14,33 @@ use kube::ResourceExt as _;
 use super::description::{ConditionLine, Description, Fact, OperationLine, Profile};
 use crate::look::view::{Object, View, words};
 
-/// Reasons of conditions that only say that nothing is the matter.
-const SAYS_NOTHING: [&str; 10] = [
-    "NotPaused",
-    "NotDeleting",
-    "NotFailed",
-    "NotRollingOut",
-    "NotNeeded",
-    "NothingToWaitFor",
-    "NotFailing",
-    "NoDrift",
-    "NoFargateProfiles",
-    "ClusterFound",
+/// Conditions that are about something out of the ordinary, and say nothing when it is not so.
+const OUT_OF_THE_ORDINARY: [&str; 14] = [
+    "ApprovalNeeded",
+    "Creating",
+    "Deleting",
+    "Drifted",
+    "Failed",
+    "Failing",
+    "FargateProfileCreating",
+    "FargateProfileFailed",
+    "Paused",
+    "RollingOut",
+    "VPCCreating",
+    "VPCFailed",
+    "Waiting",
+    "WaitingForCluster",
 ];
+/// Reasons of conditions that are about nothing.
+const ABOUT_NOTHING: [&str; 2] = ["NoWorkers", "NoFargateProfiles"];
 /// Operations that are told.
 const MANY_OPERATIONS: usize = 8;
+
+/// Whether a condition says something.
+fn tells(type_: &str, status: &str, reason: &str) -> bool {
+    let is_ordinary = OUT_OF_THE_ORDINARY.contains(&type_) && status == "False";
+    !is_ordinary && !ABOUT_NOTHING.contains(&reason)
+}
 
 /// Adds what is particular to the kind of the object.
 pub(super) fn fill(description: &mut Description, view: &View<'_>, id: &str) {
@@ -53,7 +65,7 @@ impl Description {
         let telling = conditions
             .into_iter()
             .flatten()
-            .filter(|one| !SAYS_NOTHING.contains(&one.reason.as_str()));
+            .filter(|one| tells(&one.type_, &one.status, &one.reason));
         self.conditions = telling
             .map(|one| ConditionLine {
                 type_: one.type_.clone(),
@@ -233,7 +245,7 @@ fn workspace(description: &mut Description, workspace: &WorkspaceSeen, report: O
     let telling = workspace
         .conditions
         .iter()
-        .filter(|one| !SAYS_NOTHING.contains(&one.reason.as_str()));
+        .filter(|one| tells(&one.type_, &one.status, &one.reason));
     description.conditions = telling.map(line).collect();
     let failed = workspace
         .conditions

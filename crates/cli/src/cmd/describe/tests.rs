@@ -63,6 +63,7 @@ fn provisioning() -> Value {
         "workspaces": [{
             "metadata": {"name": "plane-eks"},
             "spec": {"forProvider": {"source": "Inline", "module": ""}},
+            "status": {"conditions": [condition("Ready", "False", "Creating", "")]},
         }],
     })
 }
@@ -74,7 +75,7 @@ fn a_control_plane_is_described_with_everything_that_tells_how_it_is() {
         "captcontrolplane/plane in team\n",
         "State:        Provisioning since 11m, 35% done, not ready, 12m old\n",
         "Why:          WorkspaceNotReady: Terraform is at it\n",
-        "Waits for:    workspace/plane-eks (Working)\n",
+        "Waits for:    workspace/plane-eks (Working), Creating\n",
         "through wtapply/plane-eks\n",
         "You can:      wait: it goes on by itself\n",
         "Version:      1.31 is wanted, 1.30 runs\n",
@@ -169,6 +170,16 @@ fn each_thing_that_a_person_can_do_is_said() {
             paused("captclusters", json!({})),
             "CAPTCluster/net",
             "end the pause of its Cluster",
+        ),
+        (
+            changed("/workspaces/0/status/conditions", json!([])),
+            "Cluster/blue",
+            "see to it that a runner runs",
+        ),
+        (
+            changed("/controlPlanes/0/status", Value::Null),
+            "CAPTControlPlane/plane",
+            "see to it that capt's controllers run",
         ),
         (
             changed("/templates", json!([])),
