@@ -70,5 +70,5 @@ impl Reconcile for Clusters {
 }
 
 fn subject(cluster: &Cluster) -> Subject {
-    Subject::of("cluster.x-k8s.io/v1beta2", "Cluster", &cluster.metadata)
+    Subject::of("cluster.x-k8s.io/v1beta2", "Cluster", &cluster.metadata).with_shared_status()
 }

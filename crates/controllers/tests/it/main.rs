@@ -14,6 +14,7 @@ mod groups;
 mod inputs;
 mod interruptions;
 mod life;
+mod mishaps;
 mod network;
 mod networks;
 mod pausing;

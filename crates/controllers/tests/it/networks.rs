@@ -1,6 +1,6 @@
 //! CAPTClusters: from YAML to ready, and away again.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use capt_api::{CAPTCluster, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster, marks};
 use capt_testkit::World;
@@ -127,6 +127,39 @@ async fn a_day_of_rest_costs_nothing() {
     stage.advance(Duration::from_secs(24 * 3600)).await;
     let requests = stage.recorder().requests_since(mark);
     assert!(requests.is_empty(), "{requests:?}");
+}
+
+/// What a network costs on its way from nothing to ready: each write is there for a reason.
+#[tokio::test]
+async fn a_network_costs_no_more_writes_than_it_needs() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    stage.settle().await;
+    let mark = stage.recorder().mark();
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in stage.recorder().writes_since(mark) {
+        let call = entry.call.to_string();
+        let what: Vec<&str> = call.split(' ').take(3).collect();
+        *counted.entry(what.join(" ")).or_default() += 1;
+    }
+    let count = |what: &str| counted.get(what).copied().unwrap_or_default();
+    for kind in ["captclusters", "clusters", "workspacetemplateapplies"] {
+        assert!(count(&format!("capt: Apply {kind}/status")) <= 5, "{counted:#?}");
+        assert_eq!(count(&format!("capt: Patch {kind}/status")), 0, "{counted:#?}");
+    }
+    assert_eq!(count("capt: Create workspacetemplateapplies"), 1);
+    assert_eq!(
+        count("capt: Apply workspacetemplateapplies"),
+        0,
+        "nothing is said twice"
+    );
+    let all: usize = counted.values().sum();
+    assert!(all - count("capt: Create events") <= 28, "{counted:#?}");
+    stage.world.finish().await;
 }
 
 /// From the first write on, one pause at a time.

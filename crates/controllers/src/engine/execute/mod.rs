@@ -39,6 +39,8 @@ pub(crate) struct Subject {
     pub(crate) resource_version: String,
     /// Its finalizers then.
     pub(crate) finalizers: Vec<String>,
+    /// Others have something to say in its status, too.
+    pub(crate) shares_status: bool,
 }
 
 impl Subject {
@@ -54,6 +56,15 @@ impl Subject {
             uid: metadata.uid.clone().unwrap_or_default(),
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
             finalizers: metadata.finalizers.clone().unwrap_or_default(),
+            shares_status: false,
+        }
+    }
+
+    /// An object whose status we do not write alone.
+    pub(crate) fn with_shared_status(self) -> Self {
+        Self {
+            shares_status: true,
+            ..self
         }
     }
 }

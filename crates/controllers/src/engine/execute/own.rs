@@ -6,7 +6,7 @@ use kube::{
     core::DynamicObject,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
 use crate::engine::call::{CallError, within_deadline};
@@ -40,17 +40,64 @@ impl Executor {
             "apiVersion": target.api_version,
             "kind": target.kind,
             "metadata": {"name": target.name, "uid": subject.uid, "resourceVersion": version},
-            "status": status,
+            "status": &status,
         });
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let api = self.api(target);
         let document = Patch::Apply(document);
-        match within_deadline(api.patch_status(&target.name, &parameters, &document)).await {
-            Ok(object) => Ok(Some(object)),
-            Err(error) if error.is_not_found() => Ok(changed),
-            Err(error) => Err(failed(error)),
+        let written = match within_deadline(api.patch_status(&target.name, &parameters, &document)).await {
+            Ok(object) => object,
+            Err(error) if error.is_not_found() => return Ok(changed),
+            Err(error) => return Err(failed(error)),
+        };
+        let said = written.data.get("status").unwrap_or(&Value::Null);
+        match surplus(said, &status).filter(|_| !subject.shares_status) {
+            None => Ok(Some(written)),
+            Some(surplus) => self.unsay(subject, written, &surplus).await,
         }
     }
+
+    /// Takes away what somebody else wrote into the status. Applying leaves it there, and it would be seen as a difference
+    /// again and again.
+    async fn unsay(
+        &self,
+        subject: &Subject,
+        written: DynamicObject,
+        surplus: &Value,
+    ) -> Result<Option<DynamicObject>, Failure> {
+        let target = &subject.target;
+        let parameters = PatchParams {
+            field_manager: Some(OWN_FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let metadata = json!({"uid": subject.uid, "resourceVersion": written.metadata.resource_version});
+        let patch = Patch::Merge(json!({"metadata": metadata, "status": surplus}));
+        let api = self.api(target);
+        match within_deadline(api.patch_status(&target.name, &parameters, &patch)).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(Some(written)),
+            Err(error) => Err(Failure::of("report on", target, error)),
+        }
+    }
+}
+
+/// The merge patch that takes away what is there and was not said, if anything is. Lists are left alone: others may have
+/// conditions of their own in them.
+fn surplus(actual: &Value, said: &Value) -> Option<Value> {
+    let (Value::Object(actual), Value::Object(said)) = (actual, said) else {
+        return None;
+    };
+    let patch: Map<String, Value> = actual
+        .iter()
+        .filter_map(|(name, actual)| {
+            let patch = match said.get(name) {
+                None | Some(Value::Null) => Value::Null,
+                Some(said) => surplus(actual, said)?,
+            };
+            Some((name.clone(), patch))
+        })
+        .collect();
+    (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
 /// What changes besides the status. One request, guarded by version even where a decision does not ask for that, because
@@ -105,6 +152,23 @@ mod tests {
             uid: "u".to_owned(),
             resource_version: "7".to_owned(),
             finalizers: vec!["a".to_owned(), "b".to_owned()],
+            shares_status: false,
+        }
+    }
+
+    #[test]
+    fn what_was_not_said_is_taken_away_and_lists_are_left_alone() {
+        let said = json!({"ready": true, "told": {"a": 1}, "conditions": [{"type": "A"}]});
+        for (actual, expected) in [
+            (said.clone(), None),
+            (json!({"ready": true}), None),
+            (
+                json!({"ready": true, "reason": "x", "told": {"a": 1, "b": {"c": 2}},
+                       "conditions": [{"type": "A"}, {"type": "B"}]}),
+                Some(json!({"reason": null, "told": {"b": null}})),
+            ),
+        ] {
+            assert_eq!(surplus(&actual, &said), expected, "{actual}");
         }
     }
 
