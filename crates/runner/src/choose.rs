@@ -188,18 +188,20 @@ where
             Err(reason) => reasons.push(reason),
         }
     }
-    // An engine that is there and too old tells more than one that is not there.
+    // An engine that is there and cannot be used tells more than one that is not there.
     let worst = reasons
         .iter()
-        .position(|reason| reason.kind == FailureKind::EngineTooOld)
+        .position(|reason| reason.kind != FailureKind::EngineMissing)
         .unwrap_or(0);
     let mut reason = reasons.swap_remove(worst);
     if wish.engine != Wanted::Auto {
         return Err(unusable(wish.engine, reason));
     }
     let why = match reason.kind {
-        FailureKind::EngineTooOld => format!("simulated for sandbox templates only, since {reason}"),
-        _ => "simulated for sandbox templates only, since neither terraform nor tofu is in PATH".to_owned(),
+        FailureKind::EngineMissing => {
+            "simulated for sandbox templates only, since neither terraform nor tofu is in PATH".to_owned()
+        }
+        _ => format!("simulated for sandbox templates only, since {reason}"),
     };
     if reason.kind == FailureKind::EngineMissing {
         reason.message =

@@ -7,6 +7,7 @@
 )]
 
 mod asking;
+mod bad_input;
 mod help;
 mod journey;
 mod looking;

@@ -123,6 +123,42 @@ fn class_reason(class: Class) -> Reason {
     }
 }
 
+/// What went wrong together with what a person can do about it, where that is not in the words already.
+pub(crate) fn with_advice(reason: Reason, message: &str) -> String {
+    let advice = match reason {
+        Reason::Throttled
+        | Reason::Network
+        | Reason::Timeout
+        | Reason::Settling
+        | Reason::StateLocked
+        | Reason::StalePlan
+        | Reason::Interrupted
+        | Reason::PluginCache => "It is tried again by itself.",
+        Reason::Configuration => "Mend the module or its variables: a change is tried at once.",
+        Reason::ModuleUnavailable => {
+            "Check the address of the module, and that it can be reached from where the runner runs; then ask for \
+             another try with `capt retry`."
+        }
+        Reason::Setup => {
+            "Check the providers and the backend that the module asks for; then ask for another try with `capt retry`."
+        }
+        Reason::Denied => {
+            "Check the credentials of the provider configuration; then ask for another try with `capt retry`."
+        }
+        Reason::Quota => "Free something or ask for more of it; then ask for another try with `capt retry`.",
+        Reason::Crash => {
+            "Look at the end of `capt logs`, and try another version of Terraform or of the provider; then ask for \
+             another try with `capt retry`."
+        }
+        Reason::DiskFull => {
+            "Make room on the disk that the runner works on; then ask for another try with `capt retry`."
+        }
+        Reason::Other => "When the cause is mended, ask for another try with `capt retry`.",
+        _ => return message.to_owned(),
+    };
+    format!("{message}\n{advice}")
+}
+
 /// A failure of our own.
 pub(crate) fn own(class: Class, message: impl Into<String>) -> Failure {
     Failure {

@@ -477,7 +477,8 @@ impl Run<'_> {
                     generation,
                     now,
                 );
-                standing.say((Type::Failing, True, reason), text, generation, now);
+                let words = failure::with_advice(reason, text);
+                standing.say((Type::Failing, True, reason), &words, generation, now);
                 standing.observed_generation = Some(generation);
                 return;
             }

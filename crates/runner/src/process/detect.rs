@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use capt_terraform::diagnostics::Class;
 use tokio::{process::Command, time::timeout};
 
 use crate::engine::{About, EngineKind, Failure, FailureKind};
@@ -39,12 +40,16 @@ impl DetectError {
     #[must_use]
     pub fn failure(&self) -> Failure {
         let kind = match self {
-            Self::Missing(_) | Self::NotStarted(..) | Self::Unknown(..) => FailureKind::EngineMissing,
+            Self::Missing(_) => FailureKind::EngineMissing,
+            Self::NotStarted(..) | Self::Unknown(..) => FailureKind::Machine(Class::Crash),
             Self::TooOld(_) => FailureKind::EngineTooOld,
         };
         let mut message = self.to_string();
         if let Self::NotStarted(_, error) = self {
             message.push_str(&format!(": {error}"));
+        }
+        if let Self::NotStarted(..) | Self::Unknown(..) = self {
+            message.push_str("; install it again, or name the path of another, and start again");
         }
         super::failure::new(kind, message)
     }
@@ -166,12 +171,12 @@ mod tests {
             ),
             (
                 script("other", "#!/bin/sh\necho hello\n"),
-                FailureKind::EngineMissing,
+                FailureKind::Machine(Class::Crash),
                 "hello",
             ),
             (
                 script("broken", "no program"),
-                FailureKind::EngineMissing,
+                FailureKind::Machine(Class::Crash),
                 "could not be started",
             ),
         ];

@@ -234,6 +234,32 @@ async fn a_plan_is_made_for_who_asks_and_changes_nothing() {
     world.finish().await;
 }
 
+/// Whatever cannot get better by itself is tried once, and what to do is said.
+#[tokio::test]
+async fn no_failure_that_stays_is_a_loop() {
+    for (class, reason, advice) in [
+        (Class::Configuration, "Configuration", "Mend the module"),
+        (Class::Setup, "Setup", "capt retry"),
+        (Class::Denied, "Denied", "credentials"),
+        (Class::Quota, "Quota", "capt retry"),
+        (Class::Crash, "Crash", "capt logs"),
+        (Class::DiskFull, "DiskFull", "Make room"),
+        (Class::Other, "Other", "capt retry"),
+    ] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        script.with(|stage| stage.plan_failures.push_back(failure(class, "oh no")));
+        start_with(&world, &script, no_polls);
+        create(&world, workspace("vpc", &["a"])).await;
+        until(&world, "vpc", "Failing", &format!("True {reason}")).await;
+        let words = message(&world, "vpc", "Failing").await;
+        assert!(words.contains("oh no") && words.contains(advice), "{words}");
+        world.advance(seconds(24 * 3600)).await;
+        assert_eq!(script.with(|stage| stage.plans), 1, "{reason}");
+        world.finish().await;
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_succeed_is_tried_again_only_when_something_changed_or_somebody_asks() {
     let world = World::embedded_only().await;
