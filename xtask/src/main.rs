@@ -9,6 +9,7 @@ mod cluster_api;
 mod codegen;
 mod conformance;
 mod e2e;
+mod engine;
 mod foreign;
 mod fuzz;
 mod objects;
@@ -46,8 +47,8 @@ enum Command {
     E2e(e2e::Args),
     /// Format, validate and test the Terraform modules, with any engine.
     Terraform(terraform::Args),
-    /// Print the terraform or tofu that is used here.
-    Engine(terraform::EngineArgs),
+    /// Print the terraform or tofu that is used here, or run the tests that need one with another.
+    Engine(engine::Args),
     /// Damage the inputs of everything that reads what others wrote, for as long as you like.
     Fuzz(fuzz::Args),
     /// Measure our server and a real one under the same load.
@@ -66,7 +67,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Codegen(what) => codegen::run(&what),
         Command::Peers(args) => peers::run(&args),
-        Command::Engine(args) => terraform::print_engine(&args),
+        Command::Engine(args) => engine::run(&args),
         Command::Terraform(args) => terraform::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Real(args) => until_interrupted(run_real(args)),

@@ -23,18 +23,11 @@ pub(crate) struct Args {
     build_missing: bool,
 }
 
-#[derive(clap::Args)]
-pub(crate) struct EngineArgs {
-    /// Build OpenTofu when no engine is found, which needs Go and takes minutes.
-    #[arg(long)]
-    build_missing: bool,
-}
-
 /// Prints where the engine is that everything here uses, for whoever wants to use the same.
-pub(crate) fn print_engine(args: &EngineArgs) -> anyhow::Result<()> {
+pub(crate) fn print_engine(build_missing: bool) -> anyhow::Result<()> {
     let engine = engine(&Args {
         engine: None,
-        build_missing: args.build_missing,
+        build_missing,
     })?;
     println!("{}", engine.display());
     Ok(())
@@ -54,7 +47,7 @@ const CHECKS: &[&[&str]] = &[
 const FOREIGN: &[&str] = &["TF_CLI_ARGS", "TF_DATA_DIR", "TF_VAR_", "TF_WORKSPACE"];
 
 /// The name of the peer that is an engine.
-const OPENTOFU: &str = "tofu";
+pub(crate) const OPENTOFU: &str = "tofu";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let engine = engine(args)?;
@@ -112,7 +105,8 @@ fn find_in(search: &OsStr, name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-fn version(engine: &Path) -> anyhow::Result<String> {
+/// What an engine says that it is.
+pub(crate) fn version(engine: &Path) -> anyhow::Result<String> {
     let output = command(engine)
         .arg("version")
         .output()
