@@ -18,6 +18,9 @@ pub const ROLE: &str = "infrastructure.cluster.x-k8s.io/role";
 pub const RUNNER: &str = "infrastructure.cluster.x-k8s.io/runner";
 /// Label on a ConfigMap in which our runner tells about a Workspace: uid of the Workspace.
 pub const RUN_OF: &str = "infrastructure.cluster.x-k8s.io/run-of";
+/// Label on a ConfigMap that says how long operations take with a WorkspaceTemplate: name of the template, shortened to a
+/// label value.
+pub const STATISTICS_OF: &str = "infrastructure.cluster.x-k8s.io/statistics-of";
 /// Label on a WorkspaceTemplate, passed down to the Workspace: its module makes nothing real, so that a simulation may stand in for Terraform.
 pub const SANDBOX: &str = "infrastructure.cluster.x-k8s.io/sandbox";
 

@@ -10,6 +10,11 @@ pub(crate) fn annotation<'a>(metadata: &'a ObjectMeta, name: &str) -> Option<&'a
     metadata.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
+/// The value of a label.
+pub(crate) fn label<'a>(metadata: &'a ObjectMeta, name: &str) -> Option<&'a str> {
+    metadata.labels.as_ref()?.get(name).map(String::as_str)
+}
+
 /// Whether an object has a finalizer.
 pub(crate) fn has_finalizer(metadata: &ObjectMeta, name: &str) -> bool {
     let finalizers = metadata.finalizers.as_deref().unwrap_or_default();

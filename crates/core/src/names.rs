@@ -84,6 +84,12 @@ pub fn last_rendering(apply: &str) -> ChildName {
     child("last-rendering", &[apply], "rendering")
 }
 
+/// The ConfigMap that says how long operations take with a WorkspaceTemplate.
+#[must_use]
+pub fn statistics(template: &str) -> String {
+    shorten(template, &hash("statistics", &[template]), "statistics")
+}
+
 /// The ConfigMap in which our runner tells about a Workspace. It always has a hash: Workspaces of both groups may share
 /// a name and meet in one namespace.
 #[must_use]

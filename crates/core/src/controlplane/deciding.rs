@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capt_api::{
-    CONTROL_PLANE_GROUP, VERSION,
+    CAPTControlPlane, CONTROL_PLANE_GROUP, VERSION,
     captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationRecord},
     conditions::{
         Word as _,
@@ -22,13 +22,13 @@ use super::{
     kubeconfig,
     machine::{self, Goal, Position},
     progress, setup,
-    snapshot::Snapshot,
+    snapshot::{self, Snapshot},
     view::{self, Said},
 };
 use crate::{
     decision::{Decision, Desired, Event, EventKind, OwnChange, Removal},
     metadata, names,
-    owned::{self, Found, Owner, Role},
+    owned::{self, Found, OwnedSeen, Owner, Role},
 };
 
 /// Group and version of a CAPTControlPlane.
@@ -55,25 +55,14 @@ pub(super) struct Deciding<'a> {
 impl<'a> Deciding<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, now: Timestamp) -> Self {
         debug_assert_eq!(API_VERSION, format!("{CONTROL_PLANE_GROUP}/{VERSION}"));
-        let metadata = &snapshot.control_plane.metadata;
-        let label = metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(foreign_marks::CLUSTER_NAME));
         let cluster = snapshot.cluster.as_ref().map(|cluster| cluster.name.as_str());
-        let owner = Owner {
-            api_version: API_VERSION,
-            kind: "CAPTControlPlane",
-            namespace: metadata.namespace.as_deref().unwrap_or_default(),
-            name: metadata.name.as_deref().unwrap_or_default(),
-            uid: metadata.uid.as_deref().unwrap_or_default(),
-            cluster: cluster.or(label.map(String::as_str)),
-        };
+        let label = metadata::label(&snapshot.control_plane.metadata, foreign_marks::CLUSTER_NAME);
+        let owner = owner_of(&snapshot.control_plane, cluster.or(label));
         Self {
             snapshot,
             now,
             owner,
-            found: eks_apply(snapshot, &owner),
+            found: eks_apply(&snapshot.control_plane, &snapshot.applies, &owner),
             children: Vec::new(),
             removals: Vec::new(),
             own: OwnChange::default(),
@@ -277,19 +266,36 @@ impl<'a> Deciding<'a> {
 }
 
 /// The WorkspaceTemplateApply of the EKS cluster.
-pub(super) fn eks_apply<'a>(snapshot: &'a Snapshot, owner: &Owner<'_>) -> Found<'a> {
+fn eks_apply<'a>(control_plane: &CAPTControlPlane, applies: &'a [OwnedSeen], owner: &Owner<'_>) -> Found<'a> {
     owned::find(
         owner,
         &Role::Eks,
-        snapshot
-            .control_plane
-            .spec
-            .workspace_template_apply_name
-            .as_deref(),
+        control_plane.spec.workspace_template_apply_name.as_deref(),
         &names::eks_apply(owner.name),
-        &adoption::former_names(owner.name, &snapshot.applies),
-        &snapshot.applies,
+        &adoption::former_names(owner.name, applies),
+        applies,
     )
+}
+
+/// The WorkspaceTemplateApply of the EKS cluster of a control plane, if there is one that may be written to, among those
+/// that a snapshot has.
+#[must_use]
+pub fn apply_of<'a>(control_plane: &CAPTControlPlane, applies: &'a [OwnedSeen]) -> Option<&'a OwnedSeen> {
+    let owner = owner_of(control_plane, snapshot::cluster_of(control_plane));
+    eks_apply(control_plane, applies, &owner).usable()
+}
+
+/// A control plane as an owner.
+fn owner_of<'a>(control_plane: &'a CAPTControlPlane, cluster: Option<&'a str>) -> Owner<'a> {
+    let metadata = &control_plane.metadata;
+    Owner {
+        api_version: API_VERSION,
+        kind: "CAPTControlPlane",
+        namespace: metadata.namespace.as_deref().unwrap_or_default(),
+        name: metadata.name.as_deref().unwrap_or_default(),
+        uid: metadata.uid.as_deref().unwrap_or_default(),
+        cluster,
+    }
 }
 
 /// The goal of something that nothing is known about.

@@ -23,8 +23,10 @@ pub mod kubeconfig;
 pub mod machine;
 mod making;
 pub mod progress;
+pub mod provider;
 pub mod setup;
 pub mod snapshot;
+pub mod statistics;
 mod taking;
 pub mod timeouts;
 pub mod turns;
@@ -36,6 +38,7 @@ pub mod vpc;
 mod wants;
 mod work;
 
+pub use deciding::apply_of;
 pub use snapshot::Snapshot;
 pub use wants::{ProbeWish, TokenWish, Wants, wants};
 

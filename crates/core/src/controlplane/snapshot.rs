@@ -2,11 +2,18 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use capt_api::{CAPTControlPlane, endpoint::ApiEndpoint, region::Region};
-use k8s_openapi::jiff::Timestamp;
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, CONTROL_PLANE_GROUP,
+    conditions::find_condition,
+    endpoint::ApiEndpoint,
+    foreign::{Cluster, marks as foreign_marks},
+    region::Region,
+};
+use k8s_openapi::{api::core::v1::Secret, jiff::Timestamp};
 
 use super::progress::Statistics;
 use crate::{
+    metadata,
     owned::{OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
 };
@@ -57,6 +64,16 @@ pub struct Snapshot {
     pub statistics: Statistics,
 }
 
+/// Name of the Cluster that a control plane belongs to: its owner, or else the one that its label names.
+#[must_use]
+pub fn cluster_of(control_plane: &CAPTControlPlane) -> Option<&str> {
+    let metadata = &control_plane.metadata;
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    metadata::cluster_owner(owners)
+        .map(|owner| owner.name.as_str())
+        .or_else(|| metadata::label(metadata, foreign_marks::CLUSTER_NAME))
+}
+
 /// The Cluster that a control plane belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterSeen {
@@ -72,6 +89,38 @@ pub struct ClusterSeen {
     pub infrastructure_provisioned: bool,
     /// `spec.controlPlaneEndpoint`, if it has a host and a port.
     pub endpoint: Option<ApiEndpoint>,
+}
+
+impl ClusterSeen {
+    /// What counts of a Cluster.
+    #[must_use]
+    pub fn of(cluster: &Cluster) -> Self {
+        let spec = &cluster.spec;
+        let reference = spec.control_plane_ref.as_ref();
+        let reached = cluster
+            .status
+            .as_ref()
+            .and_then(|status| status.initialization.as_ref());
+        let endpoint = spec.control_plane_endpoint.as_ref();
+        Self {
+            name: cluster.metadata.name.clone().unwrap_or_default(),
+            paused: spec.paused == Some(true),
+            control_plane_ref: reference
+                .filter(|reference| {
+                    reference.kind == "CAPTControlPlane" && reference.api_group == CONTROL_PLANE_GROUP
+                })
+                .map(|reference| reference.name.clone()),
+            has_infrastructure_ref: spec.infrastructure_ref.is_some(),
+            infrastructure_provisioned: reached.and_then(|reached| reached.infrastructure_provisioned)
+                == Some(true),
+            endpoint: endpoint.and_then(|endpoint| {
+                Some(ApiEndpoint {
+                    host: endpoint.host.clone().filter(|host| !host.is_empty())?,
+                    port: endpoint.port.filter(|port| *port != 0)?,
+                })
+            }),
+        }
+    }
 }
 
 /// The infrastructure of the Cluster.
@@ -95,6 +144,29 @@ pub struct InfrastructureSeen {
     pub ready_since: Option<Timestamp>,
     /// The message of its condition Ready.
     pub message: String,
+}
+
+impl InfrastructureSeen {
+    /// What counts of a CAPTCluster. `template_connection_secret` is what its template names.
+    #[must_use]
+    pub fn of(captcluster: &CAPTCluster, template_connection_secret: Option<String>) -> Self {
+        let status = captcluster.status.clone().unwrap_or_default();
+        let conditions = status.conditions.as_deref().unwrap_or_default();
+        let condition = find_condition(conditions, "Ready");
+        Self {
+            name: captcluster.metadata.name.clone().unwrap_or_default(),
+            region: Some(captcluster.spec.region.clone()),
+            connection_secret_name: captcluster.spec.connection_secret_name.clone(),
+            template_connection_secret,
+            vpc_workspace_name: status.vpc_workspace_name.clone(),
+            provisioned: status.initialization.and_then(|reached| reached.provisioned) == Some(true),
+            ready: status.ready,
+            ready_since: condition.map(|condition| condition.last_transition_time.0),
+            message: condition
+                .map(|condition| condition.message.clone())
+                .unwrap_or_default(),
+        }
+    }
 }
 
 /// A Secret.
@@ -121,6 +193,33 @@ pub struct SecretSeen {
 }
 
 impl SecretSeen {
+    /// What counts of a Secret.
+    #[must_use]
+    pub fn of(secret: &Secret) -> Self {
+        let metadata = &secret.metadata;
+        let owners = metadata.owner_references.iter().flatten();
+        let data = secret.data.iter().flatten();
+        Self {
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            type_: secret.type_.clone().unwrap_or_default(),
+            deleting: metadata::is_deleting(metadata),
+            labels: metadata.labels.clone().unwrap_or_default(),
+            annotations: metadata.annotations.clone().unwrap_or_default(),
+            controller: owners
+                .filter(|owner| owner.controller == Some(true))
+                .map(|owner| (format!("{}/{}", owner.kind, owner.name), owner.uid.clone()))
+                .next(),
+            data: data
+                .filter_map(|(key, bytes)| {
+                    let text = String::from_utf8(bytes.0.clone()).ok()?;
+                    Some((key.clone(), Hidden::new(text)))
+                })
+                .collect(),
+        }
+    }
+
     /// What it has under a key.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
