@@ -14,8 +14,9 @@ mod rollout;
 mod workspacetemplate;
 mod workspacetemplateapply;
 
+pub use captcontrolplane::{Credentials, Endpoints, NetworkEndpoints, OwnCredentials, ProcessCredentials};
 pub use metrics::Metrics;
-pub use options::{Clock, ClusterController, Concurrency, Options, Readiness};
+pub use options::{Clock, ClusterController, Concurrency, Options, Outside, Readiness};
 
 use std::sync::Arc;
 

@@ -7,7 +7,10 @@ use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use tokio::sync::watch;
 
-use crate::metrics::Metrics;
+use crate::{
+    captcontrolplane::{Endpoints, NetworkEndpoints, OwnCredentials, ProcessCredentials},
+    metrics::Metrics,
+};
 
 /// Tells what time it is.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -32,8 +35,19 @@ pub struct Options {
     pub concurrency: Concurrency,
     /// Where everything is counted.
     pub metrics: Metrics,
+    /// What is found out elsewhere than from the API.
+    pub outside: Outside,
     /// Where it is told that the controllers know all that there is.
     pub readiness: Readiness,
+}
+
+/// What is found out elsewhere than from the API.
+#[derive(Clone)]
+pub struct Outside {
+    /// Whether API servers of clusters answer.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// The credentials for AWS that the process itself has, for clusters whose Workspaces have none.
+    pub credentials: Arc<dyn OwnCredentials>,
 }
 
 /// Whether Clusters are looked after by our own small controller, which does for them what Cluster API does for the
@@ -117,6 +131,10 @@ impl Options {
     #[must_use]
     pub fn new(clock: Clock, runner: Runner) -> Self {
         Self {
+            outside: Outside {
+                endpoints: Arc::new(NetworkEndpoints),
+                credentials: Arc::new(ProcessCredentials::new(clock.clone())),
+            },
             clock,
             runner,
             workspace_api: None,

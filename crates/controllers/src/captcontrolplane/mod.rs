@@ -1,16 +1,41 @@
 //! The controller of CAPTControlPlanes: what is known about one, in a snapshot, and what was decided, done.
 //!
+//! What lives outside of the API is found out by two keepers that work on their own: [`prober`] asks whether API servers
+//! answer, [`tokens`] issues tokens for them. Both are told what decisions want to know, and wake objects when there is
+//! news.
+//!
 //! This module must never decide anything: that is `capt_core::controlplane`.
 
-use capt_core::controlplane::{self, Snapshot};
+mod exchange;
+mod observe;
+mod prober;
+mod statistics;
+mod tokens;
 
+pub use prober::{Endpoints, NetworkEndpoints};
+pub use tokens::{Credentials, OwnCredentials, ProcessCredentials};
+
+use std::sync::Arc;
+
+use capt_api::{CAPTControlPlane, captcontrolplane::CAPTControlPlaneStatus};
+use capt_core::{
+    controlplane::{self, Snapshot, kubeconfig, statistics::lesson},
+    decision::Decision,
+};
+use k8s_openapi::jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use self::{
+    prober::Prober,
+    statistics::Statistics,
+    tokens::{Issuer, WorkspaceCredentials},
+};
 use crate::{
     Hands,
     engine::{
         controller::{Outcome, Reconcile},
         execute::{Failure, Subject, Written},
         key::ObjectKey,
-        wakes::Reader,
     },
     facts::CONTROLPLANES,
 };
@@ -18,18 +43,77 @@ use crate::{
 /// The controller of CAPTControlPlanes.
 pub(crate) struct ControlPlanes {
     hands: Hands,
+    prober: Arc<Prober>,
+    issuer: Arc<Issuer>,
+    statistics: Arc<Statistics>,
+    /// The keepers at work. They end with the controller.
+    _keepers: JoinSet<()>,
 }
 
 impl ControlPlanes {
     /// A controller that decides from these facts.
     pub(crate) fn new(hands: Hands) -> Self {
-        Self { hands }
+        let clock = &hands.options.clock;
+        let wakes = &hands.facts.wakes;
+        let outside = &hands.options.outside;
+        let prober = Arc::new(Prober::new(outside.endpoints.clone(), clock.clone(), wakes));
+        let signers = WorkspaceCredentials {
+            facts: hands.facts.clone(),
+            client: hands.client.clone(),
+            own: outside.credentials.clone(),
+            clock: clock.clone(),
+        };
+        let issuer = Arc::new(Issuer::new(Arc::new(signers), clock.clone(), wakes));
+        let statistics = Arc::new(Statistics::new(hands.client.clone()));
+        let mut keepers = JoinSet::new();
+        keepers.spawn(prober.clone().run());
+        keepers.spawn(issuer.clone().run());
+        keepers.spawn(statistics.clone().run());
+        Self {
+            hands,
+            prober,
+            issuer,
+            statistics,
+            _keepers: keepers,
+        }
     }
 
-    /// Everything that is known about an object, if there is such an object.
-    #[expect(clippy::unused_async, reason = "nothing is gathered yet")]
-    async fn observe(&self, _: &Reader, _: &ObjectKey) -> Result<Option<Snapshot>, Failure> {
-        Ok(None)
+    /// Says what has to be found out outside of the API from now on.
+    fn wish(&self, key: &ObjectKey, wants: controlplane::Wants) {
+        self.prober.wish(key, wants.probe);
+        self.issuer.wish(key, wants.token);
+    }
+
+    /// Whatever else cannot be written, those who are let in by a token must not be locked out because of it.
+    async fn renew_anyway(
+        &self,
+        snapshot: &Snapshot,
+        decision: &Decision<CAPTControlPlaneStatus>,
+        now: Timestamp,
+        written: &mut Vec<Written>,
+    ) {
+        let Some(cluster) = &snapshot.cluster else { return };
+        let name = kubeconfig::secret_name(&cluster.name);
+        let renewal = decision
+            .children
+            .iter()
+            .filter(|child| child.target.kind == "Secret" && child.target.name == name)
+            .filter(|child| written.iter().all(|written| written.target != child.target))
+            .cloned()
+            .collect();
+        let renewal = Decision::<CAPTControlPlaneStatus> {
+            children: renewal,
+            ..Decision::default()
+        };
+        let subject = subject(&snapshot.control_plane);
+        let done = self
+            .hands
+            .executor
+            .carry_out(&subject, &renewal, now, written)
+            .await;
+        if let Err(failure) = done {
+            tracing::debug!(object = %subject.target.name, %failure, "a kubeconfig was not renewed");
+        }
     }
 }
 
@@ -40,18 +124,23 @@ impl Reconcile for ControlPlanes {
         let reader = self.hands.facts.wakes.reader(CONTROLPLANES, key);
         let Some(snapshot) = self.observe(&reader, key).await? else {
             reader.forget();
+            self.wish(key, controlplane::Wants::default());
             return Ok(Outcome::default());
         };
         reader.finish();
         let now = (self.hands.options.clock)();
+        self.wish(key, controlplane::wants(&snapshot, now));
         let decision = controlplane::decide(&snapshot, now);
-        let subject = Subject::of(
-            "controlplane.cluster.x-k8s.io/v1beta1",
-            "CAPTControlPlane",
-            &snapshot.control_plane.metadata,
-        );
+        let subject = subject(&snapshot.control_plane);
         let executor = &self.hands.executor;
-        executor.carry_out(&subject, &decision, now, written).await?;
+        if let Err(failure) = executor.carry_out(&subject, &decision, now, written).await {
+            self.renew_anyway(&snapshot, &decision, now, written).await;
+            return Err(failure);
+        }
+        if let Some(lesson) = lesson(snapshot.control_plane.status.as_ref(), &decision, now) {
+            self.statistics
+                .learn(&observe::template_key(&snapshot.control_plane), &lesson);
+        }
         Ok(Outcome {
             look_again: decision.look_again,
         })
@@ -61,5 +150,20 @@ impl Reconcile for ControlPlanes {
         self.hands.facts.have_seen(written)
     }
 
-    async fn failed(&self, _: &ObjectKey, _: &Failure) {}
+    async fn failed(&self, key: &ObjectKey, failure: &Failure) {
+        let found = self.hands.facts.captcontrolplanes.peek(key);
+        if let (Some(control_plane), Some(event)) = (found, failure.event()) {
+            let now = (self.hands.options.clock)();
+            let teller = self.hands.executor.teller();
+            teller.tell(&subject(&control_plane), &event, now).await;
+        }
+    }
+}
+
+fn subject(control_plane: &CAPTControlPlane) -> Subject {
+    Subject::of(
+        "controlplane.cluster.x-k8s.io/v1beta1",
+        "CAPTControlPlane",
+        &control_plane.metadata,
+    )
 }

@@ -1,0 +1,220 @@
+//! Puts everything that is known about a CAPTControlPlane into a snapshot.
+
+use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster, marks};
+use capt_core::{
+    controlplane::{
+        self, Snapshot, adoption, connection, kubeconfig,
+        snapshot::{ClusterSeen, InfrastructureSeen, SecretSeen, cluster_of},
+        vpc,
+    },
+    owned,
+    render::WorkspaceGroup,
+    wta::{owner, snapshot::TemplateSeen},
+};
+use std::sync::Arc;
+
+use super::ControlPlanes;
+use crate::{
+    engine::{execute::Failure, key::ObjectKey, wakes::Reader},
+    facts::{
+        indexes::{self, within},
+        kinds, workspace_key,
+    },
+};
+
+impl ControlPlanes {
+    /// Everything that is known about an object, if there is such an object and it is ours to look after.
+    pub(super) async fn observe(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+    ) -> Result<Option<Snapshot>, Failure> {
+        let facts = &self.hands.facts;
+        let found = facts.captcontrolplanes.get(reader, key);
+        let Some(control_plane) = found.filter(|found| self.hands.options.are_for(&found.metadata)) else {
+            return Ok(None);
+        };
+        let namespace = key.namespace();
+        let cluster = self.cluster(reader, &control_plane);
+        let infrastructure = match &cluster {
+            Some(cluster) => self.infrastructure(reader, namespace, cluster).await,
+            None => None,
+        };
+        let template_key = template_key(&control_plane);
+        let template = self.template(reader, &template_key).await;
+        let applies = facts.owned(
+            reader,
+            namespace,
+            &owner::label("CAPTControlPlane", &key.name),
+            &adoption::names(&control_plane),
+        );
+        let apply = controlplane::apply_of(&control_plane, &applies);
+        let revision = template.as_ref().map(|template| template.revision.as_str());
+        let peers = if owned::needs_peers(apply, revision) {
+            facts.peers(reader, apply, &template_key)
+        } else {
+            Vec::new()
+        };
+        let vpc_names = infrastructure.as_ref().map(vpc::secret_names).unwrap_or_default();
+        let spec = template.as_ref().and_then(|template| template.spec.as_ref());
+        let names = connection::secret_names(&control_plane.spec, &key.name, spec, apply);
+        let vpc_secret = self
+            .first_secret(reader, &control_plane, &vpc_names, vpc::FIXED_NAME)
+            .await?;
+        let connection = self
+            .first_secret(reader, &control_plane, &names, connection::FIXED_NAME)
+            .await?;
+        let of_cluster = async |name: fn(&str) -> String| match cluster_of(&control_plane) {
+            Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,
+            None => Ok(None),
+        };
+        let issued = self.issuer.issued(reader, key);
+        Ok(Some(Snapshot {
+            cluster: cluster.as_deref().map(ClusterSeen::of),
+            infrastructure,
+            template,
+            peers,
+            rivals: self.rivals(reader, key, &control_plane),
+            vpc_secret,
+            connection,
+            kubeconfig: of_cluster(kubeconfig::secret_name).await?,
+            user_kubeconfig: of_cluster(kubeconfig::user_secret_name).await?,
+            ca: of_cluster(kubeconfig::ca_secret_name).await?,
+            probe: self.prober.seen(reader, key),
+            token: issued.token,
+            token_trouble: issued.trouble,
+            statistics: self.statistics.of(&template_key).await,
+            applies,
+            control_plane: (*control_plane).clone(),
+        }))
+    }
+
+    /// The Cluster that the object belongs to. Only what counts of it wakes the object.
+    fn cluster(&self, reader: &Reader, control_plane: &CAPTControlPlane) -> Option<Arc<Cluster>> {
+        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+        let place = ObjectKey::within(namespace, cluster_of(control_plane)?);
+        let clusters = &self.hands.facts.clusters;
+        clusters.glance(reader, indexes::REACHED, &place);
+        clusters.glance(reader, indexes::SPEC, &place)
+    }
+
+    async fn infrastructure(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        cluster: &Cluster,
+    ) -> Option<InfrastructureSeen> {
+        let reference = cluster.spec.infrastructure_ref.as_ref()?;
+        let kind = &kinds::CAPTCLUSTER;
+        if reference.kind != kind.kind || reference.api_group != kind.group {
+            return None;
+        }
+        let place = ObjectKey::within(namespace, &reference.name);
+        let captcluster = self.hands.facts.captclusters.get(reader, &place)?;
+        let secret = self.network_secret(reader, namespace, &captcluster).await;
+        Some(InfrastructureSeen::of(&captcluster, secret))
+    }
+
+    /// The Secret that the Workspace of the network writes, or else the one that its template names.
+    async fn network_secret(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        captcluster: &CAPTCluster,
+    ) -> Option<String> {
+        let facts = &self.hands.facts;
+        let workspace = captcluster
+            .status
+            .as_ref()
+            .and_then(|status| status.vpc_workspace_name.as_ref());
+        let written = workspace.and_then(|name| {
+            [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
+                .into_iter()
+                .find_map(|group| {
+                    let place = workspace_key(group, namespace, name);
+                    let workspace = facts
+                        .workspaces_of(group)
+                        .glance(reader, indexes::OBSERVED, &place)?;
+                    let name = workspace.spec.pointer("/writeConnectionSecretToRef/name")?;
+                    name.as_str().map(str::to_owned)
+                })
+        });
+        if written.is_some() {
+            return written;
+        }
+        let reference = captcluster.spec.vpc_template_ref.as_ref()?;
+        let namespace = reference.namespace.as_deref().unwrap_or(namespace);
+        let place = ObjectKey::within(namespace, &reference.name);
+        let view = facts.readable_template(reader, &place).await?;
+        let name = connection::template_name(&view.template.spec)?;
+        (!name.contains("${")).then(|| name.to_owned())
+    }
+
+    async fn template(&self, reader: &Reader, place: &ObjectKey) -> Option<TemplateSeen> {
+        let view = self.hands.facts.readable_template(reader, place).await?;
+        let labels = view.template.metadata.labels.as_ref();
+        Some(TemplateSeen {
+            namespace: place.namespace().to_owned(),
+            hidden: false,
+            shared_with: view.template.spec.shared_with.clone().unwrap_or_default(),
+            revision: view.revision.clone(),
+            spec: Some(view.template.spec.clone()),
+            sandbox: labels.and_then(|labels| labels.get(marks::SANDBOX).cloned()),
+        })
+    }
+
+    /// Others whose specs name the same WorkspaceTemplateApply.
+    fn rivals(&self, reader: &Reader, key: &ObjectKey, control_plane: &CAPTControlPlane) -> Vec<String> {
+        let Some(name) = &control_plane.spec.workspace_template_apply_name else {
+            return Vec::new();
+        };
+        let place = within(key.namespace(), name);
+        let members = self
+            .hands
+            .facts
+            .captcontrolplanes
+            .members(reader, indexes::APPLY, &place);
+        members
+            .into_iter()
+            .filter(|member| member != key)
+            .map(|member| member.name)
+            .collect()
+    }
+
+    /// The first Secret that exists. The one with a fixed name may be another cluster's.
+    async fn first_secret(
+        &self,
+        reader: &Reader,
+        control_plane: &CAPTControlPlane,
+        names: &[String],
+        fixed: &str,
+    ) -> Result<Option<SecretSeen>, Failure> {
+        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+        for name in names {
+            let found = self.secret(reader, namespace, name).await?;
+            let is_usable = |secret: &SecretSeen| name != fixed || vpc::belongs_to(secret, control_plane);
+            if let Some(secret) = found.filter(is_usable) {
+                return Ok(Some(secret));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn secret(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<SecretSeen>, Failure> {
+        let place = ObjectKey::within(namespace, name);
+        let found = self.hands.secrets.get(reader, &place).await?;
+        Ok(found.map(|secret| SecretSeen::of(&secret)))
+    }
+}
+
+/// The template that an object refers to.
+pub(super) fn template_key(control_plane: &CAPTControlPlane) -> ObjectKey {
+    let reference = &control_plane.spec.workspace_template_ref;
+    let own = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+    ObjectKey::within(reference.namespace.as_deref().unwrap_or(own), &reference.name)
+}

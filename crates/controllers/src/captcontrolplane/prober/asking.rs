@@ -1,0 +1,61 @@
+//! How an API server is asked whether it answers.
+
+use std::{error::Error, time::Duration};
+
+use capt_api::endpoint::ApiEndpoint;
+use futures::future::BoxFuture;
+use http::Request;
+use http_body_util::Full;
+
+use crate::captcontrolplane::exchange::{self, Place, Trust};
+
+/// How long an answer may take. Cluster API's own probe waits as long.
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Asks API servers whether they answer.
+pub trait Endpoints: Send + Sync {
+    /// Asks once. Any answer will do, also a refusal; without one, says why in words that stay the same for the same
+    /// cause. `ca` is the certificate authority that vouches for the API server, as PEM.
+    fn ask<'a>(&'a self, endpoint: &'a ApiEndpoint, ca: Option<&'a str>)
+    -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// Asks over the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NetworkEndpoints;
+
+impl Endpoints for NetworkEndpoints {
+    fn ask<'a>(
+        &'a self,
+        endpoint: &'a ApiEndpoint,
+        ca: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let port = u16::try_from(endpoint.port).map_err(|_| "its port is none".to_owned())?;
+            let place = Place {
+                host: &endpoint.host,
+                port,
+                trust: ca.map_or(Trust::Anybody, Trust::Authority),
+            };
+            let request = Request::get("/healthz")
+                .body(Full::default())
+                .map_err(|error| error.to_string())?;
+            match exchange::ask(place, request, DEADLINE).await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(told(&error)),
+            }
+        })
+    }
+}
+
+/// An error with its causes.
+fn told(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,168 @@
+//! Keeps asking API servers of clusters whether they answer, as often as decisions want to know, and wakes whoever read
+//! an answer when it changes.
+//!
+//! Nobody is woken because a minute has passed and the answer is the same: that would cost requests for nothing.
+//!
+//! This module must never know what follows from an answer.
+
+mod asking;
+
+pub use asking::{Endpoints, NetworkEndpoints};
+
+use std::{collections::HashMap, sync::Arc};
+
+use capt_api::endpoint::ApiEndpoint;
+use capt_core::controlplane::{ProbeWish, snapshot::Probe};
+use k8s_openapi::jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+
+use self::asking::DEADLINE;
+use crate::{
+    Clock,
+    engine::{
+        key::ObjectKey,
+        queue::Queue,
+        table::{Row, Table},
+        wakes::{Reader, Wakes},
+    },
+};
+
+/// How many are asked at the same time.
+const AT_ONCE: usize = 32;
+
+/// Keeps asking API servers.
+pub(super) struct Prober {
+    endpoints: Arc<dyn Endpoints>,
+    clock: Clock,
+    queue: Queue,
+    wishes: Mutex<HashMap<ObjectKey, Wish>>,
+    answers: Table<Answer>,
+}
+
+/// What is wished for an object, and when it was last fulfilled.
+struct Wish {
+    wish: ProbeWish,
+    seen_at: Option<Timestamp>,
+}
+
+impl Wish {
+    fn is_for(&self, other: &ProbeWish) -> bool {
+        self.wish.endpoint == other.endpoint && self.wish.ca == other.ca
+    }
+}
+
+/// What is worth waking somebody for.
+#[derive(Clone, Debug, PartialEq)]
+struct Answer {
+    endpoint: ApiEndpoint,
+    failing_since: Option<Timestamp>,
+    message: String,
+}
+
+impl Prober {
+    pub(super) fn new(endpoints: Arc<dyn Endpoints>, clock: Clock, wakes: &Arc<Wakes>) -> Self {
+        Self {
+            endpoints,
+            clock,
+            queue: Queue::default(),
+            wishes: Mutex::default(),
+            answers: Table::new("answers of endpoints", wakes, &[]),
+        }
+    }
+
+    /// Says what an object wants to know from now on; what it wanted before is forgotten.
+    pub(super) fn wish(&self, key: &ObjectKey, wish: Option<ProbeWish>) {
+        let Some(wish) = wish else {
+            if self.wishes.lock().remove(key).is_some() {
+                self.answers.delete(key.clone(), 0);
+            }
+            return;
+        };
+        let mut wishes = self.wishes.lock();
+        let every = wish.every;
+        match wishes.get_mut(key) {
+            Some(known) if known.is_for(&wish) => {
+                known.wish = wish;
+                drop(wishes);
+                // The earlier of this and what is planned counts.
+                self.queue.wake_after(key, every);
+            }
+            _ => {
+                wishes.insert(key.clone(), Wish { wish, seen_at: None });
+                drop(wishes);
+                self.answers.delete(key.clone(), 0);
+                self.queue.wake(key);
+            }
+        }
+    }
+
+    /// What was last seen for an object.
+    pub(super) fn seen(&self, reader: &Reader, key: &ObjectKey) -> Option<Probe> {
+        let answer = self.answers.get(reader, key)?;
+        let seen_at = self.wishes.lock().get(key)?.seen_at?;
+        Some(Probe {
+            endpoint: answer.endpoint.clone(),
+            seen_at,
+            failing_since: answer.failing_since,
+            message: answer.message.clone(),
+        })
+    }
+
+    /// Keeps asking. Never ends.
+    pub(super) async fn run(self: Arc<Self>) {
+        let slots = Arc::new(Semaphore::new(AT_ONCE));
+        let mut asking = JoinSet::new();
+        loop {
+            let slot = slots.clone().acquire_owned().await;
+            let key = self.queue.next().await;
+            while asking.try_join_next().is_some() {}
+            let prober = self.clone();
+            asking.spawn(async move {
+                let _slot = slot;
+                prober.ask(&key).await;
+                prober.queue.done(&key);
+            });
+        }
+    }
+
+    async fn ask(&self, key: &ObjectKey) {
+        let Some(wish) = self.wishes.lock().get(key).map(|known| known.wish.clone()) else {
+            return;
+        };
+        let asked = timeout(DEADLINE, self.endpoints.ask(&wish.endpoint, wish.ca.as_deref())).await;
+        let answer =
+            asked.unwrap_or_else(|_| Err(format!("no answer within {} seconds", DEADLINE.as_secs())));
+        let now = (self.clock)();
+        let every = {
+            let mut wishes = self.wishes.lock();
+            let Some(known) = wishes.get_mut(key).filter(|known| known.is_for(&wish)) else {
+                return;
+            };
+            known.seen_at = Some(now);
+            known.wish.every
+        };
+        self.put(key, &wish, answer, now);
+        self.queue.wake_after(key, every);
+    }
+
+    fn put(&self, key: &ObjectKey, wish: &ProbeWish, answer: Result<(), String>, now: Timestamp) {
+        let before = self.answers.peek(key).and_then(|answer| answer.failing_since);
+        let (failing_since, message) = match answer {
+            Ok(()) => (None, String::new()),
+            Err(message) => (Some(before.unwrap_or(now)), message),
+        };
+        self.answers.apply(Row {
+            key: key.clone(),
+            version: 0,
+            value: Some(Answer {
+                endpoint: wish.endpoint.clone(),
+                failing_since,
+                message,
+            }),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
