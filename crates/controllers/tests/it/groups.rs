@@ -8,7 +8,7 @@ use kube::{Api, CustomResourceExt as _, ResourceExt as _, api::PostParams, core:
 
 use crate::{
     runner::resource,
-    stage::{Setting, Stage, User as _, external_name, start_controllers, start_runner},
+    stage::{Setting, Stage, User as _, external_name},
 };
 
 #[tokio::test]
@@ -52,9 +52,7 @@ async fn kinds_may_be_installed_later() {
         .crd(WorkspaceTemplateApply::crd())
         .start()
         .await;
-    start_controllers(&world, &Setting::default());
-    let ledger = start_runner(&world);
-    let stage = Stage { world, ledger };
+    let stage = Stage::set(world, &Setting::default());
     stage.make_template("net").await;
     stage.make_apply("blue", "net").await;
     stage

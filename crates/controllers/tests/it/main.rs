@@ -8,6 +8,12 @@
 
 mod approvals;
 mod clusters;
+mod controlplane;
+mod controlplane_ends;
+mod controlplane_tokens;
+mod controlplane_troubles;
+mod controlplane_updates;
+mod controlplanes;
 mod crashes;
 mod destruction;
 mod groups;

@@ -17,6 +17,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::controlplane;
+
 /// What exists, and what was destroyed.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger(Arc<Mutex<Book>>, Arc<Notify>);
@@ -30,6 +32,10 @@ struct Book {
     made: Vec<String>,
     /// What keeps Terraform from making anything, if anything does.
     obstacle: Option<Obstacle>,
+    /// What modules of EKS clusters say otherwise than usual.
+    sayings: BTreeMap<String, Value>,
+    /// Versions of Kubernetes that EKS clusters were brought to, in order.
+    versions: Vec<String>,
 }
 
 /// What keeps Terraform from making anything.
@@ -39,6 +45,8 @@ pub(crate) enum Obstacle {
     Slowness,
     /// It fails, and says this.
     Trouble(&'static str),
+    /// It fails with everything that is not there yet, and says this.
+    TroubleWithNews(&'static str),
     /// It makes everything, but writes no Secret.
     NoSecret,
     /// It makes everything, but the id of the VPC is a number.
@@ -65,6 +73,17 @@ impl Ledger {
     pub(crate) fn obstruct(&self, obstacle: Option<Obstacle>) {
         self.0.lock().obstacle = obstacle;
         self.1.notify_waiters();
+    }
+
+    /// Lets modules of EKS clusters say something else than usual. Null is nothing.
+    pub(crate) fn say(&self, output: &str, value: Value) {
+        self.0.lock().sayings.insert(output.to_owned(), value);
+        self.1.notify_waiters();
+    }
+
+    /// Versions of Kubernetes that EKS clusters were brought to, in order.
+    pub(crate) fn versions(&self) -> Vec<String> {
+        self.0.lock().versions.clone()
     }
 
     /// The module that something was made from.
@@ -183,14 +202,25 @@ async fn act(
             let slow = [("Ready", "False", "Creating", "")];
             return report(process, api, &workspace, &slow, None).await;
         }
-        Some(Obstacle::Trouble(message)) => {
+        Some(Obstacle::TroubleWithNews(_)) if ledger.module(&external_name) == module => {}
+        Some(Obstacle::Trouble(message) | Obstacle::TroubleWithNews(message)) => {
             let failed = [("Synced", "False", "ReconcileError", message)];
             return report(process, api, &workspace, &failed, None).await;
         }
         Some(Obstacle::NoSecret | Obstacle::WrongOutputs) | None => {}
     }
+    let sayings = ledger.0.lock().sayings.clone();
+    let of_eks = controlplane::outputs(&module, &sayings);
     if allows("Create") {
         let mut book = ledger.0.lock();
+        let version = of_eks
+            .as_ref()
+            .and_then(|(plain, _)| plain["cluster_version"].as_str());
+        if let Some(version) = version
+            && book.versions.last().map(String::as_str) != Some(version)
+        {
+            book.versions.push(version.to_owned());
+        }
         if book.exists.insert(external_name.clone(), module).is_none() {
             book.made.push(external_name.clone());
         }
@@ -199,14 +229,19 @@ async fn act(
         Some(Obstacle::WrongOutputs) => json!(7),
         _ => json!("vpc-1"),
     };
-    let outputs = json!({
+    let of_network = json!({
         "name": external_name,
         "vpc_id": vpc_id,
         "private_subnets": ["subnet-a", "subnet-b"],
         "availability_zones": ["eu-central-1b", "eu-central-1a"],
     });
+    let (outputs, hidden) = of_eks.unwrap_or((of_network, json!({})));
     if obstacle.is_none() {
-        write_secret(process, &workspace, &outputs).await?;
+        let mut all = outputs.clone();
+        all.as_object_mut()
+            .unwrap()
+            .extend(hidden.as_object().unwrap().clone());
+        write_secret(process, &workspace, &all).await?;
     }
     let done = [
         ("Synced", "True", "ReconcileSuccess", ""),
@@ -289,9 +324,21 @@ async fn report(
             }));
         }
     }
+    let told = workspace.data.pointer("/status/atProvider/outputs");
+    is_news |= outputs.is_some() && outputs.as_ref() != told;
     if is_news {
         let mut status = json!({"conditions": all});
-        if let Some(outputs) = outputs {
+        if let Some(mut outputs) = outputs {
+            for name in told
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name)
+            {
+                if outputs.get(name).is_none() {
+                    outputs[name] = Value::Null;
+                }
+            }
             status["atProvider"] = json!({"outputs": outputs});
         }
         let patch = json!({"metadata": {"resourceVersion": workspace.resource_version()}, "status": status});

@@ -3,7 +3,7 @@
 use std::{ops::Deref, sync::Arc};
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition, marks};
-use capt_controllers::Options;
+use capt_controllers::{Options, Outside};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
 use kube::{
@@ -15,7 +15,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::runner::{self, Ledger, resource};
+use crate::{
+    controlplane::Elsewhere,
+    runner::{self, Ledger, resource},
+};
 
 /// What the controllers are called in a world.
 pub(crate) const CAPT: &str = "capt";
@@ -31,6 +34,7 @@ pub(crate) struct Setting {
     pub(crate) everywhere: bool,
     /// Look only at what is labelled with this.
     pub(crate) watch_filter: Option<String>,
+    pub(crate) elsewhere: Elsewhere,
 }
 
 impl Default for Setting {
@@ -40,6 +44,7 @@ impl Default for Setting {
             workspace_api: None,
             everywhere: false,
             watch_filter: None,
+            elsewhere: Elsewhere::default(),
         }
     }
 }
@@ -48,6 +53,7 @@ impl Default for Setting {
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) ledger: Ledger,
+    pub(crate) elsewhere: Elsewhere,
 }
 
 impl Deref for Stage {
@@ -68,6 +74,10 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
             let mut options = Options::new(Arc::new(move || clock.now()), setting.runner);
             options.workspace_api = setting.workspace_api;
             options.watch_filter = setting.watch_filter;
+            options.outside = Outside {
+                endpoints: Arc::new(setting.elsewhere.clone()),
+                credentials: Arc::new(setting.elsewhere),
+            };
             options.namespace = (!setting.everywhere).then(|| process.namespace.clone());
             capt_controllers::run(process.client, options, CancellationToken::new())
                 .await
@@ -104,7 +114,11 @@ impl Stage {
     pub(crate) fn set(world: World, setting: &Setting) -> Self {
         start_controllers(&world, setting);
         let ledger = start_runner(&world);
-        Self { world, ledger }
+        Self {
+            world,
+            ledger,
+            elsewhere: setting.elsewhere.clone(),
+        }
     }
 }
 

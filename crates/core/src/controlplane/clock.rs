@@ -39,8 +39,13 @@ fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, resta
         since: fact.map_or(began, |fact| fact.max(began)),
     };
     let mut steps = Vec::new();
-    let waits_for_a_person = matches!(facts.eks, Eks::AwaitsApproval(_)) || facts.problem.is_some();
-    if waits_for_a_person {
+    let waits_for_network = facts.infrastructure.is_err() && !facts.was_initialized;
+    // What the network has to bring is missing as long as there is none, which is nothing that a person could mend.
+    let waits_for_a_person = facts
+        .problem
+        .as_ref()
+        .is_some_and(|problem| !(problem.is_passing && waits_for_network));
+    if waits_for_a_person || matches!(facts.eks, Eks::AwaitsApproval(_)) {
         return steps;
     }
     if facts.was_initialized {

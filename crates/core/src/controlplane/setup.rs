@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use capt_api::{
     captcontrolplane::{CAPTControlPlaneSpec, EndpointCheck},
-    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+    conditions::{
+        Word as _,
+        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
+        find_condition,
+    },
     endpoint::ApiEndpoint,
 };
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 
 use super::{
     connection, endpoint,
@@ -115,6 +119,23 @@ pub fn answer(
             Answer::Unknown
         }
     };
+    let before = said_before(snapshot, endpoint).filter(|_| !is_optional);
+    // Silence does not begin anew because we did. It was told when patience had ended.
+    let silence_before = before
+        .filter(|said| said.status == "False")
+        .map(|said| PATIENCE + between(said.last_transition_time.0, now));
+    if let (None, Some(said)) = (&snapshot.probe, before) {
+        // Nobody asked since we started, so that what was said last counts.
+        let message = || said.message.clone();
+        match silence_before {
+            Some(silence) if was_initialized && silence >= DEAD_AFTER => {
+                return (Answer::Dead(message()), None);
+            }
+            Some(_) => return (Answer::Silent(message()), None),
+            None if was_initialized && said.status == "True" => return (Answer::Yes, None),
+            None => {}
+        }
+    }
     let probe = snapshot
         .probe
         .as_ref()
@@ -129,7 +150,7 @@ pub fn answer(
     if is_optional {
         return (Answer::NotChecked, None);
     }
-    let silence = between(since, now);
+    let silence = between(since, now).max(silence_before.unwrap_or_default());
     let message = format!(
         "The API server does not answer at {}: {}",
         endpoint::display(endpoint),
@@ -144,6 +165,14 @@ pub fn answer(
     } else {
         (Answer::Yes, Some(PATIENCE.saturating_sub(silence)))
     }
+}
+
+/// What was said last about whether the API server answers at an endpoint.
+fn said_before<'a>(snapshot: &'a Snapshot, endpoint: &ApiEndpoint) -> Option<&'a Condition> {
+    let status = snapshot.control_plane.status.as_ref()?;
+    let is_same = status.endpoint.as_deref() == Some(endpoint::display(endpoint).as_str());
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    find_condition(conditions, Type::EndpointAnswers.as_str()).filter(|_| is_same)
 }
 
 /// Looks at what is around an EKS cluster that is up, or was.

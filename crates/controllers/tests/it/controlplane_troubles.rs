@@ -1,0 +1,181 @@
+//! What people do wrong or by hand: it is told with the field and the fix, comes back, and nothing is destroyed.
+
+use capt_api::{
+    CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
+    captcontrolplane::ControlPlaneState as State, foreign::Cluster, marks,
+};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt as _, api::DeleteParams};
+use serde_json::json;
+
+use crate::{
+    controlplane::{
+        ControlPlaneUser as _, KUBECONFIG, control_plane, eks_template, start_witness, text, whole_cluster,
+    },
+    stage::{Stage, User as _, apply},
+};
+
+const APPLY: &str = "blue-eks-controlplane-apply";
+
+async fn ready() -> Stage {
+    let stage = Stage::embedded().await;
+    start_witness(&stage);
+    stage.make_whole_cluster("blue", control_plane("blue")).await;
+    stage.until_state("blue", State::Ready).await;
+    stage.settle().await;
+    stage
+}
+
+/// What all conditions say.
+async fn told(stage: &Stage) -> String {
+    format!("{:?}", stage.status("blue").await.conditions)
+}
+
+#[tokio::test]
+async fn outputs_that_are_missing_or_wrong_are_named() {
+    for (output, value, words) in [
+        ("cluster_endpoint", json!(null), "cluster_endpoint"),
+        ("cluster_endpoint", json!(7), "cluster_endpoint"),
+        (
+            "cluster_endpoint",
+            json!("http://wrong"),
+            "reached by https, not by http",
+        ),
+        ("kubeconfig", json!(null), "has no output kubeconfig"),
+        (
+            "kubeconfig",
+            json!("users:\n- user:\n    exec:\n      command: x\nclusters: []\n"),
+            "runs a program",
+        ),
+    ] {
+        let stage = Stage::embedded().await;
+        start_witness(&stage);
+        stage.ledger.say(output, value.clone());
+        stage.make_whole_cluster("blue", control_plane("blue")).await;
+        stage.until_state("blue", State::Failed).await;
+        stage.settle().await;
+        let told = told(&stage).await;
+        assert!(told.contains(words), "{output}={value}: {told}");
+        let usual = match output {
+            "kubeconfig" => json!(KUBECONFIG),
+            _ => json!("10.0.0.1"),
+        };
+        stage.ledger.say(output, usual);
+        stage.until_state("blue", State::Ready).await;
+        assert!(stage.ledger.destroyed().is_empty());
+        stage.world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_deleted_by_hand_comes_back_and_nothing_is_made_twice() {
+    let stage = ready().await;
+    let before = stage.ledger.exists();
+    stage.delete_apply(APPLY).await;
+    stage.settle().await;
+    stage.until_state("blue", State::Ready).await;
+    assert!(stage.apply(APPLY).await.is_some());
+    assert_eq!(stage.ledger.made(), before);
+    assert!(stage.ledger.destroyed().is_empty());
+    let secrets: Api<Secret> = stage.api();
+    for name in ["blue-kubeconfig", "blue-ca"] {
+        secrets.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    stage.settle().await;
+    assert_eq!(
+        text(&stage.secret("blue-kubeconfig").await.unwrap(), "value"),
+        KUBECONFIG
+    );
+    assert!(stage.secret("blue-ca").await.is_some());
+    // The Secret of the EKS cluster, which the kubeconfig was taken from.
+    secrets
+        .delete("blue-eks-connection", &DeleteParams::default())
+        .await
+        .unwrap();
+    stage.settle().await;
+    assert!(stage.status("blue").await.ready, "what was known stays");
+    assert!(stage.secret("blue-kubeconfig").await.is_some());
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn what_somebody_strips_comes_back() {
+    let stage = ready().await;
+    let before = stage.plane("blue").await.unwrap();
+    let bare = json!({"metadata": {"ownerReferences": null, "finalizers": null, "labels": null}});
+    let _: CAPTControlPlane = stage.patch("blue", bare.clone()).await;
+    let _: WorkspaceTemplateApply = stage.patch(APPLY, bare.clone()).await;
+    let _: Secret = stage.patch("blue-kubeconfig", bare).await;
+    stage.settle().await;
+    let after = stage.plane("blue").await.unwrap();
+    assert_eq!(after.finalizers(), before.finalizers());
+    assert_eq!(after.owner_references(), before.owner_references());
+    assert_eq!(after.labels(), before.labels());
+    let apply = stage.apply(APPLY).await.unwrap();
+    assert_eq!(apply.owner_references()[0].name, "blue");
+    assert_eq!(apply.labels()[marks::OWNER], "CAPTControlPlane.blue");
+    let secret = stage.secret("blue-kubeconfig").await.unwrap();
+    assert_eq!(secret.labels()["cluster.x-k8s.io/cluster-name"], "blue");
+    assert_eq!(secret.owner_references()[0].name, "blue");
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn two_that_claim_one_apply_are_told_so_and_neither_takes_it() {
+    let stage = Stage::embedded().await;
+    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
+    let mut theirs = apply("shared", "eks");
+    theirs["spec"]["variables"] = json!({"cluster_name": "x", "kubernetes_version": "1.31", "vpc_id": "v"});
+    let _: WorkspaceTemplateApply = stage.create(theirs).await;
+    stage.until_ready("shared").await;
+    // Both are there before either has a Cluster, and so before either may begin.
+    for name in ["blue", "red"] {
+        let mut plane = control_plane(name);
+        plane["spec"]["workspaceTemplateApplyName"] = json!("shared");
+        plane["spec"]["controlPlaneConfig"] = json!({"region": "eu-central-1"});
+        let _: CAPTControlPlane = stage.create(plane).await;
+    }
+    stage.settle().await;
+    for name in ["blue", "red"] {
+        let mut cluster = whole_cluster(name);
+        cluster["spec"]
+            .as_object_mut()
+            .unwrap()
+            .remove("infrastructureRef");
+        let _: Cluster = stage.create(cluster).await;
+    }
+    for name in ["blue", "red"] {
+        stage
+            .until_plane_says(name, "Failed", "True/WorkspaceNotOurs")
+            .await;
+    }
+    stage.settle().await;
+    assert!(stage.apply("shared").await.unwrap().owner_references().is_empty());
+    // One gives way. The other takes it over, as its spec says.
+    stage.delete_plane("red").await;
+    stage.until_plane_is_gone("red").await;
+    stage.until_state("blue", State::Ready).await;
+    assert_eq!(
+        stage.apply("shared").await.unwrap().labels()[marks::OWNER],
+        "CAPTControlPlane.blue"
+    );
+    assert_eq!(stage.ledger.made().len(), 1);
+    assert!(stage.ledger.destroyed().is_empty());
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_reference_that_leads_nowhere_is_named_and_waited_for() {
+    let stage = Stage::embedded().await;
+    start_witness(&stage);
+    let mut lost = control_plane("blue");
+    lost["spec"]["workspaceTemplateRef"] = json!({"name": "later"});
+    stage.make_whole_cluster("blue", lost).await;
+    stage
+        .until_plane_says("blue", "Ready", "False/WorkspaceTemplateNotFound")
+        .await;
+    assert!(told(&stage).await.contains("no WorkspaceTemplate later"));
+    let _: WorkspaceTemplate = stage.create(eks_template("later")).await;
+    stage.until_state("blue", State::Ready).await;
+    stage.world.finish().await;
+}
