@@ -23,6 +23,10 @@ Examples:
   # Start here: a Kubernetes API with capt's kinds, its controllers, and Terraform, on this machine
   capt up
 
+  # What is going on, and what it waits for
+  capt get
+  capt tree cluster/NAME
+
   # What would change, without changing it
   capt plan wtapply/NAME
 

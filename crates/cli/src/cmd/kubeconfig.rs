@@ -12,7 +12,7 @@ use capt_core::controlplane::kubeconfig::{VALUE, secret_name, user_secret_name};
 use k8s_openapi::{api::core::v1::Secret, jiff::Timestamp};
 use kube::{Api, ResourceExt as _};
 
-use super::{get::missing, print};
+use super::{one::missing, print};
 use crate::{
     access::{Access, Cluster},
     look::{

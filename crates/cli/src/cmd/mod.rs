@@ -8,6 +8,7 @@ pub(crate) mod kubeconfig;
 pub(crate) mod logs;
 pub(crate) mod manifests;
 pub(crate) mod migrate;
+mod one;
 pub(crate) mod plan;
 mod process;
 pub(crate) mod retry;

@@ -6,7 +6,7 @@ use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster as CapiCluster, m
 use kube::Api;
 use serde_json::json;
 
-use super::get::missing;
+use super::one::missing;
 use crate::{
     access::{Access, Cluster},
     objects::{ObjectError, call_opt},

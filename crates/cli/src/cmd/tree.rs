@@ -4,17 +4,20 @@ use std::{process::ExitCode, time::Duration};
 
 use capt_core::graph::{dot, mermaid};
 
-use super::{Printed, get::missing, print, print_more};
+use super::{
+    Printed,
+    one::{self, Found},
+    print, print_more,
+};
 use crate::{
     access::Access,
     look::{
-        Scope,
         live::Live,
         style::Style,
         tree::{self, Gathered},
         view::typed,
     },
-    target::{Kind, Target},
+    target::Target,
 };
 
 /// How often ages are drawn anew.
@@ -69,14 +72,7 @@ enum Format {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
-    let scope = Scope::Namespace(cluster.namespace.clone());
-    let gathered = crate::look::gather(&cluster.client, &scope).await?;
-    let gathered = find(gathered, &cluster.namespace, &args.target);
-    let Some(gathered) = gathered else {
-        return Err(missing(&cluster, args.target.kind, &args.target.name)
-            .await
-            .into());
-    };
+    let Found { gathered, scope } = one::find(&cluster, &args.target).await?;
     match args.format {
         Some(Format::Json) => print(&(serde_json::to_string_pretty(&tree::data(&gathered))? + "\n"))?,
         Some(Format::Yaml) => print(&serde_saphyr::to_string(&tree::data(&gathered))?)?,
@@ -84,31 +80,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(Format::Mermaid) => print(&mermaid(&gathered.graph()))?,
         None if args.watch => {
             let live = Live::start(&cluster.client, scope).await?;
-            return watch(live, &cluster.namespace, &gathered.root).await;
+            let namespace = &gathered.part.snapshot.namespace;
+            return watch(live, namespace, &gathered.root).await;
         }
         None => print(&tree::render(&gathered, Style::of_stdout()))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The object among all that was read.
-pub(super) fn find(gathered: crate::look::Gathered, namespace: &str, target: &Target) -> Option<Gathered> {
-    let kinds: &[&str] = match target.kind {
-        Kind::Cluster => &["Cluster"],
-        Kind::CaptCluster => &["CAPTCluster"],
-        Kind::ControlPlane => &["CAPTControlPlane"],
-        Kind::Apply => &["WorkspaceTemplateApply"],
-        Kind::Workspace(_) => &["Workspace", "ClusterWorkspace"],
-        Kind::Template => &[],
-    };
-    let mut found = Gathered::of(gathered, namespace, "");
-    for kind in kinds {
-        found.root = format!("{kind}/{}", target.name);
-        if found.is_there() {
-            return Some(found);
-        }
-    }
-    None
 }
 
 /// Draws the tree whenever something changes, until the object is gone.

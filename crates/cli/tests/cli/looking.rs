@@ -5,9 +5,10 @@ use std::{
     process::Stdio,
 };
 
+use capt_api::foreign::ClusterWorkspace;
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DynamicObject, Patch, PatchParams, PostParams},
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
@@ -151,6 +152,8 @@ async fn where_there_is_nothing_that_is_said_and_where_there_is_something() {
         (&["describe", "captcp/none"], "there is no captcontrolplane/none"),
         (&["get", "-w", "-o", "json"], "-w goes with a table only"),
         (&["logs", "cluster/demo"], "capt tree cluster/demo"),
+        (&["tree", "workspacetemplate/x"], "capt plan workspacetemplate/x"),
+        (&["describe", "workspace/none"], "there is no workspace/none"),
     ] {
         let refusal = world.refusal(args);
         assert!(refusal.contains(expected), "{args:?}: {refusal}");
@@ -200,6 +203,28 @@ async fn a_tree_and_a_description_tell_what_is_going_on() {
     let data: Value = serde_json::from_str(&world.text(&["describe", "captcp/demo", "-o", "json"])).unwrap();
     assert_eq!(data["conditions"][0]["reason"], "WorkspaceNotReady");
     assert_eq!(data["events"][0]["reason"], "StateChanged");
+}
+
+#[tokio::test]
+async fn a_workspace_of_the_whole_cluster_is_found_from_every_namespace() {
+    let world = World::quiet().await;
+    let workspaces: Api<ClusterWorkspace> = Api::all(world.client.clone());
+    let workspace = json!({
+        "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace", "metadata": {"name": "wide"},
+        "spec": {"forProvider": {"source": "Inline", "module": "# nothing"}},
+    });
+    let workspace = serde_json::from_value(workspace).unwrap();
+    workspaces
+        .create(&PostParams::default(), &workspace)
+        .await
+        .unwrap();
+    let told = world.text(&["describe", "workspace/wide", "-n", "team-a"]);
+    assert!(told.contains("no runner has looked at it yet"), "{told}");
+    assert!(
+        world
+            .text(&["get", "workspaces", "-A"])
+            .contains("workspace/wide")
+    );
 }
 
 #[tokio::test]

@@ -13,11 +13,10 @@ use capt_core::graph::Cause;
 use k8s_openapi::jiff::Timestamp;
 
 use self::description::{Description, Waiting};
-use super::{get::missing, tree::find};
+use super::one;
 use crate::{
     access::Access,
     look::{
-        Scope, gather,
         row::row,
         style::Style,
         tree::Gathered,
@@ -53,13 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
-    let scope = Scope::Namespace(cluster.namespace.clone());
-    let gathered = gather(&cluster.client, &scope).await?;
-    let Some(gathered) = find(gathered, &cluster.namespace, &args.target) else {
-        return Err(missing(&cluster, args.target.kind, &args.target.name)
-            .await
-            .into());
-    };
+    let gathered = one::find(&cluster, &args.target).await?.gathered;
     let mut description = described(&gathered);
     let whole = gathered.graph().whole(&gathered.root);
     description.events = events::of(&cluster.client, &cluster.namespace, &whole).await?;
@@ -87,7 +80,10 @@ fn described(gathered: &Gathered) -> Description {
         created_at: node.created_at,
         since: node.since,
         reason: node.reason.clone(),
-        message: node.message.clone(),
+        message: match view.is_awaited(id) {
+            Some(_) => view.why(id),
+            None => node.message.clone(),
+        },
         waits_for: waits_for(&view, id, &causes),
         advice: advice::about(&view, id, &causes, namespace),
         timeouts: timeouts::running(&view, id, gathered.now),

@@ -4,13 +4,8 @@ mod what;
 
 use std::{collections::BTreeMap, process::ExitCode};
 
-use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
-    foreign::Cluster as CapiCluster, foreign::Workspace,
-};
-
 use self::what::What;
-use super::{Printed, print, print_more};
+use super::{Printed, one::missing, print, print_more};
 use crate::{
     access::{Access, Cluster},
     look::{
@@ -205,17 +200,5 @@ async fn nothing(cluster: &Cluster, gathered: &Gathered, scope: &Scope, kind: Op
                 some.join(", ")
             )
         }
-    }
-}
-
-/// Says that something is not there, and what may have been meant.
-pub(super) async fn missing(cluster: &Cluster, kind: Kind, name: &str) -> ObjectError {
-    match kind {
-        Kind::Cluster => cluster.missing::<CapiCluster>(kind, name).await,
-        Kind::CaptCluster => cluster.missing::<CAPTCluster>(kind, name).await,
-        Kind::ControlPlane => cluster.missing::<CAPTControlPlane>(kind, name).await,
-        Kind::Apply => cluster.missing::<WorkspaceTemplateApply>(kind, name).await,
-        Kind::Workspace(_) => cluster.missing::<Workspace>(kind, name).await,
-        Kind::Template => cluster.missing::<WorkspaceTemplate>(kind, name).await,
     }
 }
