@@ -84,7 +84,7 @@ impl FromStr for Wanted {
 /// Why there is no engine that a person wished for.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
-    /// The program cannot be used.
+    /// There is no program of this name that can be used.
     #[error("--engine {wanted} cannot be had")]
     Unusable {
         /// The wish.
@@ -92,6 +92,15 @@ pub enum ChoiceError {
         /// Why, and what to do.
         #[source]
         reason: Failure,
+    },
+    /// The program that was named cannot be used.
+    #[error("--engine-path {} cannot be used", path.display())]
+    UnusablePath {
+        /// The program.
+        path: PathBuf,
+        /// Why, and what to do.
+        #[source]
+        reason: Box<Failure>,
     },
     /// The program is another one.
     #[error("{path:?} is {found} and not {wanted}; leave --engine out, or name another path")]
@@ -168,9 +177,11 @@ where
         return Ok(choice(Err(not_looked_for()), true, why));
     }
     if let Some(path) = &wish.path {
-        let engine = detect(path.clone())
-            .await
-            .map_err(|reason| unusable(wish.engine, reason))?;
+        let engine = detect(path.clone()).await;
+        let engine = engine.map_err(|reason| ChoiceError::UnusablePath {
+            path: path.clone(),
+            reason: Box::new(reason),
+        })?;
         check(wish.engine, path, &*engine)?;
         let why = format!("{}, from {}", engine.about(), path.display());
         return Ok(choice(Ok(engine), false, why));
@@ -195,7 +206,10 @@ where
         .unwrap_or(0);
     let mut reason = reasons.swap_remove(worst);
     if wish.engine != Wanted::Auto {
-        return Err(unusable(wish.engine, reason));
+        return Err(ChoiceError::Unusable {
+            wanted: wish.engine,
+            reason,
+        });
     }
     let why = match reason.kind {
         FailureKind::EngineMissing => {
@@ -210,10 +224,6 @@ where
                 .to_owned();
     }
     Ok(choice(Err(reason), false, why))
-}
-
-fn unusable(wanted: Wanted, reason: Failure) -> ChoiceError {
-    ChoiceError::Unusable { wanted, reason }
 }
 
 fn check(wanted: Wanted, path: &Path, engine: &dyn Engine) -> Result<(), ChoiceError> {

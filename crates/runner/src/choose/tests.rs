@@ -163,7 +163,7 @@ async fn what_is_asked_for_by_name_must_be_there() {
             Wanted::Auto,
             Some("/opt/none"),
             &["terraform"],
-            "--engine auto cannot be had",
+            "--engine-path /opt/none cannot be used",
         ),
         (
             Wanted::Terraform,
