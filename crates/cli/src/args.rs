@@ -1,6 +1,6 @@
 //! Values of arguments.
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 
 /// A length of time that may be never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,28 @@ pub(crate) fn length_or_never(text: &str) -> Result<Length, String> {
     length(text).map(|length| Length(Some(length)))
 }
 
+/// Reads how many of something, of which there must be one.
+pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "write a whole number, 1 or more".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_some_things_there_must_be_one() {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("16", Some(16)),
+            ("0", None),
+            ("-1", None),
+            ("many", None),
+        ] {
+            assert_eq!(at_least_one(text).ok().map(NonZeroUsize::get), expected, "{text}");
+        }
+    }
 
     #[test]
     fn lengths_of_time_need_a_unit() {

@@ -4,9 +4,11 @@ mod access;
 mod args;
 mod cmd;
 mod data_dir;
+mod listen;
 mod look;
 mod objects;
 mod output;
+mod ports;
 mod report;
 mod target;
 
@@ -55,6 +57,7 @@ enum Command {
     Approve(cmd::approve::Args),
     Retry(cmd::retry::Args),
     Migrate(cmd::migrate::Args),
+    Controller(cmd::controller::Args),
     Runner(cmd::runner::Args),
     Manifests(cmd::manifests::Args),
     /// Watch over one process of Terraform; started by the runner, not by people
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Approve(args) => cmd::ask(cmd::approve::run(args)),
         Command::Retry(args) => cmd::ask(cmd::retry::run(args)),
         Command::Migrate(args) => cmd::ask(cmd::migrate::run(args)),
+        Command::Controller(args) => cmd::controller::run(args),
         Command::Runner(args) => cmd::runner::run(args),
         Command::Supervise { args } => Ok(capt_runner::process::supervise::main(args)),
         Command::Manifests(args) => cmd::manifests::run(&args).map(|()| ExitCode::SUCCESS),

@@ -30,7 +30,7 @@ pub(crate) struct EngineArgs {
     engine_path: Option<PathBuf>,
 
     /// How many operations run at once
-    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = args::at_least_one)]
     parallelism: NonZeroUsize,
 
     /// How long after an operation it is looked for drift, such as 10m or 1h; 0 for never

@@ -1,6 +1,7 @@
 //! One module per subcommand.
 
 pub(crate) mod approve;
+pub(crate) mod controller;
 pub(crate) mod describe;
 mod engine;
 pub(crate) mod get;

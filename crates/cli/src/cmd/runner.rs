@@ -9,6 +9,7 @@ use std::{
 use anyhow::Context;
 use apiary::serve::DataDirLock;
 use capt_runner::Which;
+use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -17,7 +18,11 @@ use super::{
     process,
     signals::{Signals, StopSignal},
 };
-use crate::{access::Access, data_dir};
+use crate::{
+    access::Access,
+    data_dir,
+    ports::{PortArgs, Process, Readiness},
+};
 
 /// Run Terraform for the Workspaces of a cluster
 ///
@@ -49,6 +54,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     engine: EngineArgs,
+
+    #[command(flatten)]
+    ports: PortArgs,
 }
 
 /// Runs until interrupted.
@@ -79,6 +87,12 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
         .options(choice, Which::Labelled(args.name.clone()), identity);
     options.namespace = cluster.namespace;
     options.server = Some(cluster.url);
+    let counted = Process::default();
+    counted.leads(true);
+    let mut registry = Registry::default();
+    counted.register(&mut registry);
+    options.metrics.register(&mut registry);
+    let _ports = args.ports.open(&Readiness::new(|| None), registry).await?;
     let stop = CancellationToken::new();
     let mut running = tokio::spawn(capt_runner::run(cluster.client, options, stop.clone()));
     tokio::select! {

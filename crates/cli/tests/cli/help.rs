@@ -29,6 +29,7 @@ fn every_command_explains_itself_with_examples() {
                 "logs",
                 "approve",
                 "retry",
+                "controller",
                 "runner",
                 "manifests",
                 "version",
@@ -75,6 +76,22 @@ fn every_command_explains_itself_with_examples() {
         (&["approve", "--help"], &["--plan", "allow-destructive"]),
         (&["retry", "--help"], &["KIND/NAME"]),
         (
+            &["controller", "--help"],
+            &[
+                "--watch-namespace",
+                "--concurrency",
+                "--workspace-api",
+                "--leader-elect",
+                "--leader-elect-identity",
+                "--health-address",
+                "--metrics-address",
+            ],
+        ),
+        (
+            &["manifests", "controller", "--help"],
+            &["--namespace", "--image", "--replicas"],
+        ),
+        (
             &["runner", "--help"],
             &["--name", "--work-dir", "--engine", "--kubeconfig"],
         ),
@@ -119,6 +136,47 @@ fn the_crds_are_printed_as_yaml_documents() {
 }
 
 #[test]
+fn what_runs_the_controllers_is_what_is_kept() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/controller.yaml");
+    let kept = std::fs::read_to_string(file).unwrap_or_default();
+    assert_eq!(
+        stdout(&["manifests", "controller"]),
+        kept,
+        "write it anew: capt manifests controller > deploy/controller.yaml"
+    );
+
+    let changed = stdout(&[
+        "manifests",
+        "controller",
+        "--namespace",
+        "ours",
+        "--image",
+        "x:1",
+        "--replicas",
+        "3",
+        "--",
+        "--runner",
+        "blue",
+    ]);
+    let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(&changed).unwrap();
+    let deployment = documents.last().unwrap();
+    assert_eq!(deployment["metadata"]["namespace"], "ours");
+    assert_eq!(deployment["spec"]["replicas"], 3);
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "x:1");
+    let args: Vec<&str> = container["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|arg| arg.as_str())
+        .collect();
+    assert_eq!(
+        (args[0], &args[args.len() - 2..]),
+        ("controller", &["--runner", "blue"][..])
+    );
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     use std::process::Stdio;
 
@@ -141,6 +199,22 @@ fn nonsense_is_refused_with_what_to_write_instead() {
     for (args, complaint) in [
         (&["up", "--listen", "16443"][..], "write HOST:PORT"),
         (&["--log", "=/=", "version"], "--log =/="),
+        (&["up", "--parallelism", "0"], "write a whole number, 1 or more"),
+        (
+            &[
+                "up",
+                "--in-memory",
+                "--listen",
+                "127.0.0.1:0",
+                "--engine-path",
+                "/nowhere/terraform",
+            ],
+            "--engine-path /nowhere/terraform cannot be used",
+        ),
+        (
+            &["controller", "--kubeconfig", "/nowhere/config"],
+            "cannot use the kubeconfig /nowhere/config",
+        ),
     ] {
         let output = run(home.path(), args);
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -8,6 +8,7 @@
 
 mod asking;
 mod bad_input;
+mod controller;
 mod help;
 mod journey;
 mod looking;

@@ -10,7 +10,8 @@ use apiary::{
     },
 };
 
-use super::{listen::ListenAddress, place::Place};
+use super::place::Place;
+use crate::listen::ListenAddress;
 
 /// What the context in the kubeconfig is called.
 const CONTEXT: &str = "capt";

@@ -2,7 +2,6 @@
 
 mod door;
 mod install;
-mod listen;
 mod place;
 mod ready;
 mod running;
@@ -14,8 +13,9 @@ use anyhow::Context;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::running::WritesNotKept;
-use self::{listen::ListenAddress, place::Place, ready::Ready, running::Running};
+use self::{place::Place, ready::Ready, running::Running};
 use super::{engine::EngineArgs, process, signals::Signals};
+use crate::{listen::ListenAddress, ports::PortArgs};
 
 /// How long a start that was interrupted may take to notice.
 const GIVING_UP: Duration = Duration::from_secs(1);
@@ -82,6 +82,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     engine: EngineArgs,
+
+    #[command(flatten)]
+    ports: PortArgs,
 }
 
 /// Who runs Terraform.

@@ -1,6 +1,12 @@
 //! Everything that runs between start and stop.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use apiary::{
     ApiServer, Options,
@@ -11,7 +17,15 @@ use capt_runner::choose::Choice;
 use kube::Client;
 
 use super::{
-    Args, WorkspaceRunner, door::Door, install, listen::ListenAddress, place::Place, workers::Workers,
+    Args, WorkspaceRunner,
+    door::Door,
+    install,
+    place::Place,
+    workers::{Counted, Workers},
+};
+use crate::{
+    listen::ListenAddress,
+    ports::{Ports, Readiness},
 };
 
 /// A server that clients can use.
@@ -22,6 +36,8 @@ pub(super) struct Running {
     workers: Option<Workers>,
     /// Which engine runs Terraform, and why.
     engine: String,
+    /// Answer for as long as it runs.
+    _ports: Ports,
     /// Held until the store is closed.
     _lock: DataDirLock,
 }
@@ -43,6 +59,9 @@ impl Running {
         let door = Door::prepare(&args.listen, &place, listener.local_addr())?;
         door.kubeconfig.check(place.kubeconfig())?;
         let choice = choose(&args, &place).await?;
+        let counted = Counted::default();
+        let is_up = Arc::new(AtomicBool::new(false));
+        let ports = args.ports.open(&readiness(&is_up), counted.registry()).await?;
 
         let api = ApiServer::open(Options {
             storage: place.storage(args.in_memory),
@@ -61,12 +80,14 @@ impl Running {
         // They are on this side of the door, and need neither a socket nor a certificate.
         let client = Client::new(api.router(), "default");
         let url = args.listen.url(serving.local_addr());
-        let workers = (!args.api_only).then(|| Workers::start(&client, &args.engine, choice, url));
+        let workers = (!args.api_only).then(|| Workers::start(&client, &args.engine, choice, url, &counted));
+        is_up.store(true, Ordering::Relaxed);
         Ok(Self {
             api,
             serving,
             workers,
             engine,
+            _ports: ports,
             _lock: lock,
         })
     }
@@ -106,6 +127,11 @@ impl Running {
         self.serving.shutdown().await;
         self.api.shutdown().await;
     }
+}
+
+fn readiness(is_up: &Arc<AtomicBool>) -> Readiness {
+    let is_up = is_up.clone();
+    Readiness::new(move || (!is_up.load(Ordering::Relaxed)).then(|| "it is starting".to_owned()))
 }
 
 /// The engine, unless Workspaces are left to somebody else.

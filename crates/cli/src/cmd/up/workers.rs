@@ -5,10 +5,14 @@ use std::time::Duration;
 use capt_core::wta::snapshot::Runner;
 use capt_runner::{Which, choose::Choice};
 use kube::Client;
+use prometheus_client::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::cmd::engine::{EngineArgs, clock};
+use crate::{
+    cmd::engine::{EngineArgs, clock},
+    ports::Process,
+};
 
 /// How long anything may take to stop after it should have.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,6 +30,26 @@ pub(super) struct Workers {
     runner: Option<Worker>,
 }
 
+/// What they count.
+#[derive(Clone, Default)]
+pub(super) struct Counted {
+    controllers: capt_controllers::Metrics,
+    runner: capt_runner::Metrics,
+    process: Process,
+}
+
+impl Counted {
+    /// All of it, for whoever reads it.
+    pub(super) fn registry(&self) -> Registry {
+        let mut registry = Registry::default();
+        self.process.leads(true);
+        self.process.register(&mut registry);
+        self.controllers.register(&mut registry);
+        self.runner.register(&mut registry);
+        registry
+    }
+}
+
 struct Worker {
     name: &'static str,
     task: JoinHandle<anyhow::Result<()>>,
@@ -36,10 +60,19 @@ struct Worker {
 
 impl Workers {
     /// Starts the controllers, and the runner if there is an engine for one. `url` is where clients reach the API.
-    pub(super) fn start(client: &Client, engine: &EngineArgs, choice: Option<Choice>, url: String) -> Self {
+    pub(super) fn start(
+        client: &Client,
+        engine: &EngineArgs,
+        choice: Option<Choice>,
+        url: String,
+        counted: &Counted,
+    ) -> Self {
         let ours = Runner::Ours { label: None };
         let who_runs = if choice.is_some() { ours } else { Runner::Foreign };
-        let options = capt_controllers::Options::new(clock(), who_runs);
+        let options = capt_controllers::Options {
+            metrics: counted.controllers.clone(),
+            ..capt_controllers::Options::new(clock(), who_runs)
+        };
         let stop = CancellationToken::new();
         let controllers = capt_controllers::run(client.clone(), options, stop.clone());
         let controllers = Worker {
@@ -51,6 +84,7 @@ impl Workers {
         let runner = choice.map(|choice| {
             let mut options = engine.options(choice, Which::All, IDENTITY.to_owned());
             options.server = Some(url);
+            options.metrics = counted.runner.clone();
             let grace = options.grace + PATIENCE;
             let stop = CancellationToken::new();
             let runner = capt_runner::run(client.clone(), options, stop.clone());

@@ -1,5 +1,7 @@
 //! `capt manifests`: what a cluster must know to run capt, generated from its source.
 
+mod controller;
+
 use capt_api::manifests;
 
 use super::print;
@@ -27,11 +29,22 @@ Examples:
         #[arg(long)]
         foreign: bool,
     },
+    /// Print what runs the controllers on a cluster: namespace, service account, rights and deployment
+    #[command(after_help = "\
+Examples:
+  # Install capt on a cluster that has Cluster API and provider-terraform
+  capt manifests crds | kubectl apply --server-side -f -
+  capt manifests controller | kubectl apply --server-side -f -
+
+  # With an image of your own, and Terraform run by `capt runner --name blue`
+  capt manifests controller --image example.test/capt:1.0 -- --runner blue")]
+    Controller(controller::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    match args.what {
-        What::Crds { foreign } => print(&crds(foreign)?),
+    match &args.what {
+        What::Crds { foreign } => print(&crds(*foreign)?),
+        What::Controller(args) => print(&controller::yaml(args)?),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The address that `--listen` gives, and by which names it is reached.
+//! An address to listen on, and by which names it is reached.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -9,7 +9,7 @@ use anyhow::Context;
 
 /// A host, as a name or an address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ListenAddress {
+pub(crate) struct ListenAddress {
     host: String,
     port: u16,
 }
@@ -41,7 +41,7 @@ impl FromStr for ListenAddress {
 
 impl ListenAddress {
     /// The address to bind; of a name with several, the first.
-    pub(super) async fn resolve(&self) -> anyhow::Result<SocketAddr> {
+    pub(crate) async fn resolve(&self) -> anyhow::Result<SocketAddr> {
         let unknown = || format!("cannot find the address of {}", self.host);
         tokio::net::lookup_host((self.host.as_str(), self.port))
             .await
@@ -51,7 +51,7 @@ impl ListenAddress {
     }
 
     /// What clients on this machine write to reach the server that is bound to `bound`.
-    pub(super) fn url(&self, bound: SocketAddr) -> String {
+    pub(crate) fn url(&self, bound: SocketAddr) -> String {
         let port = bound.port();
         match self.host.parse::<IpAddr>() {
             Ok(address) => format!("https://{}", SocketAddr::new(reachable(address), port)),
@@ -60,7 +60,7 @@ impl ListenAddress {
     }
 
     /// The names that the server's certificate must carry, beside the usual ones.
-    pub(super) fn names(&self, bound: SocketAddr) -> Vec<String> {
+    pub(crate) fn names(&self, bound: SocketAddr) -> Vec<String> {
         let mut names = vec![self.host.clone()];
         if !bound.ip().is_loopback() {
             names.push(bound.ip().to_string());

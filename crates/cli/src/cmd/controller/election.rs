@@ -1,0 +1,71 @@
+//! Options of the election of a leader.
+
+use std::time::Duration;
+
+use capt_election::{Candidacy, Terms};
+use uuid::Uuid;
+
+use crate::{access::Cluster, args, cmd::engine::clock};
+
+/// How one of several is chosen.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Leader election")]
+pub(crate) struct ElectionArgs {
+    /// Act only while holding a lease, so that several can run at once
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    leader_elect: bool,
+
+    /// Namespace of the lease [default: that of the context or service account]
+    #[arg(long, value_name = "NAMESPACE")]
+    leader_elect_namespace: Option<String>,
+
+    /// Name of the lease. Controllers for different parts of a cluster need different ones
+    #[arg(long, value_name = "NAME", default_value = "capt-controller")]
+    leader_elect_name: String,
+
+    /// What others read in the lease; no two may have the same [default: the machine's name and a random part]
+    #[arg(long, value_name = "TEXT")]
+    leader_elect_identity: Option<String>,
+
+    /// How long others wait for a leader that gives no sign of life
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = args::length)]
+    leader_elect_lease_duration: Duration,
+
+    /// How long a leader goes on without being able to renew its lease; shorter than the lease
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = args::length)]
+    leader_elect_renew_deadline: Duration,
+
+    /// How often the lease is renewed
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = args::length)]
+    leader_elect_retry_period: Duration,
+}
+
+impl ElectionArgs {
+    /// Who would lead, unless leaders are not elected.
+    pub(crate) fn candidacy(&self, cluster: &Cluster) -> anyhow::Result<Option<Candidacy>> {
+        if !self.leader_elect {
+            return Ok(None);
+        }
+        let terms = Terms {
+            duration: self.leader_elect_lease_duration,
+            deadline: self.leader_elect_renew_deadline,
+            retry: self.leader_elect_retry_period,
+        };
+        Ok(Some(Candidacy::new(
+            cluster.client.clone(),
+            self.leader_elect_namespace
+                .as_deref()
+                .unwrap_or(&cluster.namespace),
+            &self.leader_elect_name,
+            &self.leader_elect_identity.clone().unwrap_or_else(identity),
+            terms.checked()?,
+            clock(),
+        )))
+    }
+}
+
+/// Another one each time: whoever had the lease before us may still run.
+fn identity() -> String {
+    let machine = rustix::system::uname();
+    format!("{}_{}", machine.nodename().to_string_lossy(), Uuid::new_v4())
+}
