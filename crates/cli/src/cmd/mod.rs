@@ -1,6 +1,7 @@
 //! One module per subcommand.
 
 pub(crate) mod approve;
+mod cluster_controller;
 pub(crate) mod controller;
 pub(crate) mod describe;
 mod engine;

@@ -49,6 +49,7 @@ fn every_command_explains_itself_with_examples() {
                 "--parallelism",
                 "--poll-interval",
                 "--grace",
+                "--cluster-controller",
             ],
         ),
         (
@@ -79,6 +80,8 @@ fn every_command_explains_itself_with_examples() {
             &["controller", "--help"],
             &[
                 "--watch-namespace",
+                "--watch-filter",
+                "--cluster-controller",
                 "--concurrency",
                 "--workspace-api",
                 "--leader-elect",

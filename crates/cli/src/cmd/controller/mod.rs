@@ -6,7 +6,7 @@ mod term;
 use std::{num::NonZeroUsize, process::ExitCode};
 
 use anyhow::Context;
-use capt_controllers::{Metrics, Options};
+use capt_controllers::{Concurrency, Options};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use prometheus_client::registry::Registry;
@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{election::ElectionArgs, term::Standing};
 use super::{
+    cluster_controller::ClusterControllerArgs,
     engine::clock,
     process,
     signals::{Signals, StopSignal},
@@ -50,6 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAMESPACE")]
     watch_namespace: Option<String>,
 
+    /// Work only on objects with this value in the label cluster.x-k8s.io/watch-filter, and on what belongs to them
+    #[arg(long, value_name = "VALUE")]
+    watch_filter: Option<String>,
+
     /// How many objects of a kind are worked on at a time
     #[arg(long, value_name = "N", default_value = "8", value_parser = crate::args::at_least_one)]
     concurrency: NonZeroUsize,
@@ -62,6 +67,9 @@ pub(crate) struct Args {
     /// Workspaces are labelled for `capt runner --name NAME`, which runs them [default: provider-terraform does]
     #[arg(long, value_name = "NAME")]
     runner: Option<String>,
+
+    #[command(flatten)]
+    clusters: ClusterControllerArgs,
 
     #[command(flatten)]
     election: ElectionArgs,
@@ -100,7 +108,7 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     let mut registry = Registry::default();
     counted.register(&mut registry);
     options.metrics.register(&mut registry);
-    let standing = Standing::new(counted);
+    let standing = Standing::new(counted, options.readiness.clone());
     let _ports = args.ports.open(&standing.readiness(), registry).await?;
 
     tracing::info!(cluster = %cluster.url, "running the controllers");
@@ -136,8 +144,9 @@ impl Args {
         Options {
             workspace_api: self.workspace_api.0,
             namespace: self.watch_namespace.clone(),
-            concurrency: self.concurrency.get(),
-            metrics: Metrics::default(),
+            watch_filter: self.watch_filter.clone(),
+            cluster_controller: self.clusters.wanted(),
+            concurrency: Concurrency::of_each(self.concurrency.get()),
             ..Options::new(clock(), runner)
         }
     }

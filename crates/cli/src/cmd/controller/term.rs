@@ -19,6 +19,7 @@ const GOODBYE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(super) struct Standing {
     doing: Arc<Mutex<Doing>>,
+    facts: capt_controllers::Readiness,
     counted: Process,
 }
 
@@ -32,18 +33,20 @@ enum Doing {
 }
 
 impl Standing {
-    pub(super) fn new(counted: Process) -> Self {
+    pub(super) fn new(counted: Process, facts: capt_controllers::Readiness) -> Self {
         Self {
             doing: Arc::new(Mutex::new(Doing::Starting)),
+            facts,
             counted,
         }
     }
 
     /// Who stands by is ready too: it can take over at any time.
     pub(super) fn readiness(&self) -> Readiness {
-        let doing = self.doing.clone();
+        let (doing, facts) = (self.doing.clone(), self.facts.clone());
         Readiness::new(move || match *doing.lock() {
             Doing::Starting => Some("the lease could not be read yet".to_owned()),
+            Doing::Working if !facts.is_ready() => Some("not everything could be read yet".to_owned()),
             Doing::StandingBy | Doing::Working => None,
         })
     }

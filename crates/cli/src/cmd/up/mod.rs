@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 pub(crate) use self::running::WritesNotKept;
 use self::{place::Place, ready::Ready, running::Running};
-use super::{engine::EngineArgs, process, signals::Signals};
+use super::{cluster_controller::ClusterControllerArgs, engine::EngineArgs, process, signals::Signals};
 use crate::{listen::ListenAddress, ports::PortArgs};
 
 /// How long a start that was interrupted may take to notice.
@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// Serve the API and nothing else: no controller and no Terraform acts on what is in it
     #[arg(long)]
     api_only: bool,
+
+    #[command(flatten)]
+    clusters: ClusterControllerArgs,
 
     #[command(flatten)]
     engine: EngineArgs,

@@ -1,12 +1,6 @@
 //! Everything that runs between start and stop.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::path::PathBuf;
 
 use apiary::{
     ApiServer, Options,
@@ -60,8 +54,10 @@ impl Running {
         door.kubeconfig.check(place.kubeconfig())?;
         let choice = choose(&args, &place).await?;
         let counted = Counted::default();
-        let is_up = Arc::new(AtomicBool::new(false));
-        let ports = args.ports.open(&readiness(&is_up), counted.registry()).await?;
+        let ports = args
+            .ports
+            .open(&readiness(&counted, args.api_only), counted.registry())
+            .await?;
 
         let api = ApiServer::open(Options {
             storage: place.storage(args.in_memory),
@@ -80,8 +76,8 @@ impl Running {
         // They are on this side of the door, and need neither a socket nor a certificate.
         let client = Client::new(api.router(), "default");
         let url = args.listen.url(serving.local_addr());
-        let workers = (!args.api_only).then(|| Workers::start(&client, &args.engine, choice, url, &counted));
-        is_up.store(true, Ordering::Relaxed);
+        let workers = (!args.api_only)
+            .then(|| Workers::start(&client, &args.engine, choice, url, args.clusters, &counted));
         Ok(Self {
             api,
             serving,
@@ -129,9 +125,13 @@ impl Running {
     }
 }
 
-fn readiness(is_up: &Arc<AtomicBool>) -> Readiness {
-    let is_up = is_up.clone();
-    Readiness::new(move || (!is_up.load(Ordering::Relaxed)).then(|| "it is starting".to_owned()))
+/// The API has a `/readyz` of its own; this one is about those who act on what is in it.
+fn readiness(counted: &Counted, api_only: bool) -> Readiness {
+    let facts = counted.readiness.clone();
+    Readiness::new(move || match api_only || facts.is_ready() {
+        true => None,
+        false => Some("the controllers have not read everything yet".to_owned()),
+    })
 }
 
 /// The engine, unless Workspaces are left to somebody else.

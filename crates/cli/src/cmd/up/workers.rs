@@ -10,7 +10,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    cmd::engine::{EngineArgs, clock},
+    cmd::{
+        cluster_controller::ClusterControllerArgs,
+        engine::{EngineArgs, clock},
+    },
     ports::Process,
 };
 
@@ -36,6 +39,8 @@ pub(super) struct Counted {
     controllers: capt_controllers::Metrics,
     runner: capt_runner::Metrics,
     process: Process,
+    /// Whether the controllers know all that there is.
+    pub(super) readiness: capt_controllers::Readiness,
 }
 
 impl Counted {
@@ -65,12 +70,15 @@ impl Workers {
         engine: &EngineArgs,
         choice: Option<Choice>,
         url: String,
+        clusters: ClusterControllerArgs,
         counted: &Counted,
     ) -> Self {
         let ours = Runner::Ours { label: None };
         let who_runs = if choice.is_some() { ours } else { Runner::Foreign };
         let options = capt_controllers::Options {
+            cluster_controller: clusters.wanted(),
             metrics: counted.controllers.clone(),
+            readiness: counted.readiness.clone(),
             ..capt_controllers::Options::new(clock(), who_runs)
         };
         let stop = CancellationToken::new();
