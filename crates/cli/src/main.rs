@@ -70,9 +70,20 @@ enum Command {
     Version,
 }
 
+impl Command {
+    /// What is logged where nobody says it. What fails on the way to a cluster is told once, by whoever asked, and a
+    /// picture that is drawn anew all the time leaves no room for more than warnings.
+    fn log(&self) -> &'static str {
+        match self {
+            Self::Up(args) if args.demo => "warn,kube_client=off",
+            _ => "info,kube_client=off",
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let done = start_log(cli.log.as_deref()).and_then(|()| match cli.command {
+    let done = start_log(cli.log.as_deref(), cli.command.log()).and_then(|()| match cli.command {
         Command::Up(args) => cmd::up::run(args),
         Command::Get(args) => cmd::ask(cmd::get::run(args)),
         Command::Describe(args) => cmd::ask(cmd::describe::run(args)),
@@ -101,13 +112,12 @@ fn main() -> ExitCode {
 }
 
 /// The log goes to stderr, so that stdout has only what a script may read.
-fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
+fn start_log(filter: Option<&str>, usual: &str) -> anyhow::Result<()> {
     let filter = match filter {
         Some(filter) => {
             EnvFilter::try_new(filter).map_err(|error| anyhow::anyhow!("--log {filter}: {error}"))?
         }
-        // What fails on the way to a cluster is told once, by whoever asked.
-        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,kube_client=off")),
+        None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual)),
     };
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -4,6 +4,7 @@
 //! repository, so that `--check` can compare instead of write.
 
 mod crds;
+mod examples;
 mod go_tags;
 mod modules;
 mod openapi;
@@ -31,6 +32,12 @@ pub(crate) enum Codegen {
         #[arg(long)]
         check: bool,
     },
+    /// The Terraform modules in the examples, copied from terraform/.
+    Examples {
+        /// Write nothing; fail if the files in the repository differ.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 /// File contents by path within the repository.
@@ -46,6 +53,14 @@ pub(crate) fn run(what: &Codegen) -> Result<()> {
             files.insert(data.join("protobuf.txt"), protobuf::table(&sources)?.into_bytes());
             if *check {
                 compare(&files, "builtin")
+            } else {
+                write(&files)
+            }
+        }
+        Codegen::Examples { check } => {
+            let files = examples::files()?;
+            if *check {
+                compare(&files, "examples")
             } else {
                 write(&files)
             }

@@ -6,9 +6,12 @@ use apiary::{
     Identity,
     serve::{
         Authenticator, Kubeconfig, Pki, PkiRequest,
+        certs::Token,
         tls::{self, ServerConfig},
     },
 };
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::place::Place;
 use crate::listen::ListenAddress;
@@ -18,12 +21,28 @@ const CONTEXT: &str = "capt";
 const ADMIN_USER: &str = "capt-admin";
 const ADMIN_GROUP: &str = "system:masters";
 
+/// What a client without a certificate of its own has to know.
+#[derive(Clone)]
+pub(super) struct Showing {
+    pub(super) url: String,
+    pub(super) token: Token,
+    ca_certificate: String,
+}
+
+impl Showing {
+    /// The certificate authority, as a kubeconfig has it.
+    pub(super) fn ca_data(&self) -> String {
+        STANDARD.encode(&self.ca_certificate)
+    }
+}
+
 /// How clients get in.
 pub(super) struct Door {
     pub(super) tls: Arc<ServerConfig>,
     pub(super) authenticator: Arc<Authenticator>,
     /// For the clients; not written yet.
     pub(super) kubeconfig: Kubeconfig,
+    pub(super) showing: Showing,
 }
 
 impl Door {
@@ -49,6 +68,11 @@ impl Door {
             tls: tls::server_config(&pki)?,
             authenticator,
             kubeconfig: Kubeconfig::for_admin(CONTEXT, listen.url(address), &pki),
+            showing: Showing {
+                url: listen.url(address),
+                token: pki.token,
+                ca_certificate: pki.ca_certificate,
+            },
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `capt up`: everything on this machine, with nothing to install first.
 
+mod demo;
 mod door;
 mod install;
 mod place;
@@ -11,6 +12,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use self::running::WritesNotKept;
 use self::{place::Place, ready::Ready, running::Running};
@@ -31,6 +33,9 @@ const GIVING_UP: Duration = Duration::from_secs(1);
 Examples:
   # Start, or start again with the data of last time
   capt up
+
+  # A sample cluster, made of nothing real, shown as it comes up
+  capt up --demo
 
   # A throw-away API on any free port
   capt up --in-memory --listen 127.0.0.1:0
@@ -79,6 +84,10 @@ pub(crate) struct Args {
     /// Serve the API and nothing else: no controller and no Terraform acts on what is in it
     #[arg(long)]
     api_only: bool,
+
+    /// Make a sample cluster in the sandbox, show it until it is ready, and say what to try next
+    #[arg(long, conflicts_with = "api_only")]
+    pub(crate) demo: bool,
 
     #[command(flatten)]
     clusters: ClusterControllerArgs,
@@ -134,10 +143,14 @@ async fn up(args: Args) -> anyhow::Result<ExitCode> {
     }
     .announce()?;
 
+    let demo = args
+        .demo
+        .then(|| AbortOnDropHandle::new(tokio::spawn(tell_failure(running.demo()))));
     let broken = tokio::select! {
         _ = signals.next() => None,
         error = running.broken(&place) => Some(error),
     };
+    drop(demo);
     match &broken {
         None => tracing::info!("stopping; interrupt again to stop at once"),
         Some(error) => tracing::error!("stopping: {error}"),
@@ -145,6 +158,13 @@ async fn up(args: Args) -> anyhow::Result<ExitCode> {
     tokio::select! {
         () = running.stop() => broken.map_or(Ok(ExitCode::SUCCESS), Err),
         signal = signals.next() => Ok(signal.exit_code()),
+    }
+}
+
+/// A demonstration that fails ends nothing else.
+async fn tell_failure(demo: impl Future<Output = anyhow::Result<()>>) {
+    if let Err(error) = demo.await {
+        tracing::error!("the demonstration failed: {error:#}");
     }
 }
 

@@ -11,8 +11,8 @@ use capt_runner::choose::Choice;
 use kube::Client;
 
 use super::{
-    Args, WorkspaceRunner,
-    door::Door,
+    Args, WorkspaceRunner, demo,
+    door::{Door, Showing},
     install,
     place::Place,
     workers::{Counted, Workers},
@@ -26,6 +26,10 @@ use crate::{
 pub(super) struct Running {
     api: ApiServer,
     serving: Serving,
+    /// On this side of the door: it needs neither a socket nor a certificate.
+    client: Client,
+    /// What those on the other side have to know.
+    showing: Showing,
     /// Nobody works where only the API was asked for.
     workers: Option<Workers>,
     /// Which engine runs Terraform, and why.
@@ -73,7 +77,6 @@ impl Running {
             Some(choice) => choice.why().to_owned(),
             None => "none here; Workspaces are left to somebody else's runner".to_owned(),
         };
-        // They are on this side of the door, and need neither a socket nor a certificate.
         let client = Client::new(api.router(), "default");
         let url = args.listen.url(serving.local_addr());
         let workers = (!args.api_only)
@@ -81,6 +84,8 @@ impl Running {
         Ok(Self {
             api,
             serving,
+            client,
+            showing: door.showing,
             workers,
             engine,
             _ports: ports,
@@ -91,6 +96,11 @@ impl Running {
     /// Which engine runs Terraform, and why, in one line.
     pub(super) fn engine(&self) -> &str {
         &self.engine
+    }
+
+    /// Makes the sample cluster and shows it until it is ready.
+    pub(super) fn demo(&self) -> impl Future<Output = anyhow::Result<()>> + Send + 'static {
+        demo::run(self.client.clone(), self.showing.clone())
     }
 
     /// Where clients reach it.
