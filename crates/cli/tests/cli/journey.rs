@@ -469,6 +469,28 @@ async fn a_runner_of_its_own_acts_on_what_is_labelled_for_it_alone() {
     assert_eq!(other.status.and_then(|status| status.conditions), None);
     assert_eq!(other.metadata.finalizers, None);
 
+    // Another one that worked in the same directory would take its locks for its own. Neither finds a cluster.
+    let another = |args: &[&str]| {
+        let mut command = capt(world.home.path());
+        command.env("KUBECONFIG", world.home.path().join("nowhere"));
+        let output = command
+            .args(["runner", "--name", "green", "--engine", "simulated"])
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let refusal = another(&[]);
+    assert!(
+        refusal.contains("in use") && refusal.contains(&runner.id().to_string()),
+        "{refusal}"
+    );
+    assert!(refusal.contains("--work-dir"), "{refusal}");
+    let elsewhere = world.home.path().join("elsewhere");
+    let refusal = another(&["--work-dir", elsewhere.to_str().unwrap()]);
+    assert!(!refusal.contains("in use"), "{refusal}");
+
     rustix::process::kill_process(rustix::process::Pid::from_child(&runner), Signal::TERM).unwrap();
     assert_eq!(runner.wait().unwrap().code(), Some(0));
 }
