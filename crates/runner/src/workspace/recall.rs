@@ -42,6 +42,7 @@ pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) 
             })
         });
     let held = report.plan.as_ref().filter(|plan| plan.awaits_approval);
+    let was_looked_at = operation.is_some() || settled.is_some();
     Memory {
         // A plan that waits is not what was settled before.
         settled: settled.filter(|_| held.is_none()),
@@ -54,7 +55,8 @@ pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) 
         }),
         failed: operation.and_then(failed),
         answered: report.answered.clone(),
-        looked: operation.map(|_| Looked::BeforeStart(start)),
+        // The report may be gone, and what is settled is looked at all the same.
+        looked: was_looked_at.then_some(Looked::BeforeStart(start)),
         is_unfinished: operation.is_some_and(|operation| operation.ended_at.is_none())
             || standing.has_reason(Type::Failing, Reason::BackendInModule),
         was_settled: standing.checksum.is_some(),
@@ -132,6 +134,9 @@ mod tests {
         assert_eq!(memory.settled, Some(about()));
         assert_eq!(memory.looked, Some(Looked::BeforeStart(at(9))));
         assert!(!memory.is_unfinished && memory.was_settled);
+        let without_report = recall(&RunReport::default(), &settled(), at(9));
+        assert_eq!(without_report.settled, Some(about()));
+        assert_eq!(without_report.looked, Some(Looked::BeforeStart(at(9))));
 
         let mut paused = settled();
         paused.say(
