@@ -58,6 +58,9 @@ pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";
 /// Annotation on a Secret with state: the Workspace whose state it is, as `group/namespace/name`; the namespace is empty
 /// for a cluster-scoped one.
 pub const STATE_OF: &str = "infrastructure.cluster.x-k8s.io/state-of";
+/// Annotation on a Workspace: `"true"` says that nothing exists any more of what was made for it, so that no state of it
+/// is missed.
+pub const DESTROYED: &str = "infrastructure.cluster.x-k8s.io/destroyed";
 /// Annotation on a Workspace: the id of a lock of somebody else that a person wants freed.
 pub const UNLOCK: &str = "infrastructure.cluster.x-k8s.io/unlock";
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, time::Duration};
 
-use kube::core::Status;
+use kube::core::{Status, response::StatusCause};
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long one call may take.
@@ -49,6 +49,18 @@ impl CallError {
     pub fn is_forbidden(&self) -> bool {
         self.status()
             .is_some_and(|status| matches!(status.code, 401 | 403))
+    }
+
+    /// Nothing can be made any more in a namespace that is being deleted.
+    #[must_use]
+    pub fn is_namespace_terminating(&self) -> bool {
+        let is_cause = |cause: &StatusCause| cause.reason == "NamespaceTerminating";
+        self.is_forbidden()
+            && self.status().is_some_and(|status| {
+                let details = status.details.as_ref();
+                details.is_some_and(|details| details.causes.iter().any(is_cause))
+                    || status.message.contains("because it is being terminated")
+            })
     }
 
     /// The same may succeed later.
@@ -129,5 +141,22 @@ mod tests {
             words(&error),
             "the call failed: namespace gone is being terminated"
         );
+    }
+
+    #[test]
+    fn a_namespace_that_goes_is_told_from_other_refusals() {
+        let refused = |message: &str, code: u16, cause: &str| {
+            let status = serde_json::json!({
+                "status": "Failure", "message": message, "reason": "Forbidden", "code": code,
+                "details": {"causes": [{"reason": cause, "message": "", "field": ""}]},
+            });
+            let status: Status = serde_json::from_value(status).expect("a status");
+            CallError::Failed(Box::new(kube::Error::Api(Box::new(status)))).is_namespace_terminating()
+        };
+        let words = "unable to create new content in namespace x because it is being terminated";
+        assert!(refused("no", 403, "NamespaceTerminating"));
+        assert!(refused(words, 403, ""));
+        assert!(!refused("no", 403, ""));
+        assert!(!refused("no", 409, "NamespaceTerminating"));
     }
 }

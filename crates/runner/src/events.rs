@@ -52,6 +52,8 @@ pub(crate) enum News {
     ApprovalNeeded,
     /// The state does not have what was made.
     StateIncomplete,
+    /// A state that was gone was written again.
+    StateRestored,
     /// A lock that its holder left behind was taken.
     LockTaken,
     /// Somebody else runs it.
@@ -78,6 +80,7 @@ impl News {
             Self::Drift => "DriftFound",
             Self::ApprovalNeeded => "ApprovalNeeded",
             Self::StateIncomplete => "StateIncomplete",
+            Self::StateRestored => "StateRestored",
             Self::LockTaken => "StateLockTaken",
             Self::UsedByOthers => "UsedByProviderTerraform",
             Self::Planned => "Planned",

@@ -62,6 +62,8 @@ words! {
         StateLocked = "StateLocked",
         /// The state could not be read or kept.
         StateUnavailable = "StateUnavailable",
+        /// The namespace is being deleted, which destroys nothing, and nothing can be made in it any more.
+        NamespaceTerminating = "NamespaceTerminating",
         /// The outputs could not be written to the connection secret.
         ConnectionSecretFailed = "ConnectionSecretFailed",
         /// The other side asked to be asked less often.
@@ -107,6 +109,8 @@ words! {
         Complete = "Complete",
         /// Something was made that the state does not have.
         ResourcesMissing = "ResourcesMissing",
+        /// Something was made, and there is no state of it.
+        StateMissing = "StateMissing",
 
         /// No Terraform ran.
         SimulatedEngine = "SimulatedEngine",

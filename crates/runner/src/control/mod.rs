@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     context::Context,
     decide::{Next, Priority, Running, What, Whose, backoff, decide, later},
+    inputs::ObjectKind,
     operation::{Ended, Finished, Job, Stop, Why, operate},
     view::WorkspaceView,
-    workspace::{Passed, Record, Then, observe, pass},
+    workspace::{Passed, Record, Reference, Then, observe, pass},
 };
 use key::Key;
 use queue::Queue;
@@ -126,7 +127,15 @@ impl Control {
                 // Somebody may have gone while nobody looked.
                 self.sweeping.is_wanted = true;
             }
-            Notice::Changed(reference) => self.table.changed(&reference),
+            Notice::Changed { reference, is_there } => {
+                self.table.changed(&reference);
+                if let Reference::Object(object) = &reference
+                    && object.kind == ObjectKind::Secret
+                {
+                    self.table.state_secret(&object.namespace, &object.name, is_there);
+                }
+            }
+            Notice::OnlyStates(names) => self.table.only_states(names),
             Notice::Unsure => self.table.doubt_inputs(),
             Notice::Used(kind, uid, is_used) => {
                 let used = self.used.entry(kind).or_default();

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use capt_api::marks::STATE_HOME;
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
 
@@ -32,6 +33,8 @@ pub(crate) struct Entry {
     meanwhile: HashSet<Reference>,
     /// What its inputs were read from when that was last known.
     references: BTreeSet<Reference>,
+    /// Its state was found to be gone since then.
+    is_state_lost: bool,
     due: Option<Timestamp>,
     /// It is gone, and only who works with it does not know yet.
     is_gone: bool,
@@ -60,20 +63,28 @@ pub(crate) struct Table {
     dirty: BTreeSet<Key>,
     /// With whom somebody works.
     working: HashSet<Key>,
+    /// Secrets with state, by namespace and name, once they are known.
+    states: Option<HashSet<(String, String)>>,
 }
 
 impl Table {
     /// Takes note of a Workspace as a watch tells it. Says whether it has to be looked at.
     pub(crate) fn see(&mut self, view: WorkspaceView) -> bool {
         let key = Key::of(&view);
+        let is_state_lost = self.lacks_state(&view);
+        let new_record = |view: &WorkspaceView| Record {
+            is_state_doubted: is_state_lost,
+            ..Record::new(view)
+        };
         let Some(entry) = self.entries.get_mut(&key) else {
             self.entries.insert(
                 key.clone(),
                 Entry {
-                    record: Some(Record::new(&view)),
+                    record: Some(new_record(&view)),
                     view,
                     work: None,
                     is_input_stale: false,
+                    is_state_lost: false,
                     meanwhile: HashSet::new(),
                     references: BTreeSet::new(),
                     due: None,
@@ -86,7 +97,7 @@ impl Table {
         entry.is_gone = false;
         if entry.view.uid != view.uid {
             // Whoever works with the old one finds out when it comes back.
-            entry.record = entry.record.take().map(|_| Record::new(&view));
+            entry.record = entry.record.take().map(|_| new_record(&view));
             entry.view = view;
             self.dirty.insert(key);
             return true;
@@ -147,6 +158,52 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// A Secret that may hold state is there, or is gone.
+    pub(crate) fn state_secret(&mut self, namespace: &str, name: &str, is_there: bool) {
+        let secret = (namespace.to_owned(), name.to_owned());
+        let is_known = self
+            .states
+            .as_ref()
+            .is_some_and(|states| states.contains(&secret));
+        let Some(states) = &mut self.states else { return };
+        match is_there {
+            true if is_known || !name.starts_with("tfstate-") => return,
+            true => drop(states.insert(secret.clone())),
+            false => drop(states.remove(&secret)),
+        }
+        let whose = |entry: &Entry| home(&entry.view).is_some_and(|home| is_part(&home, &secret));
+        for (key, entry) in self.entries.iter_mut().filter(|(_, entry)| whose(entry)) {
+            match is_there {
+                true => entry.find_state(),
+                false => entry.lose_state(),
+            }
+            self.dirty.insert(key.clone());
+        }
+    }
+
+    /// Of Secrets with state there are only these.
+    pub(crate) fn only_states(&mut self, states: HashSet<(String, String)>) {
+        self.states = Some(states);
+        let lost: Vec<Key> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| self.lacks_state(&entry.view))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in lost {
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.lose_state();
+                self.dirty.insert(key);
+            }
+        }
+    }
+
+    /// Whether its state is not where it was kept, as far as is known.
+    fn lacks_state(&self, view: &WorkspaceView) -> bool {
+        let states = self.states.as_ref();
+        states.is_some_and(|states| home(view).is_some_and(|home| !states.contains(&home)))
     }
 
     /// Anything that inputs are read from may have changed.
@@ -235,6 +292,7 @@ impl Table {
         let record = entry.record.take()?;
         entry.work = Some(work);
         entry.is_input_stale = false;
+        entry.is_state_lost = false;
         entry.meanwhile.clear();
         self.working.insert(key.clone());
         Some((entry.view.clone(), record))
@@ -258,6 +316,11 @@ impl Table {
         }
         if is_newer(&view, &entry.view) {
             entry.view = view;
+        }
+        if std::mem::take(&mut entry.is_state_lost) {
+            record.is_state_doubted = true;
+            record.state = None;
+            self.dirty.insert(key.clone());
         }
         let meanwhile = std::mem::take(&mut entry.meanwhile);
         let is_stale = std::mem::take(&mut entry.is_input_stale);
@@ -309,6 +372,28 @@ impl Table {
 }
 
 impl Entry {
+    /// Its state may be gone.
+    fn lose_state(&mut self) {
+        match &mut self.record {
+            Some(record) => {
+                record.is_state_doubted = true;
+                record.state = None;
+            }
+            None => self.is_state_lost = true,
+        }
+    }
+
+    /// Its state may be back, so that what failed for want of it may succeed.
+    fn find_state(&mut self) {
+        self.is_state_lost = false;
+        if let Some(record) = self.record.as_mut().filter(|record| record.is_state_doubted) {
+            record.state = None;
+            if let Some(memory) = &mut record.memory {
+                memory.failed = None;
+            }
+        }
+    }
+
     fn forget_inputs(&mut self) {
         match &mut self.record {
             Some(record) => {
@@ -329,6 +414,19 @@ fn unread(readers: &mut HashMap<Reference, HashSet<Key>>, key: &Key, references:
             }
         }
     }
+}
+
+/// The Secret that its state is kept in: namespace and name.
+fn home(view: &WorkspaceView) -> Option<(String, String)> {
+    let written = view.annotations.get(STATE_HOME)?.strip_prefix("secret/")?;
+    let (namespace, name) = written.split_once('/')?;
+    Some((namespace.to_owned(), name.to_owned()))
+}
+
+/// Whether a Secret is one of those that a state is kept in.
+fn is_part(home: &(String, String), secret: &(String, String)) -> bool {
+    let rest = secret.1.strip_prefix(&home.1);
+    home.0 == secret.0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-part-"))
 }
 
 /// Versions of one object can be compared as numbers. Where they cannot, what comes later is taken as newer.

@@ -50,8 +50,10 @@ pub(crate) enum Notice {
     Gone(Key),
     /// Of this group there are only these.
     Only(WorkspaceGroup, HashSet<Key>),
-    /// Something that inputs may be read from changed.
-    Changed(Reference),
+    /// Something that inputs may be read from changed, or is gone.
+    Changed { reference: Reference, is_there: bool },
+    /// Of Secrets with state there are only these: namespaces and names.
+    OnlyStates(HashSet<(String, String)>),
     /// Something that inputs may be read from may have gone unseen.
     Unsure,
     /// By a mark of this kind, provider-terraform says that it uses the Workspace with this uid, or does no more.
@@ -60,6 +62,8 @@ pub(crate) enum Notice {
     OnlyUsed(&'static str, HashSet<String>),
 }
 
+/// How the names of Secrets with state begin.
+const STATE_SECRET: &str = "tfstate-";
 /// Notices that may wait to be read.
 const BUFFER: usize = 1024;
 
@@ -244,16 +248,32 @@ impl Watching {
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     {
         let mut lists = 0;
+        let mut states = HashSet::new();
         let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
             if let watcher::Event::InitDone = event {
-                return is_repeated(&mut lists).then_some(Notice::Unsure);
+                let mut notices = Vec::new();
+                if kind == ObjectKind::Secret {
+                    notices.push(Notice::OnlyStates(std::mem::take(&mut states)));
+                }
+                notices.extend(is_repeated(&mut lists).then_some(Notice::Unsure));
+                return notices;
             }
-            let object = object_of(event)?;
-            Some(Notice::Changed(Reference::Object(ObjectRef {
+            let is_listed = matches!(event, watcher::Event::InitApply(_));
+            let is_there = !matches!(event, watcher::Event::Delete(_));
+            let Some(object) = object_of(event) else {
+                states.clear();
+                return Vec::new();
+            };
+            let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+            if is_listed && kind == ObjectKind::Secret && name.starts_with(STATE_SECRET) {
+                states.insert((namespace.clone(), name.clone()));
+            }
+            let reference = Reference::Object(ObjectRef {
                 kind,
-                namespace: object.namespace().unwrap_or_default(),
-                name: object.name_any(),
-            })))
+                namespace,
+                name,
+            });
+            vec![Notice::Changed { reference, is_there }]
         };
         self.follow(watcher::Config::default(), notice).await;
     }
@@ -265,12 +285,14 @@ impl Watching {
             if let watcher::Event::InitDone = event {
                 return is_repeated(&mut lists).then_some(Notice::Unsure);
             }
+            let is_there = !matches!(event, watcher::Event::Delete(_));
             let object = object_of(event)?;
-            Some(Notice::Changed(Reference::Config(ConfigRef {
+            let reference = Reference::Config(ConfigRef {
                 kind,
                 namespace: object.namespace(),
                 name: object.name_any(),
-            })))
+            });
+            Some(Notice::Changed { reference, is_there })
         };
         let config = watcher::Config::default();
         self.while_defined(K::crd_name(), config, notice, || Notice::Unsure)
@@ -299,11 +321,11 @@ impl Watching {
     }
 
     /// Follows the objects of a kind whenever it is defined. They go with their kind, and `gone` tells so.
-    async fn while_defined<W>(
+    async fn while_defined<W, N: IntoIterator<Item = Notice, IntoIter: Send> + Send>(
         self,
         name: &str,
         config: watcher::Config,
-        mut notice: impl FnMut(watcher::Event<W>) -> Option<Notice> + Send,
+        mut notice: impl FnMut(watcher::Event<W>) -> N + Send,
         gone: impl Fn() -> Notice + Send,
     ) where
         W: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
@@ -325,10 +347,10 @@ impl Watching {
     }
 
     /// Follows the objects of a kind.
-    async fn follow<W>(
+    async fn follow<W, N: IntoIterator<Item = Notice, IntoIter: Send> + Send>(
         &self,
         config: watcher::Config,
-        mut notice: impl FnMut(watcher::Event<W>) -> Option<Notice> + Send,
+        mut notice: impl FnMut(watcher::Event<W>) -> N + Send,
     ) where
         W: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     {
@@ -344,10 +366,10 @@ impl Watching {
                         complaint.settle();
                     }
                     // Nobody listens any more when the runner stops.
-                    if let Some(notice) = notice(event)
-                        && self.sender.send(notice).await.is_err()
-                    {
-                        return;
+                    for notice in notice(event) {
+                        if self.sender.send(notice).await.is_err() {
+                            return;
+                        }
                     }
                 }
                 Err(error) => match complaint.about(&error) {

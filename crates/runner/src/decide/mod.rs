@@ -15,13 +15,13 @@ use capt_api::{
     approval,
     conditions::workspace::WorkspaceReason,
     foreign::marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
-    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
+    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, TERRAFORM_STATE_FINALIZER},
 };
 use k8s_openapi::jiff::Timestamp;
 
 pub(crate) use snapshot::{
-    About, Failed, Held, InputFacts, Looked, Memory, Policy, Requests, Running, Snapshot, StateFacts, What,
-    Whose,
+    About, Failed, Held, InputFacts, Looked, Memory, NamespaceFacts, Policy, Requests, Running, Snapshot,
+    StateFacts, What, Whose,
 };
 pub(crate) use timing::{backoff, later};
 
@@ -74,6 +74,8 @@ pub(crate) enum Look {
     Inputs,
     /// What exists.
     State,
+    /// What becomes of its namespace.
+    Namespace,
 }
 
 /// What is more urgent comes first.
@@ -154,7 +156,28 @@ fn going_away(snapshot: &Snapshot, grants: Grants, now: Timestamp) -> Next {
         }
         // What a crash left on the machine may be more than what was kept.
         Some(StateFacts::Nothing) if !memory.is_unfinished => return Next::LetGo { is_destroyed: true },
-        Some(StateFacts::Nothing | StateFacts::Something | StateFacts::Elsewhere) => {}
+        Some(StateFacts::Absent) if !memory.is_unfinished && !may_exist(snapshot) => {
+            return Next::LetGo { is_destroyed: true };
+        }
+        Some(StateFacts::Absent | StateFacts::Nothing | StateFacts::Something | StateFacts::Elsewhere) => {}
+    }
+    match &snapshot.namespace {
+        None => return Next::Look(Look::Namespace),
+        Some(NamespaceFacts::Stays) => {}
+        Some(NamespaceFacts::Goes) => {
+            return Next::Refuse {
+                reason: WorkspaceReason::NamespaceTerminating,
+                message: namespace_goes(snapshot),
+            };
+        }
+        Some(NamespaceFacts::Unknown(why)) => {
+            return Next::Refuse {
+                reason: WorkspaceReason::Denied,
+                message: format!(
+                    "nothing is destroyed before it is known that not all of its namespace goes: {why}"
+                ),
+            };
+        }
     }
     match &snapshot.inputs {
         None => Next::Look(Look::Inputs),
@@ -212,6 +235,17 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
     let Some(memory) = &snapshot.memory else {
         return Next::Look(Look::Memory);
     };
+    if snapshot.is_state_doubted && snapshot.was_made {
+        match &snapshot.state {
+            None => return Next::Look(Look::State),
+            // Without it everything would be made a second time. What this machine has may be all that is left.
+            Some(StateFacts::Absent) => {
+                let held = held_back(snapshot, memory, What::Rescue, hash, now);
+                return held.unwrap_or(Next::Run(What::Rescue, Priority::User));
+            }
+            Some(_) => {}
+        }
+    }
     if is_asked(snapshot.requests.plan.as_deref(), memory, PLAN_REQUESTED) {
         return Next::Run(What::Plan, Priority::User);
     }
@@ -262,6 +296,21 @@ fn next_look(snapshot: &Snapshot, memory: &Memory) -> Option<Timestamp> {
         Looked::At(time) => timing::next_look(time, interval, &salt(snapshot)),
         Looked::BeforeStart(start) => timing::first_look(start, interval, &salt(snapshot)),
     })
+}
+
+/// Whether something may exist although there is no state where it would be kept.
+fn may_exist(snapshot: &Snapshot) -> bool {
+    snapshot.was_made || snapshot.is_unread
+}
+
+fn namespace_goes(snapshot: &Snapshot) -> String {
+    let home = snapshot.home.as_deref().unwrap_or("its Secret");
+    format!(
+        "nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. To \
+         let the Workspace go and keep the infrastructure: take Delete and * out of spec.managementPolicies, save the \
+         state in {home}, and take the finalizer {TERRAFORM_STATE_FINALIZER} off. To destroy it then, put that state \
+         into another namespace and go on from there"
+    )
 }
 
 fn is_new(memory: &Memory) -> bool {

@@ -44,6 +44,14 @@ pub(crate) struct Snapshot {
     pub(crate) inputs: Option<InputFacts>,
     /// What exists, as far as the state tells.
     pub(crate) state: Option<StateFacts>,
+    /// Something was made for it, by whatever runner, and nobody says that it is destroyed.
+    pub(crate) was_made: bool,
+    /// Somebody else held it and may have kept its state where only its module, which was not fetched, knows.
+    pub(crate) is_unread: bool,
+    /// Its state may be gone from where it was kept.
+    pub(crate) is_state_doubted: bool,
+    /// What becomes of its namespace.
+    pub(crate) namespace: Option<NamespaceFacts>,
     /// Parts this runner's times from those of others.
     pub(crate) seed: u64,
 }
@@ -201,7 +209,9 @@ pub(crate) enum InputFacts {
 /// What exists, as far as the state tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StateFacts {
-    /// Nothing: there is no state, or an empty one.
+    /// There is no state.
+    Absent,
+    /// Nothing: the state is empty.
     Nothing,
     /// Something.
     Something,
@@ -214,4 +224,15 @@ pub(crate) enum StateFacts {
         /// Why, and what to do.
         message: String,
     },
+}
+
+/// What becomes of the namespace of a Workspace that is going away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NamespaceFacts {
+    /// Nothing, or nothing that the Workspace goes with.
+    Stays,
+    /// It is being deleted, and everything in it with it.
+    Goes,
+    /// It cannot be told: why.
+    Unknown(String),
 }

@@ -39,6 +39,7 @@ fn settled() -> Snapshot {
         inputs: Some(ready("h1")),
         home: Some("home".to_owned()),
         state: Some(StateFacts::Something),
+        namespace: Some(NamespaceFacts::Stays),
         ..Snapshot::default()
     }
 }
@@ -317,6 +318,62 @@ fn a_pause_comes_after_what_runs_and_before_everything_else() {
 }
 
 #[test]
+fn a_namespace_that_goes_or_cannot_be_read_destroys_nothing() {
+    let cases = [
+        (
+            NamespaceFacts::Goes,
+            WorkspaceReason::NamespaceTerminating,
+            "home",
+        ),
+        (
+            NamespaceFacts::Unknown("not yours".to_owned()),
+            WorkspaceReason::Denied,
+            "not yours",
+        ),
+    ];
+    for (namespace, expected, part) in cases {
+        let snapshot = with(|it| {
+            it.is_deleting = true;
+            it.namespace = Some(namespace.clone());
+        });
+        match decide(&snapshot, at(0)) {
+            Next::Refuse { reason, message } => {
+                assert_eq!(reason, expected, "{namespace:?}");
+                assert!(message.contains(part), "{message}");
+            }
+            other => panic!("{namespace:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_state_that_may_be_gone_is_looked_for_and_brought_back_before_anything_else() {
+    let doubted = |state: Option<StateFacts>, change: fn(&mut Snapshot)| {
+        let snapshot = with(|it| {
+            it.was_made = true;
+            it.is_state_doubted = true;
+            it.state = state;
+            it.requests.plan = Some("now".to_owned());
+            change(it);
+        });
+        decide(&snapshot, at(HOUR))
+    };
+    let rescue = Next::Run(What::Rescue, Priority::User);
+    let plan = Next::Run(What::Plan, Priority::User);
+    assert_eq!(doubted(None, |_| {}), Next::Look(Look::State));
+    assert_eq!(doubted(Some(StateFacts::Absent), |_| {}), rescue);
+    assert_eq!(doubted(Some(StateFacts::Something), |_| {}), plan);
+    assert_eq!(doubted(Some(StateFacts::Absent), |it| it.was_made = false), plan);
+    let held = doubted(Some(StateFacts::Absent), |it| {
+        memory(it).failed = Some(Failed {
+            at: at(HOUR - 1),
+            ..failed(What::Rescue, false, 1)
+        });
+    });
+    assert!(matches!(held, Next::Wait(Some(_))), "{held:?}");
+}
+
+#[test]
 fn deletion_destroys_only_what_it_may() {
     type Change = fn(&mut Snapshot);
     let cases: Vec<(&str, Change, Next)> = vec![
@@ -353,6 +410,56 @@ fn deletion_destroys_only_what_it_may() {
             "nothing was made",
             |it| it.state = Some(StateFacts::Nothing),
             Next::LetGo { is_destroyed: true },
+        ),
+        (
+            "there never was a state",
+            |it| it.state = Some(StateFacts::Absent),
+            Next::LetGo { is_destroyed: true },
+        ),
+        (
+            "there is no state of what was made",
+            |it| {
+                it.state = Some(StateFacts::Absent);
+                it.was_made = true;
+            },
+            DESTROY,
+        ),
+        (
+            "there is no state where it would be, and nobody read the module",
+            |it| {
+                it.state = Some(StateFacts::Absent);
+                it.is_unread = true;
+            },
+            DESTROY,
+        ),
+        (
+            "everything was destroyed",
+            |it| {
+                it.state = Some(StateFacts::Nothing);
+                it.was_made = true;
+            },
+            Next::LetGo { is_destroyed: true },
+        ),
+        (
+            "nobody looked at its namespace",
+            |it| it.namespace = None,
+            Next::Look(Look::Namespace),
+        ),
+        (
+            "nothing was made, and its namespace goes",
+            |it| {
+                it.state = Some(StateFacts::Nothing);
+                it.namespace = Some(NamespaceFacts::Goes);
+            },
+            Next::LetGo { is_destroyed: true },
+        ),
+        (
+            "not granted, and its namespace goes",
+            |it| {
+                it.policies = ORPHAN;
+                it.namespace = Some(NamespaceFacts::Goes);
+            },
+            Next::LetGo { is_destroyed: false },
         ),
         (
             "nothing was kept, but a crash came in between",

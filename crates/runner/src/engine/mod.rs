@@ -366,6 +366,10 @@ pub enum FailureKind {
     InvalidInput,
     /// The module has a backend of its own that the caller did not know of: where state lives has to be decided again.
     BackendInModule,
+    /// Something was made, and there is no state of it.
+    StateMissing,
+    /// The namespace of the state is being deleted, so that nothing can be kept in it any more.
+    NamespaceTerminating,
     /// The module could not be fetched, or providers could not be installed.
     ModuleUnavailable,
     /// Anything that Terraform itself told.
@@ -385,6 +389,8 @@ impl FailureKind {
             | Self::EngineTooOld
             | Self::InvalidInput
             | Self::BackendInModule
+            | Self::StateMissing
+            | Self::NamespaceTerminating
             | Self::ModuleUnavailable => false,
         }
     }

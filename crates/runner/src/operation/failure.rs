@@ -98,6 +98,8 @@ pub(crate) fn reason(kind: FailureKind, stage: Stage) -> Reason {
         FailureKind::Cancelled => Reason::Interrupted,
         FailureKind::InvalidInput => Reason::InputInvalid,
         FailureKind::BackendInModule => Reason::BackendInModule,
+        FailureKind::StateMissing => Reason::StateUnavailable,
+        FailureKind::NamespaceTerminating => Reason::NamespaceTerminating,
         FailureKind::ModuleUnavailable => Reason::ModuleUnavailable,
         FailureKind::Terraform(class) | FailureKind::Machine(class) => class_reason(class),
     }

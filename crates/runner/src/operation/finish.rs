@@ -226,7 +226,7 @@ impl Run<'_> {
             true => EXTERNAL_CREATE_SUCCEEDED,
             false => EXTERNAL_CREATE_FAILED,
         };
-        let annotations = BTreeMap::from([(mark, seconds(now))]);
+        let annotations = BTreeMap::from([(mark, Some(seconds(now)))]);
         let handle = Handle::new(&self.ctx.client, &self.view);
         match handle.mark(&self.view, &annotations, false).await {
             Ok(view) => self.view = view,
@@ -348,6 +348,13 @@ impl Run<'_> {
                 memory.answered.insert(mark.to_owned(), token);
             }
         }
+        self.record.is_state_doubted = match end {
+            End::Badly(failure) => {
+                failure.kind == FailureKind::StateMissing
+                    || (self.record.is_state_doubted && self.state.is_none())
+            }
+            _ => false,
+        };
         self.record.state = match end {
             End::Well(Verdict::Destroyed) => Some(StateFacts::Nothing),
             _ => None,
@@ -422,6 +429,11 @@ impl Run<'_> {
         let standing = &mut self.record.standing;
         let text = message.unwrap_or_default();
         match missing.is_empty() {
+            _ if matches!(end, End::Badly(failure) if failure.kind == FailureKind::StateMissing) => {
+                let verdict = (Type::StateComplete, False, Reason::StateMissing);
+                standing.say(verdict, text, generation, now);
+            }
+            true if self.record.is_state_doubted => {}
             true => standing.take_back((Type::StateComplete, True, Reason::Complete), generation, now),
             false => {
                 let words = self.gate.text(&report::missing_words(missing));

@@ -8,6 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
+    marks::{DESTROYED, STATE_HOME},
     run::PlanReport,
 };
 use capt_terraform::{
@@ -24,7 +25,7 @@ use crate::{
     engine::{Engine, Failure, FailureKind, Goal, Inputs, Link, Planned, Session},
     events::News,
     report,
-    workspace::{Handle, policy},
+    workspace::{Handle, policy, was_made},
 };
 
 impl Run<'_> {
@@ -78,13 +79,21 @@ impl Run<'_> {
         self.record.standing.remote_source =
             (for_provider.source == ModuleSource::Remote).then(|| self.gate.text(&for_provider.module));
         self.missing.extend(opened.missing);
+        let had_state = self.state.is_some();
         if let Some((source, file)) = opened.state {
             self.learn(Some(&file));
             if source != Source::Replica
                 && let Some(keeper) = keeper
             {
                 keeper.keep_now(file).await?;
+                if !had_state && was_made(&self.view) {
+                    let note = "there was no state in its Secret, and it was written there again from the working folder";
+                    self.ctx.herald.tell(&self.view, News::StateRestored, note).await;
+                }
             }
+        }
+        if keeper.is_some() {
+            self.check_state()?;
         }
         match self.what {
             What::Rescue => Ok(Verdict::Rescued),
@@ -187,6 +196,9 @@ impl Run<'_> {
         }
         // An empty plan may be one that was told to leave something out.
         self.ask_backend(session).await?;
+        if !self.is_simulated() {
+            self.check_state()?;
+        }
         let left = self.state.as_ref().filter(|state| !state.is_empty());
         match left {
             None => Ok(Verdict::Destroyed),
@@ -207,6 +219,28 @@ impl Run<'_> {
             keeper.keep_now(applied.state).await?;
         }
         Ok(())
+    }
+
+    /// Something that was made and has no state would be made a second time, or forgotten.
+    fn check_state(&self) -> Result<(), Failure> {
+        let leaves_alone = self.what == What::Rescue && self.view.deletion.is_some();
+        if self.state.is_some() || leaves_alone || !was_made(&self.view) {
+            return Ok(());
+        }
+        let home = self.view.annotations.get(STATE_HOME).map(String::as_str);
+        Err(Failure {
+            kind: FailureKind::StateMissing,
+            ..own(
+                Class::Other,
+                format!(
+                    "something was made for this Workspace, and there is no state of it in {}, so that nothing is done. \
+                     Put the state back; the runner notices. If nothing exists any more, say so with the annotation \
+                     {DESTROYED}=true. To delete the Workspace and leave everything alone, take Delete and * out of \
+                     spec.managementPolicies",
+                    home.unwrap_or("its place")
+                ),
+            )
+        })
     }
 
     /// Whether a plan alone does not say enough: whether anything exists, and what is to be handed out.
@@ -237,7 +271,7 @@ impl Run<'_> {
     /// Says that something is about to be made, before it is.
     async fn announce_creation(&mut self) -> Result<(), Failure> {
         let now = self.ctx.now();
-        let annotations = BTreeMap::from([(EXTERNAL_CREATE_PENDING, seconds(now))]);
+        let annotations = BTreeMap::from([(EXTERNAL_CREATE_PENDING, Some(seconds(now))), (DESTROYED, None)]);
         let handle = Handle::new(&self.ctx.client, &self.view);
         match handle.mark(&self.view, &annotations, false).await {
             Ok(view) => self.view = view,

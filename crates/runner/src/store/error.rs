@@ -86,6 +86,9 @@ impl StoreError {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let class = match &error {
+            StoreError::Call { source, .. } if source.is_namespace_terminating() => {
+                return failure(FailureKind::NamespaceTerminating, words(&error));
+            }
             StoreError::Call { source, .. } if source.is_forbidden() => Class::Denied,
             StoreError::Call { .. } if error.is_transient() => Class::Network,
             StoreError::Overtaken { .. } => Class::StalePlan,
@@ -135,6 +138,9 @@ impl From<LockError> for Failure {
     fn from(error: LockError) -> Self {
         let kind = match &error {
             LockError::Held { .. } => FailureKind::Terraform(Class::Locked),
+            LockError::Call { source, .. } if source.is_namespace_terminating() => {
+                FailureKind::NamespaceTerminating
+            }
             LockError::Call { source, .. } if source.is_forbidden() => FailureKind::Machine(Class::Denied),
             LockError::Call { .. } => FailureKind::Machine(Class::Network),
         };

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use capt_api::{conditions::workspace::WorkspaceReason as Reason, marks::STATE_HOME};
 use capt_terraform::state::{Candidate, Source, State, newest};
+use k8s_openapi::{api::core::v1::Namespace, jiff::Timestamp};
+use kube::Api;
 
 use super::{owner::belongs_to_another, record::Reference};
 use crate::{
-    api::words,
+    api::{CallError, call, words},
     context::Context,
-    decide::{InputFacts, StateFacts},
+    decide::{InputFacts, NamespaceFacts, StateFacts},
     engine::StateFile,
     inputs::{self, Home, InputError, Prepared, needs},
     store::Kept,
@@ -135,12 +137,11 @@ pub(crate) async fn state_facts(
                     };
                 }
             }
-            let is_nothing = [kept.replica, kept.staged]
-                .iter()
-                .flatten()
-                .all(|file| State::parse(file).is_ok_and(|state| state.is_empty()));
-            match is_nothing {
-                true => StateFacts::Nothing,
+            let files: Vec<Vec<u8>> = [kept.replica, kept.staged].into_iter().flatten().collect();
+            let is_nothing = |file: &Vec<u8>| State::parse(file).is_ok_and(|state| state.is_empty());
+            match files.is_empty() {
+                true => StateFacts::Absent,
+                false if files.iter().all(is_nothing) => StateFacts::Nothing,
                 false => StateFacts::Something,
             }
         }
@@ -151,6 +152,33 @@ pub(crate) async fn state_facts(
             },
             message: words(&error),
         },
+    }
+}
+
+/// What becomes of the namespace of a Workspace that is going away. One whose deletion was asked for before that of its
+/// namespace goes for itself.
+pub(crate) async fn namespace_facts(
+    ctx: &Context,
+    view: &WorkspaceView,
+) -> Result<NamespaceFacts, CallError> {
+    let Some(name) = view.namespace.as_deref() else {
+        return Ok(NamespaceFacts::Stays);
+    };
+    let api: Api<Namespace> = Api::all(ctx.client.clone());
+    let found = match call(api.get_metadata_opt(name)).await {
+        Ok(found) => found,
+        Err(error) if error.is_forbidden() => return Ok(NamespaceFacts::Unknown(words(&error))),
+        Err(error) => return Err(error),
+    };
+    let going = found.and_then(|found| found.metadata.deletion_timestamp);
+    Ok(namespace_goes(view.deletion, going.map(|time| time.0)))
+}
+
+fn namespace_goes(own: Option<Timestamp>, namespace: Option<Timestamp>) -> NamespaceFacts {
+    match (own, namespace) {
+        (_, None) => NamespaceFacts::Stays,
+        (Some(own), Some(namespace)) if own < namespace => NamespaceFacts::Stays,
+        (_, Some(_)) => NamespaceFacts::Goes,
     }
 }
 
@@ -183,5 +211,25 @@ fn reason(error: &InputError) -> Reason {
         | InputError::File { .. } => Reason::InputMissing,
         InputError::Unreadable { .. } => Reason::Network,
         _ => Reason::InputInvalid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_goes_with_its_namespace_unless_it_went_before() {
+        let at = |second: i64| Some(Timestamp::from_second(second).expect("a valid time"));
+        let cases = [
+            (at(5), None, NamespaceFacts::Stays),
+            (at(5), at(9), NamespaceFacts::Stays),
+            (at(5), at(5), NamespaceFacts::Goes),
+            (at(9), at(5), NamespaceFacts::Goes),
+            (None, at(5), NamespaceFacts::Goes),
+        ];
+        for (own, namespace, expected) in cases {
+            assert_eq!(namespace_goes(own, namespace), expected, "{own:?} {namespace:?}");
+        }
     }
 }

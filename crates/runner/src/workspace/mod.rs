@@ -10,7 +10,7 @@ mod standing;
 mod write;
 
 pub(crate) use facts::{facts_of, references_of};
-pub(crate) use observe::{Common, is_creation_pending, observe, policy, requests};
+pub(crate) use observe::{Common, is_creation_pending, observe, policy, requests, was_made};
 pub(crate) use owner::{belongs_to_another, claim};
 pub(crate) use pass::{Passed, Then, pass};
 pub(crate) use recall::{kind, outcome};

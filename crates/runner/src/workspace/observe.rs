@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use capt_api::{
     conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
-    foreign::marks::{
-        CROSSPLANE_PAUSED, EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_SUCCEEDED,
-        EXTERNAL_NAME, RECONCILE_REQUESTED,
+    foreign::{
+        forprovider::ModuleSource,
+        marks::{
+            CROSSPLANE_FINALIZER, CROSSPLANE_PAUSED, EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING,
+            EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME, RECONCILE_REQUESTED,
+        },
     },
-    marks::{ALLOW_DESTRUCTIVE, APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME},
+    marks::{ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -74,6 +77,10 @@ pub(crate) fn observe(
         memory,
         inputs: record.inputs.clone(),
         state: record.state.clone(),
+        was_made: was_made(view),
+        is_unread: is_unread(view),
+        is_state_doubted: record.is_state_doubted,
+        namespace: record.namespace.clone(),
         seed: common.seed,
     }
 }
@@ -112,6 +119,28 @@ pub(crate) fn is_creation_pending(view: &WorkspaceView) -> bool {
     let time = |name: &str| view.annotations.get(name)?.parse::<Timestamp>().ok();
     let ended = time(EXTERNAL_CREATE_SUCCEEDED).max(time(EXTERNAL_CREATE_FAILED));
     time(EXTERNAL_CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| ended < pending))
+}
+
+/// Whether something was made for it, by whatever runner, and nobody says that it is destroyed.
+pub(crate) fn was_made(view: &WorkspaceView) -> bool {
+    let is_marked = |name: &str| view.annotations.get(name).is_some_and(|text| !text.is_empty());
+    let status = view.status.at_provider.as_ref();
+    let outputs = status.and_then(|status| status.outputs.as_ref());
+    let is_destroyed = view.annotations.get(DESTROYED).is_some_and(|text| text == "true");
+    let has_outputs = outputs.is_some_and(|outputs| !outputs.is_empty());
+    !is_destroyed && (is_marked(EXTERNAL_CREATE_SUCCEEDED) || has_outputs)
+}
+
+/// Whether somebody else held it, whose state may be where only its module knows. What we hold has its place written
+/// down, and what is text was read.
+fn is_unread(view: &WorkspaceView) -> bool {
+    let is_held = view.finalizers.iter().any(|one| one == CROSSPLANE_FINALIZER);
+    let is_known = view
+        .annotations
+        .get(STATE_HOME)
+        .is_some_and(|home| !home.is_empty());
+    let is_destroyed = view.annotations.get(DESTROYED).is_some_and(|text| text == "true");
+    view.for_provider.source == ModuleSource::Remote && is_held && !is_known && !is_destroyed
 }
 
 fn poll(view: &WorkspaceView, common: Option<Duration>) -> Option<Duration> {

@@ -8,14 +8,14 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::marks::EXTERNAL_NAME,
-    marks::STATE_HOME,
+    marks::{DESTROYED, STATE_HOME},
 };
 use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     facts::{self, facts_of, home_of, references_of},
-    observe::observe,
+    observe::{observe, was_made},
     recall::recall,
     record::Record,
     write::Handle,
@@ -24,7 +24,7 @@ use crate::{
     Which,
     api::{CallError, words},
     context::Context,
-    decide::{InputFacts, Look, Next, Priority, What, Whose, backoff, decide, later},
+    decide::{InputFacts, Look, Next, Priority, StateFacts, What, Whose, backoff, decide, later},
     engine::Engine,
     events::News,
     inputs::{self, Home},
@@ -149,6 +149,9 @@ impl Looking<'_> {
                         }
                         Ok(false) => {}
                     }
+                    if is_destroyed {
+                        self.mark_destroyed().await?;
+                    }
                     if is_destroyed && let Err((reason, message)) = self.remove_state().await {
                         return self.refuse(reason, &message).await;
                     }
@@ -185,7 +188,14 @@ impl Looking<'_> {
             Look::State => {
                 let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
                 self.record.references = references_of(&self.view, &prepared);
-                self.record.state = Some(facts::state_facts(self.ctx, &self.view, &prepared).await);
+                let facts = facts::state_facts(self.ctx, &self.view, &prepared).await;
+                self.record.is_state_doubted &= facts == StateFacts::Absent;
+                // What exists changes all the time, unless it is going away or nobody can do anything.
+                let is_lasting = self.view.deletion.is_some() || self.record.is_state_doubted;
+                self.record.state = Some(facts).filter(|_| is_lasting);
+            }
+            Look::Namespace => {
+                self.record.namespace = Some(facts::namespace_facts(self.ctx, &self.view).await?);
             }
         }
         Ok(())
@@ -213,10 +223,11 @@ impl Looking<'_> {
         external_name: Option<String>,
         home: Option<String>,
     ) -> Result<(), CallError> {
-        let annotations: BTreeMap<&str, String> = [(EXTERNAL_NAME, external_name), (STATE_HOME, home)]
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect();
+        let annotations: BTreeMap<&str, Option<String>> =
+            [(EXTERNAL_NAME, external_name), (STATE_HOME, home)]
+                .into_iter()
+                .filter(|(_, value)| value.is_some())
+                .collect();
         let handle = Handle::new(&self.ctx.client, &self.view);
         match handle.mark(&self.view, &annotations, true).await {
             Ok(view) => self.view = view,
@@ -308,6 +319,16 @@ impl Looking<'_> {
         Handle::new(&self.ctx.client, &self.view).let_go().await
     }
 
+    /// Writes down that nothing exists any more, so that nobody misses the state when it is removed.
+    async fn mark_destroyed(&mut self) -> Result<(), CallError> {
+        if was_made(&self.view) {
+            let annotations = BTreeMap::from([(DESTROYED, Some("true".to_owned()))]);
+            let handle = Handle::new(&self.ctx.client, &self.view);
+            self.view = handle.mark(&self.view, &annotations, false).await?;
+        }
+        Ok(())
+    }
+
     /// Removes what is kept of a state that lists nothing, and its lock.
     async fn remove_state(&mut self) -> Result<(), (Reason, String)> {
         let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
@@ -326,17 +347,25 @@ impl Looking<'_> {
             .acquire(&place, &purpose, CancellationToken::new())
             .await
         {
-            Ok(lock) => lock,
+            Ok(lock) => Some(lock),
+            // Where nothing can be made any more, nobody else can take it either.
+            Err(LockError::Call { source, .. }) if source.is_namespace_terminating() => None,
             Err(error @ LockError::Held { .. }) => return Err((Reason::StateLocked, words(&error))),
             Err(error) => return Err((Reason::Network, words(&error))),
         };
         if let Err(error) = self.ctx.store.remove(&place).await {
-            let _ = lock.release().await;
+            if let Some(lock) = lock {
+                let _ = lock.release().await;
+            }
             return Err(told(&error));
         }
-        lock.discard()
-            .await
-            .map_err(|error| (Reason::Network, words(&error)))
+        match lock {
+            None => Ok(()),
+            Some(lock) => lock
+                .discard()
+                .await
+                .map_err(|error| (Reason::Network, words(&error))),
+        }
     }
 }
 

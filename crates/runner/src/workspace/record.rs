@@ -6,7 +6,7 @@ use capt_api::run::RunReport;
 
 use super::standing::Standing;
 use crate::{
-    decide::{InputFacts, Memory, StateFacts},
+    decide::{InputFacts, Memory, NamespaceFacts, StateFacts},
     inputs::{ConfigRef, ObjectRef},
     view::WorkspaceView,
 };
@@ -20,6 +20,10 @@ pub(crate) struct Record {
     pub(crate) inputs: Option<InputFacts>,
     /// What exists.
     pub(crate) state: Option<StateFacts>,
+    /// The state may be gone from where it was kept.
+    pub(crate) is_state_doubted: bool,
+    /// What becomes of its namespace.
+    pub(crate) namespace: Option<NamespaceFacts>,
     /// What the status is to say.
     pub(crate) standing: Standing,
     /// What the status says.
@@ -51,6 +55,8 @@ impl Record {
             memory: None,
             inputs: None,
             state: None,
+            is_state_doubted: false,
+            namespace: None,
             told: standing.clone(),
             standing,
             report: RunReport::default(),

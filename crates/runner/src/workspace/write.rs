@@ -69,11 +69,11 @@ impl Handle {
         Ok(view.filter(|view| view.uid == self.uid))
     }
 
-    /// Sets annotations and, if told so, our finalizer.
+    /// Sets annotations, removes those that are none, and sets our finalizer if told so.
     pub(crate) async fn mark(
         &self,
         view: &WorkspaceView,
-        annotations: &BTreeMap<&str, String>,
+        annotations: &BTreeMap<&str, Option<String>>,
         with_finalizer: bool,
     ) -> Result<WorkspaceView, CallError> {
         let mut metadata = json!({"uid": self.uid, "annotations": annotations});

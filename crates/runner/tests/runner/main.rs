@@ -15,6 +15,8 @@ mod faults;
 mod homes;
 mod inputs;
 mod lifecycle;
+mod lost;
+mod namespaces;
 mod pausing;
 mod resting;
 mod script;
