@@ -1,12 +1,21 @@
-//! Between a Lease and what matters of it.
+//! Between a Lease and what matters of it, and writing it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use capt_terraform::lock::{HOLDER_ANNOTATION, LOCK_INFO_ANNOTATION, LeaseState, LockInfo};
+use capt_terraform::lock::{self, Claim, HOLDER_ANNOTATION, LOCK_INFO_ANNOTATION, LeaseState, LockInfo};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
 };
+use kube::{Api, api::PostParams};
+
+use super::{LockError, Place};
+use crate::api::{CallError, call, patiently};
+
+/// How long taking and freeing are tried.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+/// Tries against others who write at the same time.
+pub(super) const TRIES: usize = 5;
 
 /// What matters of a Lease.
 pub(super) fn state_of(lease: &Lease) -> LeaseState {
@@ -47,4 +56,58 @@ pub(super) fn write_to(lease: &mut Lease, state: &LeaseState, labels: BTreeMap<S
     spec.acquire_time = state.acquired.map(MicroTime);
     spec.renew_time = state.renewed.map(MicroTime);
     spec.lease_transitions = i32::try_from(state.transitions).ok();
+}
+
+/// Frees a lock if it has the id of the claim. True if it had.
+pub(super) async fn give_back(api: &Api<Lease>, place: &Place, claim: &Claim) -> Result<bool, LockError> {
+    let name = place.location.lease_name();
+    for _ in 0..TRIES {
+        let present = patiently(PATIENCE, || api.get_opt(&name))
+            .await
+            .map_err(failed(place))?;
+        let Some(present) = present else { return Ok(false) };
+        let Some(free) = lock::release(&state_of(&present), claim) else {
+            return Ok(false);
+        };
+        match write(api, Some(present), &name, &free, place).await {
+            Ok(_) => return Ok(true),
+            Err(error) if error.is_not_found() => return Ok(false),
+            Err(error) if is_race(&error) || error.is_transient() => {}
+            Err(error) => return Err(failed(place)(error)),
+        }
+    }
+    Err(failed(place)(CallError::Deadline))
+}
+
+/// Writes a Lease, guarded by what was read. One try: whether the last one succeeded is seen by reading again.
+pub(super) async fn write(
+    api: &Api<Lease>,
+    present: Option<Lease>,
+    name: &str,
+    wanted: &LeaseState,
+    place: &Place,
+) -> Result<Lease, CallError> {
+    let is_new = present.is_none();
+    let mut changed = present.unwrap_or_default();
+    changed.metadata.name = Some(name.to_owned());
+    changed.metadata.managed_fields = None;
+    write_to(&mut changed, wanted, place.location.labels());
+    let params = PostParams::default();
+    if is_new {
+        call(api.create(&params, &changed)).await
+    } else {
+        call(api.replace(name, &params, &changed)).await
+    }
+}
+
+pub(super) fn is_race(error: &CallError) -> bool {
+    error.is_conflict() || error.is_already_there() || error.is_not_found()
+}
+
+pub(super) fn failed(place: &Place) -> impl FnOnce(CallError) -> LockError + '_ {
+    move |source| LockError::Call {
+        namespace: place.namespace.clone(),
+        lease: place.location.lease_name(),
+        source,
+    }
 }

@@ -1,32 +1,25 @@
-//! Taking, holding and freeing the lock.
+//! Taking the lock, and freeing that of somebody else.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use capt_terraform::lock::{
-    self, Claim, Decision, Holder, LeaseState, LockInfo, RENEW_SECONDS, Renewal, Taken,
-};
+use capt_terraform::lock::{self, Claim, Decision, Holder, LeaseState, LockInfo};
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
-use kube::{
-    Api, Client,
-    api::{DeleteParams, PostParams, Preconditions},
-};
+use kube::{Api, Client};
 use parking_lot::Mutex;
-use tokio::time::sleep;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use uuid::Uuid;
 
-use super::{LockError, Place, lease};
+use super::{
+    LockError, Place,
+    held::{Here, Lock},
+    lease::{self, PATIENCE, TRIES, failed, give_back, is_race, write},
+    renew,
+};
 use crate::{
     Clock,
-    api::{CallError, DEADLINE, call, patiently},
+    api::{CallError, DEADLINE, patiently},
 };
 
-/// How long taking and freeing are tried.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// Tries against others who write at the same time.
-const TRIES: usize = 5;
-/// The wait after a renewal that failed.
-const RENEW_AGAIN: Duration = Duration::from_secs(1);
 /// Locks of others that are remembered; beyond it they are forgotten, and waited for anew.
 const MAX_WATCHED: usize = 10_000;
 
@@ -45,7 +38,7 @@ pub struct Locks {
 }
 
 /// Namespace and name of a Lease.
-type Key = (String, String);
+pub(super) type Key = (String, String);
 
 /// What a lock is taken for; other people read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,30 +49,6 @@ pub struct Purpose {
     pub info: String,
     /// Version of Terraform.
     pub version: String,
-}
-
-/// A lock that is held and renewed until it is released or dropped. Dropped, it expires.
-#[derive(Debug)]
-pub struct Lock {
-    api: Api<Lease>,
-    place: Place,
-    claim: Claim,
-    taken: Taken,
-    renewing: AbortOnDropHandle<()>,
-    _here: Here,
-}
-
-/// Says that this process holds a lock, for as long as it lives.
-#[derive(Debug)]
-struct Here {
-    held: Arc<Mutex<HashMap<Key, LockInfo>>>,
-    key: Key,
-}
-
-impl Drop for Here {
-    fn drop(&mut self) {
-        self.held.lock().remove(&self.key);
-    }
 }
 
 impl Locks {
@@ -137,7 +106,7 @@ impl Locks {
             match write(&api, present, &name, &wanted, place).await {
                 Ok(_) => {
                     self.watched.lock().remove(&here.key);
-                    let renewing = keep(
+                    let renewing = renew::keep(
                         api.clone(),
                         place.clone(),
                         claim.clone(),
@@ -236,174 +205,6 @@ impl Locks {
     }
 }
 
-impl Lock {
-    /// Why it could be had. `Expired` is worth an event.
-    #[must_use]
-    pub fn taken(&self) -> &Taken {
-        &self.taken
-    }
-
-    /// The id under which others see it.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.claim.info.id
-    }
-
-    /// Gives it back.
-    ///
-    /// # Errors
-    /// If the API fails; then it expires.
-    pub async fn release(self) -> Result<(), LockError> {
-        self.renewing.abort();
-        give_back(&self.api, &self.place, &self.claim).await.map(drop)
-    }
-
-    /// Deletes it, when there is no state any more that it could be for.
-    ///
-    /// # Errors
-    /// If the API fails; then it expires.
-    pub async fn discard(self) -> Result<(), LockError> {
-        self.renewing.abort();
-        let name = self.place.location.lease_name();
-        for _ in 0..TRIES {
-            let present = patiently(PATIENCE, || self.api.get_opt(&name))
-                .await
-                .map_err(failed(&self.place))?;
-            let ours =
-                present.filter(|lease| lease::state_of(lease).holder.as_ref() == Some(&self.claim.info.id));
-            let Some(ours) = ours else { return Ok(()) };
-            let params = DeleteParams {
-                preconditions: Some(Preconditions {
-                    resource_version: ours.metadata.resource_version,
-                    uid: ours.metadata.uid,
-                }),
-                ..DeleteParams::default()
-            };
-            match patiently(PATIENCE, || self.api.delete(&name, &params)).await {
-                Ok(_) => return Ok(()),
-                Err(error) if error.is_not_found() => return Ok(()),
-                Err(error) if error.is_conflict() => {}
-                Err(error) => return Err(failed(&self.place)(error)),
-            }
-        }
-        Err(failed(&self.place)(CallError::Deadline))
-    }
-}
-
-/// Renews a lock for as long as it is ours.
-async fn keep(
-    api: Api<Lease>,
-    place: Place,
-    claim: Claim,
-    taken_at: Timestamp,
-    clock: Clock,
-    lost: CancellationToken,
-) {
-    let name = place.location.lease_name();
-    let mut renewed = taken_at;
-    // The time of another clock may jump; between renewals the runtime's is waited on.
-    sleep(Duration::from_secs(RENEW_SECONDS.into())).await;
-    loop {
-        let present = call(api.get_opt(&name)).await;
-        let now = clock();
-        let renewal = match &present {
-            Ok(lease) => lock::renew(lease.as_ref().map(lease::state_of).as_ref(), &claim, renewed, now),
-            // Nothing is known. It is lost when it would be, had it been read.
-            Err(_) => match lock::renew(Some(&held_by(&claim)), &claim, renewed, now) {
-                Renewal::Lost => Renewal::Lost,
-                _ => {
-                    sleep(RENEW_AGAIN).await;
-                    continue;
-                }
-            },
-        };
-        match renewal {
-            Renewal::Wait(until) => {
-                let wait = until.duration_since(now).unsigned_abs();
-                sleep(wait.max(Duration::from_millis(100))).await;
-            }
-            Renewal::Write(wanted) => {
-                match write(&api, present.ok().flatten(), &name, &wanted, &place).await {
-                    Ok(_) => {
-                        renewed = now;
-                        sleep(Duration::from_secs(RENEW_SECONDS.into())).await;
-                    }
-                    // Whether it still is ours is seen when it is read again.
-                    Err(_) => sleep(RENEW_AGAIN).await,
-                }
-            }
-            Renewal::Lost => {
-                tracing::warn!(lease = %name, namespace = %place.namespace, "the lock on the state was lost");
-                lost.cancel();
-                return;
-            }
-        }
-    }
-}
-
-/// A Lease that the claim holds, for when the real one cannot be read.
-fn held_by(claim: &Claim) -> LeaseState {
-    LeaseState {
-        holder: Some(claim.info.id.clone()),
-        mark: Some(format!("{} {}", claim.info.id, claim.runner)),
-        ..LeaseState::default()
-    }
-}
-
-/// Frees a lock if it has the id of the claim. True if it had.
-async fn give_back(api: &Api<Lease>, place: &Place, claim: &Claim) -> Result<bool, LockError> {
-    let name = place.location.lease_name();
-    for _ in 0..TRIES {
-        let present = patiently(PATIENCE, || api.get_opt(&name))
-            .await
-            .map_err(failed(place))?;
-        let Some(present) = present else { return Ok(false) };
-        let Some(free) = lock::release(&lease::state_of(&present), claim) else {
-            return Ok(false);
-        };
-        match write(api, Some(present), &name, &free, place).await {
-            Ok(_) => return Ok(true),
-            Err(error) if error.is_not_found() => return Ok(false),
-            Err(error) if is_race(&error) || error.is_transient() => {}
-            Err(error) => return Err(failed(place)(error)),
-        }
-    }
-    Err(failed(place)(CallError::Deadline))
-}
-
-/// Writes a Lease, guarded by what was read. One try: whether the last one succeeded is seen by reading again.
-async fn write(
-    api: &Api<Lease>,
-    present: Option<Lease>,
-    name: &str,
-    wanted: &LeaseState,
-    place: &Place,
-) -> Result<Lease, CallError> {
-    let is_new = present.is_none();
-    let mut changed = present.unwrap_or_default();
-    changed.metadata.name = Some(name.to_owned());
-    changed.metadata.managed_fields = None;
-    lease::write_to(&mut changed, wanted, place.location.labels());
-    let params = PostParams::default();
-    if is_new {
-        call(api.create(&params, &changed)).await
-    } else {
-        call(api.replace(name, &params, &changed)).await
-    }
-}
-
 fn key(place: &Place) -> Key {
     (place.namespace.clone(), place.location.lease_name())
-}
-
-fn is_race(error: &CallError) -> bool {
-    error.is_conflict() || error.is_already_there() || error.is_not_found()
-}
-
-fn failed(place: &Place) -> impl FnOnce(CallError) -> LockError + '_ {
-    move |source| LockError::Call {
-        namespace: place.namespace.clone(),
-        lease: place.location.lease_name(),
-        source,
-    }
 }

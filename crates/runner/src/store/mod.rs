@@ -4,15 +4,18 @@
 //! to hold the lock cannot both win. This module must never know what a state means beyond its lineage and serial.
 
 mod error;
+mod held;
 mod lease;
 mod locks;
+mod renew;
 mod secrets;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use error::{LockError, StoreError};
-pub use locks::{Lock, Locks, Purpose};
+pub use held::Lock;
+pub use locks::{Locks, Purpose};
 pub use secrets::{Kept, StateStore};
 
 use std::collections::BTreeMap;
