@@ -159,7 +159,7 @@ async fn two_workspaces_that_lead_to_the_same_state_do_not_share_it() {
         })
         .await;
     assert_eq!(script.exists("vpc"), Vec::<String>::new());
-    annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "it is gone").await;
+    // The end of that state is noticed.
     until_gone(&world, "vpc").await;
     world.finish().await;
 }
