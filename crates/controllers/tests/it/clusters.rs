@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use capt_api::{CAPTCluster, foreign::Cluster};
 use capt_testkit::World;
-use kube::ResourceExt as _;
+use kube::{
+    Api, ResourceExt as _,
+    api::{Patch, PatchParams, PostParams},
+    core::{ApiResource, DynamicObject, GroupVersionKind},
+};
 use serde_json::json;
 
 use crate::{
@@ -157,9 +161,9 @@ async fn a_kind_that_is_installed_later_is_found() {
     stage
         .until_cluster_says("blue", "ControlPlaneAvailable", "Unknown/InternalError")
         .await;
-    let definitions = kube::Api::all(stage.client());
+    let definitions = Api::all(stage.client());
     definitions
-        .create(&kube::api::PostParams::default(), &other_control_plane())
+        .create(&PostParams::default(), &other_control_plane())
         .await
         .unwrap();
     stage
@@ -180,7 +184,7 @@ async fn what_others_say_about_a_cluster_stays() {
     stage
         .until_cluster_says("blue", "InfrastructureReady", "True/ExistingVPCUsed")
         .await;
-    let api: kube::Api<Cluster> = stage.api();
+    let api: Api<Cluster> = stage.api();
     let theirs = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
         "status": {"observed": "by somebody", "conditions": [{
@@ -188,8 +192,8 @@ async fn what_others_say_about_a_cluster_stays() {
             "lastTransitionTime": "2026-01-01T00:00:00Z",
         }]},
     });
-    let somebody = kube::api::PatchParams::apply("somebody").force();
-    api.patch_status("blue", &somebody, &kube::api::Patch::Apply(&theirs))
+    let somebody = PatchParams::apply("somebody").force();
+    api.patch_status("blue", &somebody, &Patch::Apply(&theirs))
         .await
         .unwrap();
     stage.pause("blue", true).await;
@@ -197,5 +201,70 @@ async fn what_others_say_about_a_cluster_stays() {
     assert_eq!(stage.cluster_says("blue", "Blessed").await, "True/Sunday");
     let status = stage.cluster("blue").await.unwrap().status.unwrap();
     assert_eq!(status.rest["observed"], json!("by somebody"));
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_cluster_goes_after_its_workers() {
+    let definition = serde_json::from_value(json!({
+        "metadata": {"name": "machinedeployments.cluster.x-k8s.io"},
+        "spec": {
+            "group": "cluster.x-k8s.io",
+            "names": {"kind": "MachineDeployment", "plural": "machinedeployments",
+                      "singular": "machinedeployment", "listKind": "MachineDeploymentList"},
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1beta2", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    }))
+    .unwrap();
+    let world = World::builder().embedded_only().crd(definition).start().await;
+    let stage = Stage::set(world, &Setting::default());
+    let made: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(existing_network("blue")).await;
+    stage
+        .until_cluster_says("blue", "InfrastructureReady", "True/ExistingVPCUsed")
+        .await;
+    let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", "MachineDeployment");
+    let workers: Api<DynamicObject> =
+        Api::namespaced_with(stage.client(), stage.namespace(), &ApiResource::from_gvk(&kind));
+    let worker = serde_json::from_value(json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
+        "metadata": {
+            "name": "blue", "finalizers": ["example.org/held"],
+            "labels": {"cluster.x-k8s.io/cluster-name": "blue"},
+            "ownerReferences": [{
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "blue", "uid": made.uid(),
+            }],
+        },
+    }))
+    .unwrap();
+    workers.create(&PostParams::default(), &worker).await.unwrap();
+    stage.settle().await;
+    stage.delete_cluster("blue").await;
+    stage
+        .until_cluster_says("blue", "Deleting", "True/WaitingForWorkersDeletion")
+        .await;
+    stage.settle().await;
+    assert!(
+        workers
+            .get("blue")
+            .await
+            .unwrap()
+            .metadata
+            .deletion_timestamp
+            .is_some()
+    );
+    let network = stage.network("blue").await.unwrap();
+    assert!(network.metadata.deletion_timestamp.is_none());
+    let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    workers
+        .patch("blue", &PatchParams::default(), &free)
+        .await
+        .unwrap();
+    stage.until_cluster_is_gone("blue").await;
+    assert!(stage.network("blue").await.is_none());
     stage.world.finish().await;
 }

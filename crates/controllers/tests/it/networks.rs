@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use capt_api::{CAPTCluster, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster, marks};
-use capt_testkit::World;
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster, marks,
+};
+use capt_testkit::{Disturbance, Events, Times, World};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _, api::DeleteParams};
 use serde_json::json;
@@ -11,7 +13,7 @@ use serde_json::json;
 use crate::{
     network::{NetworkUser as _, cluster, existing_network, made_network},
     runner::Obstacle,
-    stage::{Setting, Stage, User as _, external_name, template},
+    stage::{CAPT, Setting, Stage, User as _, external_name, template},
 };
 
 /// A Cluster with a network from a template.
@@ -429,5 +431,51 @@ async fn an_edit_of_a_template_reaches_networks_one_after_the_other() {
     for name in ["a", "b", "c"] {
         stage.until_network_says(name, "Ready", "True/VPCCreated").await;
     }
+    stage.world.finish().await;
+}
+
+/// The watch of control planes may be behind, and a network must not go under one that was made a moment ago.
+#[tokio::test]
+async fn a_control_plane_that_is_not_known_yet_keeps_its_network() {
+    let stage = Stage::embedded().await;
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    let stale = stage.faults().disturb(
+        Events::to(CAPT).resource("captcontrolplanes"),
+        Times::Every,
+        Disturbance::Hold,
+    );
+    let _: CAPTControlPlane = stage
+        .create(json!({
+            "metadata": {
+                "name": "blue",
+                "labels": {"cluster.x-k8s.io/cluster-name": "blue"},
+                "finalizers": ["example.org/held"],
+            },
+            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+        }))
+        .await;
+    stage.delete_network("blue").await;
+    stage
+        .until_network_says("blue", "Deleting", "True/WaitingForControlPlane")
+        .await;
+    stale.release();
+    stage.settle().await;
+    assert_eq!(
+        stage.network_says("blue", "Deleting").await,
+        "True/WaitingForControlPlane"
+    );
+    assert!(stage.ledger.destroyed().is_empty());
+    let control_planes: Api<CAPTControlPlane> = stage.api();
+    control_planes
+        .delete("blue", &DeleteParams::default())
+        .await
+        .unwrap();
+    let _: CAPTControlPlane = stage
+        .patch("blue", json!({"metadata": {"finalizers": null}}))
+        .await;
+    stage.until_network_is_gone("blue").await;
+    assert_eq!(stage.ledger.destroyed().len(), 1);
     stage.world.finish().await;
 }
