@@ -34,7 +34,10 @@ impl VpcFacts {
         let config = text(VPC_CONFIG);
         let from_config = config.as_deref().map(from_hcl).unwrap_or_default();
         Self {
-            vpc_id: text(VPC_ID).or(from_config.vpc_id),
+            vpc_id: text(VPC_ID)
+                .map(|id| id.trim_matches('"').to_owned())
+                .filter(|id| !id.is_empty())
+                .or(from_config.vpc_id),
             private_subnets: text(PRIVATE_SUBNETS)
                 .and_then(|text| from_json(&text))
                 .or(from_config.private_subnets),

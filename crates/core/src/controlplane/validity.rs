@@ -10,6 +10,7 @@ use super::{
     vpc::{self, Vpc},
 };
 use crate::{
+    captcluster::facts::{PRIVATE_SUBNETS, VPC_ID},
     owned::{Found, OwnedSeen},
     render,
 };
@@ -179,13 +180,17 @@ fn network(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<Option<Vpc>,
     let is_made = seen.is_some_and(OwnedSeen::has_workspace);
     match &snapshot.vpc_secret {
         Some(secret) => match vpc::read(secret) {
+            Ok(vpc) if vpc.private_subnets.is_none() && !is_made && needs(snapshot, &[PRIVATE_SUBNETS]) => {
+                let problem = vpc::problem(secret, PRIVATE_SUBNETS);
+                Err(waits(Reason::SecretError, problem.to_string()))
+            }
             Ok(vpc) => Ok(Some(vpc)),
-            Err(problem) if !is_made && needs_network(snapshot) => {
+            Err(problem) if !is_made && needs(snapshot, &NETWORK) => {
                 Err(waits(Reason::SecretError, problem.to_string()))
             }
             Err(_) => Ok(None),
         },
-        None if is_made || !needs_network(snapshot) => Ok(None),
+        None if is_made || !needs(snapshot, &NETWORK) => Ok(None),
         None => {
             let names = snapshot
                 .infrastructure
@@ -201,7 +206,11 @@ fn network(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<Option<Vpc>,
     }
 }
 
-fn needs_network(snapshot: &Snapshot) -> bool {
+/// The facts about a network that a template may ask for.
+const NETWORK: [&str; 2] = [VPC_ID, PRIVATE_SUBNETS];
+
+/// Whether the template asks for one of these variables.
+fn needs(snapshot: &Snapshot, names: &[&str]) -> bool {
     let template = snapshot
         .template
         .as_ref()
@@ -212,7 +221,5 @@ fn needs_network(snapshot: &Snapshot) -> bool {
     let Ok(holes) = render::holes(template) else {
         return true;
     };
-    holes
-        .iter()
-        .any(|hole| matches!(hole.name.as_str(), "vpc_id" | "private_subnets"))
+    holes.iter().any(|hole| names.contains(&hole.name.as_str()))
 }

@@ -38,18 +38,18 @@ pub fn variables(inputs: &Inputs<'_>) -> BTreeMap<String, String> {
     set("kubernetes_version", inputs.version.to_string());
     set("region", inputs.region.as_str().to_owned());
     set("environment", ENVIRONMENT.to_owned());
-    match inputs.vpc {
-        Some(vpc) => {
-            set("vpc_id", vpc.id.clone());
-            set("private_subnets", json!(vpc.private_subnets).to_string());
-        }
+    let subnets = inputs.vpc.and_then(|vpc| vpc.private_subnets.as_ref());
+    for (name, told) in [
+        ("vpc_id", inputs.vpc.map(|vpc| vpc.id.clone())),
+        (
+            "private_subnets",
+            subnets.map(|subnets| json!(subnets).to_string()),
+        ),
+    ] {
         // What was known once and is not any more changes nothing.
-        None => {
-            for name in ["vpc_id", "private_subnets"] {
-                if let Some(value) = inputs.before.and_then(|before| before.get(name)) {
-                    set(name, value.clone());
-                }
-            }
+        let before = || inputs.before.and_then(|before| before.get(name)).cloned();
+        if let Some(value) = told.or_else(before) {
+            set(name, value);
         }
     }
     let config = inputs.spec.control_plane_config.as_ref();
@@ -115,7 +115,7 @@ mod tests {
         );
         let vpc = Vpc {
             id: "vpc-1".to_owned(),
-            private_subnets: vec!["subnet-a".to_owned(), "subnet-b".to_owned()],
+            private_subnets: Some(vec!["subnet-a".to_owned(), "subnet-b".to_owned()]),
         };
         let expected = [
             (

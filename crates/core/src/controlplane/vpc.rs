@@ -1,13 +1,13 @@
 //! The facts about the network that a control plane needs, as they stand in a Secret.
 
 use capt_api::CAPTControlPlane;
-use hcl_edit::{
-    expr::Expression,
-    structure::{Body, Structure},
-};
+use hcl_edit::structure::Body;
 
 use super::snapshot::{InfrastructureSeen, SecretSeen};
-use crate::names;
+use crate::{
+    captcluster::facts::{PRIVATE_SUBNETS, VPC_CONFIG, VPC_ID, VpcFacts},
+    names,
+};
 
 /// The name that the first documents used for every cluster. It is read only if no other is there.
 pub const FIXED_NAME: &str = "vpc-connection";
@@ -17,8 +17,8 @@ pub const FIXED_NAME: &str = "vpc-connection";
 pub struct Vpc {
     /// Its id.
     pub id: String,
-    /// Its private subnets.
-    pub private_subnets: Vec<String>,
+    /// Its private subnets, if they are told.
+    pub private_subnets: Option<Vec<String>>,
 }
 
 /// What is wrong with the Secret.
@@ -67,70 +67,56 @@ pub fn secret_names(infrastructure: &InfrastructureSeen) -> Vec<String> {
     all
 }
 
-/// Reads the facts: from plain keys, or from the text under `vpc_config`.
+/// Reads the facts: from plain keys, or from the text under `vpc_config`, as the CAPTCluster does.
 ///
 /// # Errors
 ///
-/// A key is missing or cannot be read.
+/// There is no id of a VPC, or something cannot be read. That no subnets are told is no error: a template may find them.
 pub fn read(secret: &SecretSeen) -> Result<Vpc, VpcProblem> {
-    let config = match secret.text("vpc_config") {
-        None => None,
-        Some(text) => Some(text.parse::<Body>().map_err(|_| VpcProblem::Malformed {
-            secret: secret.name.clone(),
-            key: "vpc_config",
-            what: "is no HCL: write vpc_id = \"vpc-…\" and private_subnets = [\"subnet-…\"]",
-        })?),
+    let facts = VpcFacts::read(|key| secret.text(key).map(str::as_bytes));
+    let id = facts.vpc_id.ok_or_else(|| problem(secret, VPC_ID))?;
+    let private_subnets = match facts.private_subnets {
+        Some(subnets) => Some(subnets),
+        None => match problem(secret, PRIVATE_SUBNETS) {
+            VpcProblem::Missing { .. } => None,
+            malformed @ VpcProblem::Malformed { .. } => return Err(malformed),
+        },
     };
-    let from_config = |name: &str| {
-        config.as_ref()?.iter().find_map(|structure| match structure {
-            Structure::Attribute(attribute) if attribute.key.as_str() == name => Some(&attribute.value),
-            _ => None,
-        })
-    };
+    Ok(Vpc { id, private_subnets })
+}
+
+/// Why a fact cannot be read.
+#[must_use]
+pub fn problem(secret: &SecretSeen, fact: &'static str) -> VpcProblem {
     let malformed = |key, what| VpcProblem::Malformed {
         secret: secret.name.clone(),
         key,
         what,
     };
-    let missing = |key| VpcProblem::Missing {
-        secret: secret.name.clone(),
-        key,
-    };
-    let id = match (secret.text("vpc_id"), from_config("vpc_id")) {
-        (Some(text), _) => text.trim().trim_matches('"').to_owned(),
-        (None, Some(Expression::String(text))) => text.as_str().to_owned(),
-        (None, Some(_)) => return Err(malformed("vpc_config", "has a vpc_id that is no text")),
-        (None, None) => return Err(missing("vpc_id")),
-    };
-    if id.is_empty() {
-        return Err(malformed("vpc_id", "is empty"));
+    if let Some(text) = secret.text(fact) {
+        let what = if text.trim().is_empty() {
+            "is empty"
+        } else {
+            "is no JSON list of texts: write [\"subnet-…\", \"subnet-…\"]"
+        };
+        return malformed(fact, what);
     }
-    let private_subnets = match (secret.text("private_subnets"), from_config("private_subnets")) {
-        (Some(text), _) => serde_json::from_str(text).map_err(|_| {
-            malformed(
-                "private_subnets",
-                "is no JSON list of texts: write [\"subnet-…\", \"subnet-…\"]",
-            )
-        })?,
-        (None, Some(Expression::Array(items))) => items
-            .iter()
-            .map(|item| match item {
-                Expression::String(text) => Ok(text.as_str().to_owned()),
-                _ => Err(malformed(
-                    "vpc_config",
-                    "has private_subnets that are no list of texts",
-                )),
-            })
-            .collect::<Result<_, _>>()?,
-        (None, Some(_)) => {
-            return Err(malformed(
-                "vpc_config",
-                "has private_subnets that are no list of texts",
-            ));
-        }
-        (None, None) => return Err(missing("private_subnets")),
+    let missing = VpcProblem::Missing {
+        secret: secret.name.clone(),
+        key: fact,
     };
-    Ok(Vpc { id, private_subnets })
+    let Some(config) = secret.text(VPC_CONFIG) else {
+        return missing;
+    };
+    match config.parse::<Body>() {
+        Err(_) => malformed(
+            VPC_CONFIG,
+            "is no HCL: write vpc_id = \"vpc-…\" and private_subnets = [\"subnet-…\"]",
+        ),
+        Ok(body) if body.get_attribute(fact).is_none() => missing,
+        Ok(_) if fact == VPC_ID => malformed(VPC_CONFIG, "has a vpc_id that is no text"),
+        Ok(_) => malformed(VPC_CONFIG, "has private_subnets that are no list of texts"),
+    }
 }
 
 /// Whether a Secret under the fixed name may be used for a control plane.
@@ -165,7 +151,7 @@ mod tests {
     fn facts_are_read_from_plain_keys_and_from_the_text_of_the_first_documents() {
         let expected = Vpc {
             id: "vpc-1".to_owned(),
-            private_subnets: vec!["subnet-a".to_owned(), "subnet-b".to_owned()],
+            private_subnets: Some(vec!["subnet-a".to_owned(), "subnet-b".to_owned()]),
         };
         let config = "vpc_id = \"vpc-1\"\nprivate_subnets = [\"subnet-a\", \"subnet-b\"]\nother = 1\n";
         for data in [
@@ -185,10 +171,22 @@ mod tests {
     }
 
     #[test]
+    fn subnets_need_not_be_told() {
+        for data in [
+            vec![("vpc_id", "vpc-1")],
+            vec![("vpc_id", "vpc-1"), ("vpc_config", "vpc_id = \"vpc-1\"\n")],
+        ] {
+            let secret = secret(&data);
+            assert_eq!(read(&secret).map(|vpc| vpc.private_subnets), Ok(None), "{data:?}");
+            let problem = problem(&secret, PRIVATE_SUBNETS).to_string();
+            assert!(problem.contains("has no key private_subnets"), "{problem}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named_by_secret_and_key() {
         for (data, words) in [
             (vec![], "has no key vpc_id"),
-            (vec![("vpc_id", "vpc-1")], "has no key private_subnets"),
             (
                 vec![("vpc_id", " "), ("private_subnets", "[]")],
                 "The key vpc_id of",
