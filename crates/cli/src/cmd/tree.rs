@@ -95,6 +95,10 @@ async fn watch(mut live: Live, namespace: &str, root: &str) -> anyhow::Result<Ex
     let mut drawn = String::new();
     loop {
         let gathered = Gathered::of(live.gathered(), namespace, root);
+        if !gathered.is_there() {
+            print(&format!("{} is gone.\n", typed(root)))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let picture = tree::render(&gathered, style);
         // Elsewhere than on a screen, a picture in which only ages differ is no news.
         let news = match is_screen {
@@ -117,10 +121,6 @@ async fn watch(mut live: Live, namespace: &str, root: &str) -> anyhow::Result<Ex
                 return Ok(ExitCode::SUCCESS);
             }
             drawn = news;
-        }
-        if !gathered.is_there() {
-            print(&format!("{} is gone.\n", typed(root)))?;
-            return Ok(ExitCode::SUCCESS);
         }
         tokio::select! {
             changed = live.changed() => changed?,

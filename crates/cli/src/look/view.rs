@@ -146,7 +146,7 @@ impl<'a> View<'a> {
             return words(progress);
         }
         if let Some(who) = self.is_awaited(id) {
-            return format!("no {who} has looked at it yet; does one run?");
+            return format!("no {who} has looked at it yet");
         }
         let said = match self.object(id) {
             Some(Object::Apply(apply)) if node.message.is_empty() => {
@@ -215,7 +215,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What is not there, but is only yet to come or may not be looked at, is not missing.
+/// What is not there, but is only yet to come, was taken away or may not be looked at, is not missing.
 fn not_missing(part: &Part, graph: &Graph, id: &str, node: &Node) -> Option<Node> {
     let place = id.strip_prefix("WorkspaceTemplate/");
     let is_hidden = match node.kind.as_str() {
@@ -231,14 +231,26 @@ fn not_missing(part: &Part, graph: &Graph, id: &str, node: &Node) -> Option<Node
             ..node.clone()
         });
     }
-    let mut makers = graph
+    let is = |id: &str, is: fn(&Node) -> bool| graph.node(id).is_some_and(is);
+    let owners = || {
+        let owners = graph.needed_by(id);
+        owners.filter(|(_, relation)| *relation == Relation::Part)
+    };
+    if owners().any(|(owner, _)| is(owner, |owner| owner.status == "Deleting")) {
+        return Some(Node {
+            status: "Gone".to_owned(),
+            health: Health::Good,
+            ..node.clone()
+        });
+    }
+    // A Secret is written by what it needs, and a part is made by what needs it.
+    let writers = graph
         .needs(id)
         .filter(|(_, relation)| *relation == Relation::Product);
-    let is_awaited = makers.any(|(maker, _)| {
-        graph
-            .node(maker)
-            .is_some_and(|maker| maker.health != Health::Good)
-    });
+    let makers = owners().filter(|_| node.kind == "WorkspaceTemplateApply");
+    let is_awaited = writers
+        .chain(makers)
+        .any(|(maker, _)| is(maker, |maker| maker.health != Health::Good));
     is_awaited.then(|| Node {
         status: "Awaited".to_owned(),
         health: Health::Busy,
@@ -249,7 +261,8 @@ fn not_missing(part: &Part, graph: &Graph, id: &str, node: &Node) -> Option<Node
 /// How far Terraform is, in words.
 pub(crate) fn words(progress: &WorkspaceProgress) -> String {
     let mut words = vec![progress.operation.clone().unwrap_or_else(|| "at work".to_owned())];
-    if let (Some(done), Some(total)) = (progress.resources_done, progress.resources_total) {
+    let total = progress.resources_total.filter(|total| *total > 0);
+    if let (Some(done), Some(total)) = (progress.resources_done, total) {
         words.push(format!("{done} of {total} resources"));
     }
     if let Some(resource) = &progress.current_resource {

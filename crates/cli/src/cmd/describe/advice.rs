@@ -72,9 +72,12 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
     match (node.kind.as_str(), node.status.as_str(), node.reason.as_str()) {
         _ if view.is_awaited(id).is_some() => match view.is_awaited(id) {
             Some("runner") => {
-                vec!["see to it that a runner runs: capt up, capt runner or provider-terraform".to_owned()]
+                vec![
+                    "wait, or see to it that a runner runs: capt up, capt runner or provider-terraform"
+                        .to_owned(),
+                ]
             }
-            _ => vec!["see to it that capt's controllers run".to_owned()],
+            _ => vec!["wait, or see to it that capt's controllers run".to_owned()],
         },
         (kind, "Paused", _) => paused(view, id, kind, namespace),
         (_, "ApprovalNeeded", _) => vec![

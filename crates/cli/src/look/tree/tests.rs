@@ -102,6 +102,27 @@ fn what_may_not_be_looked_at_is_not_called_missing() {
 }
 
 #[test]
+fn what_is_yet_to_be_made_is_not_missing() {
+    let mut objects = beginning();
+    objects["controlPlanes"][0]["spec"]["workspaceTemplateApplyName"] = json!("plane-eks");
+    let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
+    assert!(drawn.contains("◌ wtapply/plane-eks"), "{drawn}");
+    objects["controlPlanes"][0]["status"]["state"] = json!("Ready");
+    let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
+    assert!(drawn.contains("✘ wtapply/plane-eks"), "{drawn}");
+}
+
+#[test]
+fn what_went_with_its_owner_is_not_missing() {
+    let mut objects = beginning();
+    objects["clusters"][0]["metadata"]["deletionTimestamp"] = json!(at(700).to_string());
+    objects["controlPlanes"] = json!([]);
+    let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
+    assert!(drawn.contains("✔ captcontrolplane/plane"), "{drawn}");
+    assert!(!drawn.contains("waits for captcontrolplane/plane"), "{drawn}");
+}
+
+#[test]
 fn no_message_steers_the_terminal() {
     let mut objects = beginning();
     objects["captclusters"][0]["status"]["conditions"][0]["message"] = json!("\u{1b}[2Jgone\u{202e}");
