@@ -58,11 +58,16 @@ impl ControlPlanes {
         let vpc_names = infrastructure.as_ref().map(vpc::secret_names).unwrap_or_default();
         let spec = template.as_ref().and_then(|template| template.spec.as_ref());
         let names = connection::secret_names(&control_plane.spec, &key.name, spec, apply);
+        let vpc_id = infrastructure.as_ref().and_then(|seen| seen.vpc_id.as_deref());
         let vpc_secret = self
-            .first_secret(reader, &control_plane, &vpc_names, vpc::FIXED_NAME)
+            .first_secret(reader, namespace, &vpc_names, |secret| {
+                vpc::tells_about(secret, vpc_id) && vpc::belongs_to(secret, &control_plane)
+            })
             .await?;
         let connection = self
-            .first_secret(reader, &control_plane, &names, connection::FIXED_NAME)
+            .first_secret(reader, namespace, &names, |secret| {
+                secret.name != connection::FIXED_NAME || vpc::belongs_to(secret, &control_plane)
+            })
             .await?;
         let of_cluster = async |name: fn(&str) -> String| match cluster_of(&control_plane) {
             Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,
@@ -185,15 +190,13 @@ impl ControlPlanes {
     async fn first_secret(
         &self,
         reader: &Reader,
-        control_plane: &CAPTControlPlane,
+        namespace: &str,
         names: &[String],
-        fixed: &str,
+        is_usable: impl Fn(&SecretSeen) -> bool,
     ) -> Result<Option<SecretSeen>, Failure> {
-        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
         for name in names {
             let found = self.secret(reader, namespace, name).await?;
-            let is_usable = |secret: &SecretSeen| name != fixed || vpc::belongs_to(secret, control_plane);
-            if let Some(secret) = found.filter(is_usable) {
+            if let Some(secret) = found.filter(&is_usable) {
                 return Ok(Some(secret));
             }
         }

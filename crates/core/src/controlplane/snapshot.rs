@@ -43,7 +43,8 @@ pub struct Snapshot {
     pub applies: Vec<OwnedSeen>,
     /// Names of other CAPTControlPlanes in the namespace whose `spec.workspaceTemplateApplyName` is this one's.
     pub rivals: Vec<String>,
-    /// The Secret with the facts about the network: the first that exists of [`super::vpc::secret_names`].
+    /// The Secret with the facts about the network: the first that exists of [`super::vpc::secret_names`] and
+    /// may be used.
     pub vpc_secret: Option<SecretSeen>,
     /// The Secret with the facts about the EKS cluster: the first that exists of [`super::connection::secret_names`].
     pub connection: Option<SecretSeen>,
@@ -134,6 +135,8 @@ pub struct InfrastructureSeen {
     pub connection_secret_name: Option<String>,
     /// The name of the Secret that its template writes to, without holes, if it names one.
     pub template_connection_secret: Option<String>,
+    /// `status.vpcId`.
+    pub vpc_id: Option<String>,
     /// `status.vpcWorkspaceName`.
     pub vpc_workspace_name: Option<String>,
     /// `status.initialization.provisioned`.
@@ -158,6 +161,7 @@ impl InfrastructureSeen {
             region: Some(captcluster.spec.region.clone()),
             connection_secret_name: captcluster.spec.connection_secret_name.clone(),
             template_connection_secret,
+            vpc_id: status.vpc_id.clone(),
             vpc_workspace_name: status.vpc_workspace_name.clone(),
             provisioned: status.initialization.and_then(|reached| reached.provisioned) == Some(true),
             ready: status.ready,

@@ -46,8 +46,8 @@ pub enum VpcProblem {
     },
 }
 
-/// The names under which the Secret is looked for, in this order. The last is only to be used if it belongs to no other
-/// cluster: if its label `cluster.x-k8s.io/cluster-name` is absent or names this one.
+/// The names under which the Secret is looked for, in this order. Only one that [`tells_about`] the network of the
+/// CAPTCluster and [`belongs_to`] the control plane is to be used: anybody may have made a Secret of such a name.
 #[must_use]
 pub fn secret_names(infrastructure: &InfrastructureSeen) -> Vec<String> {
     let derived = names::vpc_connection(&infrastructure.name);
@@ -119,7 +119,15 @@ pub fn problem(secret: &SecretSeen, fact: &'static str) -> VpcProblem {
     }
 }
 
-/// Whether a Secret under the fixed name may be used for a control plane.
+/// Whether a Secret may tell about the network with this id, if that is known: one that tells another id is about another
+/// network, whatever it is called.
+#[must_use]
+pub fn tells_about(secret: &SecretSeen, vpc_id: Option<&str>) -> bool {
+    let told = VpcFacts::read(|key| secret.text(key).map(str::as_bytes)).vpc_id;
+    told.is_none() || vpc_id.is_none() || told.as_deref() == vpc_id
+}
+
+/// Whether a Secret belongs to no other cluster than a control plane does.
 #[must_use]
 pub fn belongs_to(secret: &SecretSeen, control_plane: &CAPTControlPlane) -> bool {
     let label = capt_api::foreign::marks::CLUSTER_NAME;
@@ -210,6 +218,17 @@ mod tests {
             assert!(problem.contains(words), "{problem}");
             assert!(problem.contains("blue-vpc-connection"), "{problem}");
         }
+    }
+
+    #[test]
+    fn a_secret_about_another_network_is_not_used_whatever_it_is_called() {
+        let of = |data: &[(&str, &str)], known| tells_about(&secret(data), known);
+        assert!(of(&[("vpc_id", "vpc-1")], Some("vpc-1")));
+        assert!(!of(&[("vpc_id", "vpc-2")], Some("vpc-1")));
+        assert!(!of(&[("vpc_config", "vpc_id = \"vpc-2\"")], Some("vpc-1")));
+        // What is not complete yet, or was not told yet, contradicts nothing.
+        assert!(of(&[], Some("vpc-1")));
+        assert!(of(&[("vpc_id", "vpc-2")], None));
     }
 
     #[test]
