@@ -41,6 +41,8 @@ pub const VERSION_AHEAD: &str = "infrastructure.cluster.x-k8s.io/version-ahead";
 pub const TURN: &str = "infrastructure.cluster.x-k8s.io/turn";
 /// Annotation on a WorkspaceTemplateApply: a person asks for a plan.
 pub const PLAN_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/plan-requested";
+/// Annotation on a Workspace that is paused: what it would have if it were not, packed, for a plan that was asked for.
+pub const CANDIDATE: &str = "infrastructure.cluster.x-k8s.io/candidate";
 /// Annotation on a WorkspaceTemplateApply: a person asks for another try.
 pub const RETRY_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/retry-requested";
 /// Annotation on a WorkspaceTemplateApply: names the plan or the rendering that a person approved; see

@@ -286,6 +286,47 @@ async fn what_would_destroy_waits_until_exactly_that_is_approved() {
 }
 
 #[tokio::test]
+async fn a_change_can_be_looked_at_before_it_is_made() {
+    let world = World::simulated().await;
+    world.apply_example(|_| {}).await;
+    world.until_greeting("Hello, world!").await;
+    let pause = |value: Value| json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": value}}});
+    world.patch(pause(json!("true"))).await;
+    world
+        .until("the pause", |status| is(status, "Paused", "True"))
+        .await;
+    let to = |name: &str| json!({"spec": {"variables": {"name": name}}});
+    world.patch(to("moon")).await;
+
+    let plan: Value =
+        serde_json::from_str(&world.text(&["plan", "wtapply/greeting-world", "-o", "json"])).unwrap();
+    assert_eq!(plan["plan"]["summary"], "1 to change", "{plan}");
+    assert_eq!(plan["plan"]["changes"][0]["address"], "terraform_data.greeting");
+    assert_eq!(plan["paused"], true, "{plan}");
+    let words = world.text(&["plan", "wtapply/greeting-world"]);
+    assert!(
+        words.contains("Nothing is applied, because it is paused."),
+        "{words}"
+    );
+    let workspace = world.workspaces().get(NAME).await.unwrap();
+    let module = json!(workspace.spec.for_provider);
+    assert!(!module.to_string().contains("moon"), "{module}");
+
+    // A template that cannot be rendered cannot be planned.
+    world.patch(json!({"spec": {"variables": {"name": null}}})).await;
+    let (is_well, refusal) = world.capt(&["plan", "wtapply/greeting-world"]);
+    assert!(!is_well && refusal.contains("name"), "{refusal}");
+
+    // Undone, nothing is left of it; made, it is what was shown.
+    world.patch(to("world")).await;
+    let plan = world.text(&["plan", "wtapply/greeting-world"]);
+    assert!(plan.contains("no changes"), "{plan}");
+    world.patch(to("moon")).await;
+    world.patch(pause(Value::Null)).await;
+    world.until_greeting("Hello, moon!").await;
+}
+
+#[tokio::test]
 async fn what_failed_for_good_is_tried_again_when_somebody_asks() {
     let world = World::simulated().await;
     world

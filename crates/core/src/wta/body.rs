@@ -6,6 +6,7 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::{Map, Value, json};
 
 use super::{
+    candidate::Candidate,
     deciding::Deciding,
     foreign, identity,
     policy::{self, Allowed},
@@ -61,9 +62,10 @@ impl Body {
             }
             strip.labels = gone(&present.labels, &labels, &[marks::RUNNER, marks::SANDBOX]);
             strip.annotations = gone(&present.annotations, &annotations, &requests::ALL);
+            let others = [marks::RETAINED, marks::CANDIDATE];
             strip
                 .annotations
-                .extend(gone(&present.annotations, &annotations, &[marks::RETAINED]));
+                .extend(gone(&present.annotations, &annotations, &others));
         }
         Self {
             labels,
@@ -107,7 +109,11 @@ impl Body {
                 &labels,
                 &[marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID],
             ),
-            annotations: gone(&present.annotations, &annotations, &requests::ALL),
+            annotations: [
+                gone(&present.annotations, &annotations, &requests::ALL),
+                gone(&present.annotations, &annotations, &[marks::CANDIDATE]),
+            ]
+            .concat(),
             finalizers: Vec::new(),
         };
         let finalizers = present
@@ -131,6 +137,21 @@ impl Body {
         if self.finalizers.is_empty() {
             self.finalizers
                 .push(foreign_marks::CROSSPLANE_FINALIZER.to_owned());
+        }
+        self
+    }
+
+    /// With what is to be planned while it is paused. Where nothing is, a request for a plan stays behind.
+    pub(super) fn planned(mut self, candidate: Candidate) -> Self {
+        match candidate {
+            Candidate::Nothing => {
+                self.annotations.remove(marks::PLAN_REQUESTED);
+            }
+            Candidate::Present => {}
+            Candidate::Packed(text) => {
+                self.annotations.insert(marks::CANDIDATE.to_owned(), text);
+                self.strip.annotations.retain(|mark| mark != marks::CANDIDATE);
+            }
         }
         self
     }

@@ -9,6 +9,7 @@
 
 mod approval;
 mod body;
+pub mod candidate;
 mod deciding;
 mod deletion;
 mod foreign;
@@ -40,7 +41,7 @@ use capt_api::{
 };
 use k8s_openapi::jiff::Timestamp;
 
-use self::{body::Body, deciding::Deciding, identity::Found, policy::Allowed};
+use self::{body::Body, candidate::Candidate, deciding::Deciding, identity::Found, policy::Allowed};
 use crate::{
     decision::Decision,
     gates::{self, Gates},
@@ -79,6 +80,31 @@ pub fn external_name_of(snapshot: &Snapshot) -> Option<String> {
     Some(location::external_name(snapshot, found.ours(), &name))
 }
 
+impl Deciding<'_> {
+    /// What a runner is to plan of a Workspace that is paused. Where somebody asks for a plan, what stands in its way is
+    /// said, and that it does no more.
+    fn candidate(&mut self, workspace: &snapshot::WorkspaceSeen) -> Candidate {
+        match candidate::of(self, workspace) {
+            Ok(Candidate::Nothing) => Candidate::Nothing,
+            Ok(Candidate::Present) => {
+                let message = "The Workspace is what it should be";
+                self.report.say(Type::Applied, true, Reason::Applied, message);
+                Candidate::Present
+            }
+            Ok(packed) => {
+                let message = "A change is not applied, because the object is paused";
+                self.report.say(Type::Applied, false, Reason::Rendered, message);
+                packed
+            }
+            Err(problem) => {
+                self.report
+                    .say(Type::Applied, false, problem.reason, problem.message);
+                Candidate::Nothing
+            }
+        }
+    }
+}
+
 impl Gates for Deciding<'_> {
     /// What was decided is in the object itself.
     type Answer = ();
@@ -99,8 +125,9 @@ impl Gates for Deciding<'_> {
             self.keep(&baseline);
         }
         for workspace in workspaces {
-            if !policy::is_nothing(&workspace.spec) {
-                let body = Body::restating(self, workspace, &Allowed::Nothing);
+            let candidate = self.candidate(workspace);
+            if !policy::is_nothing(&workspace.spec) || candidate != Candidate::Nothing {
+                let body = Body::restating(self, workspace, &Allowed::Nothing).planned(candidate);
                 let change = body.change(workspace, self.namespace());
                 self.children.extend(change);
             }

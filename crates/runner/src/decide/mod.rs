@@ -104,7 +104,7 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
     }
     if is_paused {
         return match snapshot.said_paused == Some(snapshot.generation) {
-            true => Next::Wait(None),
+            true => while_paused(snapshot),
             false => Next::Pause,
         };
     }
@@ -116,6 +116,24 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
         },
         Policy::Granted(grants) if snapshot.is_deleting => going_away(snapshot, *grants, now),
         Policy::Granted(_) => staying(snapshot, now),
+    }
+}
+
+/// A plan changes nothing, and whoever asks for one wants to know what the end of the pause would bring.
+fn while_paused(snapshot: &Snapshot) -> Next {
+    let is_known = snapshot.external_name.is_some() && snapshot.home.is_some() && is_held_by_us(snapshot);
+    if snapshot.requests.plan.is_none() || snapshot.is_deleting || !is_known {
+        return Next::Wait(None);
+    }
+    let Some(memory) = &snapshot.memory else {
+        return Next::Look(Look::Memory);
+    };
+    let is_asked = is_asked(snapshot.requests.plan.as_deref(), memory, PLAN_REQUESTED);
+    // What a crash left behind is kept when Terraform runs the next time, as is a state whose Secret is gone, and that
+    // would be a change.
+    match is_asked && !memory.is_unfinished && !snapshot.is_state_doubted {
+        true => Next::Run(What::Plan, Priority::User),
+        false => Next::Wait(None),
     }
 }
 

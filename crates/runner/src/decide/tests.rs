@@ -288,6 +288,35 @@ fn a_pause_comes_after_what_runs_and_before_everything_else() {
         };
         assert_eq!(now(&paused(|_| {})), Next::Pause, "{way}");
         assert_eq!(now(&paused(|it| it.said_paused = Some(1))), FOR_EVER, "{way}");
+        let asked = |change: Change| {
+            let mut snapshot = paused(change);
+            snapshot.said_paused = Some(1);
+            snapshot.requests.plan = Some("now".into());
+            snapshot
+        };
+        for (case, change, next) in [
+            ("a plan", (|_| {}) as Change, PLAN),
+            ("inputs do not matter yet", |it| it.inputs = None, PLAN),
+            (
+                "what is remembered",
+                |it| it.memory = None,
+                Next::Look(Look::Memory),
+            ),
+            (
+                "answered",
+                |it| {
+                    memory(it).answered.insert(PLAN_REQUESTED.into(), "now".into());
+                },
+                FOR_EVER,
+            ),
+            ("unfinished", |it| memory(it).is_unfinished = true, FOR_EVER),
+            ("no state", |it| it.is_state_doubted = true, FOR_EVER),
+            ("deleted", |it| it.is_deleting = true, FOR_EVER),
+            ("never run", |it| it.external_name = None, FOR_EVER),
+            ("another try", |it| it.requests.retry = Some("now".into()), PLAN),
+        ] {
+            assert_eq!(now(&asked(change)), next, "{way}: {case}");
+        }
         assert_eq!(
             now(&paused(|it| {
                 it.said_paused = Some(1);

@@ -12,12 +12,13 @@ mod keep;
 mod session;
 mod stop;
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use capt_api::{marks::UNLOCK, run::Operation};
 use capt_terraform::{
     diagnostics::Class,
     lock::Taken,
+    redact::Secrets,
     state::{Created, State},
 };
 use k8s_openapi::jiff::Timestamp;
@@ -38,11 +39,12 @@ use crate::{
     store::{Kept, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
     workspace::{
-        Handle, Record, belongs_to_another, claim, facts_of, kind, observe, references_of, requests,
+        Handle, Record, as_it_would_be, belongs_to_another, claim, facts_of, is_paused, kind, observe,
+        references_of, requests,
     },
 };
 use failure::own;
-use follow::{Follower, Note};
+use follow::{Followed, Follower, Note};
 use gate::Gate;
 use keep::Keeper;
 
@@ -152,38 +154,94 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Ended {
         }
     };
     record.is_known_as_ours = whose == Whose::Ours;
-    let prepared = inputs::load(&view, &ctx.lookup, &ctx.surroundings).await;
-    record.references = references_of(&view, &prepared);
-    record.inputs = Some(facts_of(ctx, &view, &prepared));
+    let asked = match what {
+        What::Plan => as_it_would_be(&view),
+        _ => Ok(Cow::Borrowed(&view)),
+    };
+    let (prepared, facts) = match asked {
+        Ok(asked) => {
+            let prepared = inputs::load(&asked, &ctx.lookup, &ctx.surroundings).await;
+            let facts = facts_of(ctx, &asked, &prepared);
+            (prepared, facts)
+        }
+        Err(error) => {
+            let prepared = Err(error);
+            let facts = facts_of(ctx, &view, &prepared);
+            (prepared, facts)
+        }
+    };
+    let is_paused = is_paused(&view);
+    // What a plan was made of during a pause is not what the Workspace has.
+    if !is_paused {
+        record.references = references_of(&view, &prepared);
+        record.inputs = Some(facts.clone());
+    }
     let snapshot = observe(&view, &record, whose, None::<Running>, ctx.common());
     let is_still_so = matches!(decide(&snapshot, ctx.now()), Next::Run(decided, _) if decided == what);
-    let (true, Ok(prepared), Some(InputFacts::Ready { hash, .. })) = (is_still_so, prepared, &record.inputs)
-    else {
-        return Finished { view, record }.into();
-    };
-    let run = Run {
-        ctx,
+    let job = Job {
         what,
         is_poll,
-        about: About {
-            hash: hash.clone(),
-            generation: view.generation,
-        },
-        requests: requests(&view),
         view,
         record,
         stop,
-        gate: Gate::new(prepared.inputs.secrets.clone()),
-        started: ctx.now(),
-        stage: Stage::Connect,
-        engine: None,
-        state: None,
-        missing: Vec::new(),
     };
-    run.carry_out(prepared).await.into()
+    match (prepared, facts) {
+        _ if !is_still_so => {}
+        (Ok(prepared), InputFacts::Ready { hash, .. }) => {
+            let run = Run::new(ctx, job, hash, prepared.inputs.secrets.clone());
+            return run.carry_out(prepared).await.into();
+        }
+        // The conditions go on saying that it is paused, but whoever asks for a plan is told.
+        (_, InputFacts::Unresolved { message, .. }) if is_paused => {
+            let run = Run::new(ctx, job, String::new(), Secrets::default());
+            return run.refuse(message).await.into();
+        }
+        _ => {}
+    }
+    Finished {
+        view: job.view,
+        record: job.record,
+    }
+    .into()
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(ctx: &'a Context, job: Job, hash: String, secrets: Secrets) -> Self {
+        Self {
+            ctx,
+            what: job.what,
+            is_poll: job.is_poll,
+            about: About {
+                hash,
+                generation: job.view.generation,
+            },
+            requests: requests(&job.view),
+            view: job.view,
+            record: job.record,
+            stop: job.stop,
+            gate: Gate::new(secrets),
+            started: ctx.now(),
+            stage: Stage::Connect,
+            engine: None,
+            state: None,
+            missing: Vec::new(),
+        }
+    }
+
+    /// Says why nothing can be run.
+    async fn refuse(mut self, message: String) -> Finished {
+        let followed = Followed {
+            report: self.follower(None).report,
+            log: String::new(),
+            is_published: false,
+        };
+        let failure = Failure {
+            kind: FailureKind::InvalidInput,
+            ..own(Class::Other, message)
+        };
+        self.finish(Err(failure), Ok(()), Some(followed)).await
+    }
+
     async fn carry_out(mut self, prepared: Prepared) -> Finished {
         let (told_sender, told) = mpsc::unbounded_channel();
         let (notes, noted) = mpsc::unbounded_channel();

@@ -1,5 +1,6 @@
 //! One Workspace: what is known about it, what it says, and what is done about it short of an operation.
 
+mod candidate;
 mod facts;
 mod observe;
 mod owner;
@@ -9,8 +10,9 @@ mod record;
 mod standing;
 mod write;
 
+pub(crate) use candidate::as_it_would_be;
 pub(crate) use facts::{facts_of, references_of};
-pub(crate) use observe::{Common, is_creation_pending, observe, policy, requests, was_made};
+pub(crate) use observe::{Common, is_creation_pending, is_paused, observe, policy, requests, was_made};
 pub(crate) use owner::{belongs_to_another, claim};
 pub(crate) use pass::{Passed, Then, pass};
 pub(crate) use recall::{kind, outcome};

@@ -67,7 +67,7 @@ pub(crate) fn observe(
         finalizers: view.finalizers.clone(),
         external_name: annotation(EXTERNAL_NAME),
         home: annotation(STATE_HOME),
-        is_paused: annotation(CROSSPLANE_PAUSED).as_deref() == Some("true"),
+        is_paused: is_paused(view),
         policies: policy(view),
         requests: requests(view),
         whose,
@@ -83,6 +83,12 @@ pub(crate) fn observe(
         namespace: record.namespace.clone(),
         seed: common.seed,
     }
+}
+
+/// Whether nothing may be done, by whichever way that is said.
+pub(crate) fn is_paused(view: &WorkspaceView) -> bool {
+    let by_user = view.annotations.get(CROSSPLANE_PAUSED);
+    by_user.is_some_and(|text| text == "true") || policy(view) == Policy::Paused
 }
 
 /// What a Workspace lets us do.

@@ -1,6 +1,10 @@
 //! Nothing is done to what is paused, and it says so when that is true.
 
-use capt_api::foreign::marks;
+use capt_api::{
+    foreign::marks,
+    marks::{CANDIDATE, PLAN_REQUESTED},
+};
+use capt_core::wta::candidate::pack;
 use capt_testkit::World;
 use serde_json::json;
 
@@ -82,5 +86,66 @@ async fn what_is_paused_is_left_alone_until_it_is_not_any_more() {
     .await;
     until_gone(&world, "kept").await;
     assert_eq!(script.exists("kept"), Vec::<String>::new());
+    world.finish().await;
+}
+
+async fn ask(world: &World, token: &str, candidate: Option<String>) {
+    let marks = json!({(PLAN_REQUESTED): token, (CANDIDATE): candidate});
+    patch(world, "vpc", json!({"metadata": {"annotations": marks}})).await;
+    world
+        .until("an answer", async || {
+            let answered = report(world, "vpc").await.answered;
+            answered.get(PLAN_REQUESTED).map(String::as_str) == Some(token)
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn who_asks_for_a_plan_during_a_pause_gets_one_and_nothing_else_happens() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": []}})).await;
+    until(&world, "vpc", "Synced", "False ReconcilePaused").await;
+
+    ask(&world, "as it is", None).await;
+    assert_eq!(report(&world, "vpc").await.plan.unwrap().summary, "no changes");
+
+    let wanted = json!({"forProvider": {"source": "Inline", "module": module(&["a", "b"])}});
+    ask(&world, "as it would be", Some(pack(&wanted))).await;
+    let plan = report(&world, "vpc").await.plan.unwrap();
+    assert_eq!(plan.changes.len(), 1, "{plan:?}");
+    assert_eq!(plan.changes[0].address, "thing.b");
+    let plans = script.with(|stage| stage.plans);
+
+    let reads = json!({"name": "x", "secretKeyRef": {"name": "gone", "key": "x"}});
+    let unready = json!({"forProvider": {"source": "Inline", "module": module(&["a"]), "env": [reads]}});
+    for (candidate, words) in [
+        (pack(&unready), "gone is not there"),
+        ("nonsense".to_owned(), "no rendering that this runner can read"),
+    ] {
+        ask(&world, words, Some(candidate)).await;
+        let operation = report(&world, "vpc").await.operation.unwrap();
+        assert_eq!(operation.outcome.as_deref(), Some("failed"));
+        let message = operation.message.unwrap();
+        assert!(message.contains(words), "{message}");
+    }
+    world.crash(RUNNER);
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.with(|stage| stage.plans), plans, "each is answered once");
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(script.with(|stage| stage.applies), 1);
+    assert_eq!(
+        says(&world, "vpc", "Synced").await.as_deref(),
+        Some("False ReconcilePaused"),
+        "it rests as before"
+    );
+
+    // When the pause ends, what the Workspace has counts, and not what was planned.
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": ["*"]}})).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
     world.finish().await;
 }

@@ -24,6 +24,9 @@ pub(super) struct Answer {
     /// What runs Terraform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) engine: Option<String>,
+    /// Nothing of it is applied, because somebody asked for that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) paused: bool,
     /// Why there is no plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
@@ -105,8 +108,12 @@ impl Answer {
                     );
                 }
                 None if plan.changes.is_empty() => {}
+                None if plan.destructive => text.push_str("It will wait for an approval.\n"),
                 None => text.push_str("It needs no approval.\n"),
             }
+        }
+        if self.paused {
+            text.push_str("Nothing is applied, because it is paused.\n");
         }
         if let Some(rendering) = &self.rendering {
             text.push_str(
@@ -202,6 +209,42 @@ mod tests {
         let data = serde_json::to_value(&answer).unwrap();
         assert_eq!(data["plan"]["id"], "abc");
         assert_eq!(data["approve"], "capt approve wtapply/greeting --plan abc");
+    }
+
+    #[test]
+    fn a_plan_during_a_pause_says_what_comes_of_it() {
+        let change = |action: &str| PlannedChange {
+            address: "terraform_data.x".to_owned(),
+            action: action.to_owned(),
+            ..PlannedChange::default()
+        };
+        for (action, destructive, expected) in [
+            (
+                "create",
+                false,
+                "It needs no approval.\nNothing is applied, because it is paused.\n",
+            ),
+            (
+                "replace",
+                true,
+                "It will wait for an approval.\nNothing is applied, because it is paused.\n",
+            ),
+        ] {
+            let plan = PlanReport {
+                changes: vec![change(action)],
+                destructive,
+                ..PlanReport::default()
+            };
+            let answer = Answer {
+                paused: true,
+                plan: Some(Planned {
+                    plan,
+                    ..Planned::default()
+                }),
+                ..Answer::default()
+            };
+            assert!(answer.words().ends_with(expected), "{}", answer.words());
+        }
     }
 
     #[test]

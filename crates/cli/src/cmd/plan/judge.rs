@@ -53,14 +53,25 @@ pub(super) fn judge(
         return verdict;
     }
     let Some(workspace) = workspace else {
+        if apply.is_some_and(is_paused) {
+            return refused("it is paused, and there is no Workspace yet that could be planned");
+        }
         let message = apply
             .and_then(|apply| apply.status.as_ref()?.message.clone())
             .filter(|message| !message.is_empty());
         let message = message.unwrap_or_else(|| "the Workspace has to be made".to_owned());
         return Verdict::Waiting(message);
     };
-    if workspace.policies.as_ref().is_some_and(Vec::is_empty) {
-        return refused("the Workspace is paused, and nothing is planned meanwhile");
+    let is_stopped = workspace.policies.as_ref().is_some_and(Vec::is_empty);
+    if is_stopped && apply.is_some_and(|apply| !is_paused(apply)) {
+        // A plan would be one of what it has, and not of what it waits to get.
+        let waits = apply.and_then(|apply| apply.status.as_ref()?.message.clone());
+        return Verdict::Blocked(Unanswered {
+            problem: waits.unwrap_or_else(|| "the Workspace is paused".to_owned()),
+        });
+    }
+    if is_stopped && workspace.finalizers.is_empty() {
+        return refused("the Workspace is paused and was never run, so that nothing can be planned");
     }
     let answered = page
         .as_ref()
@@ -101,24 +112,39 @@ pub(super) fn judge(
     })
 }
 
+/// Whether nothing is done for it, because somebody asked for that.
+pub(super) fn is_paused(apply: &WorkspaceTemplateApply) -> bool {
+    let conditions = apply
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition.type_ == "Paused" && condition.status == "True")
+}
+
 fn of_apply(apply: &WorkspaceTemplateApply) -> Option<Verdict> {
     if apply.metadata.deletion_timestamp.is_some() {
         return Some(refused("it is being deleted"));
     }
     let status = apply.status.as_ref()?;
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let condition = |type_: &str| conditions.iter().find(|condition| condition.type_ == type_);
+    let applied = condition("Applied").filter(|applied| applied.status != "True");
+    if is_paused(apply) {
+        // During a pause this is said only of what was asked for and cannot be planned.
+        let reason = |problem: &str| UNRENDERED.contains(&problem) || problem == "StateLocationChanged";
+        let problem = applied.filter(|applied| reason(&applied.reason));
+        return problem.map(|problem| {
+            Verdict::Blocked(Unanswered {
+                problem: problem.message.clone(),
+            })
+        });
+    }
     // What is said about an older spec may not be true any more.
     if status.observed_generation != apply.metadata.generation {
         return Some(Verdict::Waiting("the controllers have to look at it".to_owned()));
     }
-    let conditions = status.conditions.as_deref().unwrap_or_default();
-    let condition = |type_: &str| conditions.iter().find(|condition| condition.type_ == type_);
-    if let Some(paused) = condition("Paused").filter(|paused| paused.status == "True") {
-        return Some(refused(&format!(
-            "it is paused, and nothing is planned meanwhile: {}",
-            paused.message
-        )));
-    }
-    let applied = condition("Applied").filter(|applied| applied.status != "True")?;
+    let applied = applied?;
     UNRENDERED
         .contains(&applied.reason.as_str())
         .then(|| refused(&applied.message))

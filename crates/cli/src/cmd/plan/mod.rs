@@ -27,6 +27,9 @@ use crate::{
 /// Asks the runner for a plan of the Workspace and waits for it. Nothing is applied by that. A plan that deletes
 /// or replaces something waits for `capt approve`; any other is applied by itself sooner or later. With
 /// provider-terraform, which has no plan step, the difference between the rendering and the Workspace is shown.
+///
+/// A change is applied as soon as it is written. To see first what it would do, pause the object, change it, and ask
+/// for a plan: it is made of what the object would have.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +37,12 @@ Examples:
 
   # Of a Workspace that no template made
   capt plan workspace/network -n team-a
+
+  # What would this change do? Nothing of it is applied until the pause ends
+  kubectl annotate wtapply greeting-world cluster.x-k8s.io/paused=true
+  kubectl patch wtapply greeting-world --type=merge -p '{\"spec\":{\"variables\":{\"name\":\"moon\"}}}'
+  capt plan wtapply/greeting-world
+  kubectl annotate wtapply greeting-world cluster.x-k8s.io/paused-
 
   # Of everything that uses a template
   capt plan workspacetemplate/greeting
@@ -102,6 +111,8 @@ async fn plan(cluster: &Cluster, subject: Subject, timeout: Duration) -> anyhow:
     let show = std::io::stderr().is_terminal();
     match wait::for_plan(cluster, &subject, &token, timeout, show).await? {
         Ok(page) => {
+            let subject = cluster.refreshed(&subject).await?;
+            answer.paused = is_paused(&subject);
             let report = page.report;
             answer.engine = Some(report.engine).filter(|engine| !engine.is_empty());
             let plan = report.plan.unwrap_or_default();
@@ -115,6 +126,14 @@ async fn plan(cluster: &Cluster, subject: Subject, timeout: Duration) -> anyhow:
         Err(Unanswered { problem }) => answer.problem = Some(problem),
     }
     Ok(answer)
+}
+
+/// Whether nothing is applied, because somebody asked for that.
+fn is_paused(subject: &Subject) -> bool {
+    let workspace = subject.workspace.as_ref();
+    let is_allowed_nothing =
+        workspace.is_some_and(|workspace| workspace.policies.as_ref().is_some_and(Vec::is_empty));
+    is_allowed_nothing || subject.apply.as_ref().is_some_and(judge::is_paused)
 }
 
 /// The rendering that waits for an approval, where there are no plans.

@@ -1,10 +1,16 @@
 //! Pausing, the proof of rest, and what `clusterctl move` finds.
 
-use capt_api::{foreign::marks as foreign_marks, marks};
+use capt_api::{
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
+    foreign::marks as foreign_marks, marks,
+};
 use serde_json::json;
 
 use super::{
-    super::snapshot::{ClusterSeen, StateSecretSeen},
+    super::{
+        candidate,
+        snapshot::{ClusterSeen, Problem, StateSecretSeen},
+    },
     *,
 };
 
@@ -221,4 +227,74 @@ fn a_grant_by_another_hand_is_taken_back_at_once_also_where_a_move_was_let_throu
     assert_eq!(policies(&written.fields), &json!([]));
     world.step();
     assert!(is_move_blocked(&world.snapshot));
+}
+
+#[test]
+fn who_asks_for_a_plan_while_it_is_paused_gets_one_of_what_it_would_have() {
+    let mut world = living();
+    annotate(&mut world.snapshot, foreign_marks::PAUSED, "");
+    world.settle();
+    let before = world.workspace().spec.clone();
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.settle();
+    assert!(
+        !world.workspace().annotations.contains_key(marks::CANDIDATE),
+        "nobody asks"
+    );
+
+    annotate(&mut world.snapshot, marks::PLAN_REQUESTED, "token");
+    let decision = world.settle();
+    assert_eq!(world.workspace().annotations[marks::PLAN_REQUESTED], "token");
+    let packed = &world.workspace().annotations[marks::CANDIDATE];
+    assert_eq!(candidate::unpack(packed), Some(rendered("r2").spec));
+    assert_eq!(world.workspace().spec, before, "it goes on having what it has");
+    assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Paused");
+    assert!(!is_move_blocked(&world.snapshot));
+
+    world.snapshot.rendering = Ok(rendered("r1"));
+    world.settle();
+    assert!(
+        !world.workspace().annotations.contains_key(marks::CANDIDATE),
+        "it has that already"
+    );
+    world.snapshot.rendering = Ok(rendered("r3"));
+    world.settle();
+    assert!(world.workspace().annotations.contains_key(marks::CANDIDATE));
+    let annotations = world.snapshot.wta.metadata.annotations.get_or_insert_default();
+    annotations.remove(foreign_marks::PAUSED);
+    world.settle();
+    assert!(!world.workspace().annotations.contains_key(marks::CANDIDATE));
+    assert_eq!(
+        world.workspace().spec["forProvider"],
+        rendered("r3").spec["forProvider"]
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_while_it_is_paused_is_told() {
+    let elsewhere = Rendered {
+        backend: Some("another".to_owned()),
+        ..rendered("r2")
+    };
+    let unfilled = Problem {
+        reason: Reason::VariableMissing,
+        message: "No variable fills it".to_owned(),
+    };
+    for (rendering, expected) in [
+        (Err(vec![unfilled]), "False/VariableMissing"),
+        (Ok(elsewhere), "False/StateLocationChanged"),
+    ] {
+        let mut world = living();
+        annotate(&mut world.snapshot, foreign_marks::PAUSED, "");
+        world.settle();
+        annotate(&mut world.snapshot, marks::PLAN_REQUESTED, "token");
+        world.snapshot.rendering = rendering;
+        let decision = world.settle();
+        assert_eq!(reason(&world.snapshot, &decision, "Applied"), expected);
+        let annotations = &world.workspace().annotations;
+        assert!(
+            !annotations.contains_key(marks::PLAN_REQUESTED),
+            "nothing else is planned instead"
+        );
+    }
 }

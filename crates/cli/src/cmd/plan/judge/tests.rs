@@ -87,6 +87,46 @@ fn what_cannot_be_planned_is_refused_at_once_and_the_rest_is_waited_for() {
 }
 
 #[test]
+fn during_a_pause_a_plan_is_waited_for_unless_something_stands_in_its_way() {
+    let paused = condition("Paused", "True", "Paused");
+    let with = |reason: &str| {
+        let mut status = paused.clone();
+        let applied = condition("Applied", "False", reason)["conditions"][0].clone();
+        status["conditions"].as_array_mut().unwrap().push(applied);
+        // What is said about the spec as it is now is not said by this.
+        status["observedGeneration"] = json!(1);
+        status
+    };
+    let mut held = workspace();
+    held.policies = Some(Vec::new());
+    held.finalizers = vec!["finalizer.managedresource.crossplane.io".to_owned()];
+    for (status, expected) in [
+        (paused.clone(), "waiting: a runner has to take the Workspace up"),
+        (with("Rendered"), "waiting: a runner has to take the Workspace up"),
+        (with("VariableMissing"), "blocked: because of VariableMissing"),
+        (
+            with("StateLocationChanged"),
+            "blocked: because of StateLocationChanged",
+        ),
+    ] {
+        let verdict = said(judge(Some(&apply(&status)), Some(&held), None, "token"));
+        assert_eq!(verdict, expected, "{status}");
+    }
+    let answer = page("token", Some(PlanReport::default()), None);
+    let verdict = judge(Some(&apply(&paused)), Some(&held), Some(answer), "token");
+    assert_eq!(said(verdict), "answered");
+    let waits = json!({"observedGeneration": 2, "message": "Waiting for a turn"});
+    let verdict = judge(Some(&apply(&waits)), Some(&held), None, "token");
+    assert_eq!(said(verdict), "blocked: Waiting for a turn", "nobody paused it");
+    held.finalizers.clear();
+    let never = said(judge(Some(&apply(&paused)), Some(&held), None, "token"));
+    assert!(
+        never.starts_with("refused: the Workspace is paused and was never run"),
+        "{never}"
+    );
+}
+
+#[test]
 fn a_plan_is_the_answer_to_one_question_only() {
     let workspace = workspace();
     let judged = |page: Option<Page>| said(judge(None, Some(&workspace), page, "token"));
