@@ -6,6 +6,7 @@
 mod complaint;
 mod key;
 mod queue;
+mod states;
 mod sweep;
 mod table;
 mod watches;

@@ -5,11 +5,10 @@ use std::{
     time::Duration,
 };
 
-use capt_api::marks::STATE_HOME;
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
 
-use super::key::Key;
+use super::{key::Key, states::States};
 use crate::{
     decide::What,
     operation::Stop,
@@ -63,15 +62,14 @@ pub(crate) struct Table {
     dirty: BTreeSet<Key>,
     /// With whom somebody works.
     working: HashSet<Key>,
-    /// Secrets with state, by namespace and name, once they are known.
-    states: Option<HashSet<(String, String)>>,
+    states: States,
 }
 
 impl Table {
     /// Takes note of a Workspace as a watch tells it. Says whether it has to be looked at.
     pub(crate) fn see(&mut self, view: WorkspaceView) -> bool {
         let key = Key::of(&view);
-        let is_state_lost = self.lacks_state(&view);
+        let is_state_lost = self.states.lacks(&view);
         let new_record = |view: &WorkspaceView| Record {
             is_state_doubted: is_state_lost,
             ..Record::new(view)
@@ -160,21 +158,16 @@ impl Table {
         }
     }
 
-    /// A Secret that may hold state is there, or is gone.
+    /// A Secret is there, or is gone, and it may hold state.
     pub(crate) fn state_secret(&mut self, namespace: &str, name: &str, is_there: bool) {
-        let secret = (namespace.to_owned(), name.to_owned());
-        let is_known = self
-            .states
-            .as_ref()
-            .is_some_and(|states| states.contains(&secret));
-        let Some(states) = &mut self.states else { return };
-        match is_there {
-            true if is_known || !name.starts_with("tfstate-") => return,
-            true => drop(states.insert(secret.clone())),
-            false => drop(states.remove(&secret)),
-        }
-        let whose = |entry: &Entry| home(&entry.view).is_some_and(|home| is_part(&home, &secret));
-        for (key, entry) in self.entries.iter_mut().filter(|(_, entry)| whose(entry)) {
+        let Some(news) = self.states.note(namespace, name, is_there) else {
+            return;
+        };
+        for (key, entry) in self
+            .entries
+            .iter_mut()
+            .filter(|(_, entry)| news.is_about(&entry.view))
+        {
             match is_there {
                 true => entry.find_state(),
                 false => entry.lose_state(),
@@ -183,27 +176,15 @@ impl Table {
         }
     }
 
-    /// Of Secrets with state there are only these.
-    pub(crate) fn only_states(&mut self, states: HashSet<(String, String)>) {
-        self.states = Some(states);
-        let lost: Vec<Key> = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| self.lacks_state(&entry.view))
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in lost {
-            if let Some(entry) = self.entries.get_mut(&key) {
+    /// Of Secrets with state there are only these: namespaces and names.
+    pub(crate) fn only_states(&mut self, secrets: HashSet<(String, String)>) {
+        self.states = States::known(secrets);
+        for (key, entry) in &mut self.entries {
+            if self.states.lacks(&entry.view) {
                 entry.lose_state();
-                self.dirty.insert(key);
+                self.dirty.insert(key.clone());
             }
         }
-    }
-
-    /// Whether its state is not where it was kept, as far as is known.
-    fn lacks_state(&self, view: &WorkspaceView) -> bool {
-        let states = self.states.as_ref();
-        states.is_some_and(|states| home(view).is_some_and(|home| !states.contains(&home)))
     }
 
     /// Anything that inputs are read from may have changed.
@@ -414,19 +395,6 @@ fn unread(readers: &mut HashMap<Reference, HashSet<Key>>, key: &Key, references:
             }
         }
     }
-}
-
-/// The Secret that its state is kept in: namespace and name.
-fn home(view: &WorkspaceView) -> Option<(String, String)> {
-    let written = view.annotations.get(STATE_HOME)?.strip_prefix("secret/")?;
-    let (namespace, name) = written.split_once('/')?;
-    Some((namespace.to_owned(), name.to_owned()))
-}
-
-/// Whether a Secret is one of those that a state is kept in.
-fn is_part(home: &(String, String), secret: &(String, String)) -> bool {
-    let rest = secret.1.strip_prefix(&home.1);
-    home.0 == secret.0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-part-"))
 }
 
 /// Versions of one object can be compared as numbers. Where they cannot, what comes later is taken as newer.

@@ -33,7 +33,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{complaint::Complaint, key::Key};
+use super::{complaint::Complaint, key::Key, states::is_state};
 use crate::{
     Which,
     inputs::{ConfigKind, ConfigRef, ObjectKind, ObjectRef},
@@ -62,8 +62,6 @@ pub(crate) enum Notice {
     OnlyUsed(&'static str, HashSet<String>),
 }
 
-/// How the names of Secrets with state begin.
-const STATE_SECRET: &str = "tfstate-";
 /// Notices that may wait to be read.
 const BUFFER: usize = 1024;
 
@@ -265,7 +263,7 @@ impl Watching {
                 return Vec::new();
             };
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-            if is_listed && kind == ObjectKind::Secret && name.starts_with(STATE_SECRET) {
+            if is_listed && kind == ObjectKind::Secret && is_state(&name) {
                 states.insert((namespace.clone(), name.clone()));
             }
             let reference = Reference::Object(ObjectRef {

@@ -1,0 +1,123 @@
+//! Which Secrets with state there are, so that one that somebody deletes is missed.
+//!
+//! Only names are known here, and they may be old: whoever seems to lack a state has to be looked at.
+
+use std::collections::HashSet;
+
+use capt_api::marks::STATE_HOME;
+
+use crate::view::WorkspaceView;
+
+/// How the names of Secrets with state begin.
+const NAMES: &str = "tfstate-";
+
+/// Namespace and name of a Secret.
+type Name = (String, String);
+
+/// The Secrets with state that there are, once they are known.
+#[derive(Debug, Default)]
+pub(crate) struct States {
+    secrets: Option<HashSet<Name>>,
+}
+
+/// A Secret that came or went.
+pub(crate) struct News(Name);
+
+/// Whether a Secret of this name may hold state.
+pub(crate) fn is_state(name: &str) -> bool {
+    name.starts_with(NAMES)
+}
+
+impl States {
+    /// There are these and no others.
+    pub(crate) fn known(secrets: HashSet<Name>) -> Self {
+        Self {
+            secrets: Some(secrets),
+        }
+    }
+
+    /// Takes note that a Secret is there, or is gone. None if that is no news, or nobody's state.
+    pub(crate) fn note(&mut self, namespace: &str, name: &str, is_there: bool) -> Option<News> {
+        let secrets = self.secrets.as_mut().filter(|_| is_state(name))?;
+        let secret = (namespace.to_owned(), name.to_owned());
+        let is_news = match is_there {
+            true => secrets.insert(secret.clone()),
+            false => secrets.remove(&secret),
+        };
+        is_news.then_some(News(secret))
+    }
+
+    /// Whether the state of a Workspace is not where it was kept, as far as is known.
+    pub(crate) fn lacks(&self, view: &WorkspaceView) -> bool {
+        let home = home(view);
+        match (&self.secrets, home) {
+            (Some(secrets), Some(home)) => !secrets.contains(&home),
+            _ => false,
+        }
+    }
+}
+
+impl News {
+    /// Whether the state of this Workspace is in it, or a part of it.
+    pub(crate) fn is_about(&self, view: &WorkspaceView) -> bool {
+        let Self((namespace, name)) = self;
+        home(view).is_some_and(|home| {
+            let rest = name.strip_prefix(&home.1);
+            home.0 == *namespace && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-part-"))
+        })
+    }
+}
+
+/// The Secret that the state of a Workspace is kept in.
+fn home(view: &WorkspaceView) -> Option<Name> {
+    let written = view.annotations.get(STATE_HOME)?.strip_prefix("secret/")?;
+    let (namespace, name) = written.split_once('/')?;
+    Some((namespace.to_owned(), name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use capt_api::foreign::Workspace;
+    use serde_json::json;
+
+    use super::*;
+
+    fn kept_in(home: &str) -> WorkspaceView {
+        let object: Workspace = serde_json::from_value(json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {"name": "vpc", "namespace": "ns", "annotations": {(STATE_HOME): home}},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        }))
+        .expect("a Workspace");
+        WorkspaceView::from(&object)
+    }
+
+    #[test]
+    fn a_state_is_missed_only_where_it_was_and_only_once_all_are_known() {
+        let ours = kept_in("secret/ns/tfstate-vpc-capt");
+        let elsewhere = kept_in("backend s3 0123");
+        let mut states = States::default();
+        assert!(states.note("ns", "tfstate-vpc-capt", false).is_none());
+        assert!(!states.lacks(&ours), "nothing is known yet");
+        states = States::known([("other".to_owned(), "tfstate-vpc-capt".to_owned())].into());
+        assert!(states.lacks(&ours) && !states.lacks(&elsewhere));
+
+        assert!(states.note("ns", "something-else", true).is_none());
+        let news = states.note("ns", "tfstate-vpc-capt", true).expect("it is new");
+        assert!(news.is_about(&ours) && !news.is_about(&elsewhere));
+        assert!(!states.lacks(&ours));
+        assert!(
+            states.note("ns", "tfstate-vpc-capt", true).is_none(),
+            "it is known"
+        );
+        states.note("ns", "tfstate-vpc-capt-part-1", true);
+        let news = states
+            .note("ns", "tfstate-vpc-capt-part-1", false)
+            .expect("it went");
+        assert!(news.is_about(&ours));
+        let news = states.note("ns", "tfstate-vpc-capt-2", true).expect("it is new");
+        assert!(!news.is_about(&ours));
+        assert!(states.note("ns", "tfstate-vpc-capt", false).is_some());
+        assert!(states.lacks(&ours));
+    }
+}

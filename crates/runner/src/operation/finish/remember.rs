@@ -1,0 +1,103 @@
+//! What is remembered of an operation.
+
+use capt_api::{
+    foreign::marks::RECONCILE_REQUESTED,
+    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    super::{Run, Verdict},
+    End,
+};
+use crate::{
+    decide::{Failed, Held, Looked, Memory, StateFacts, What},
+    engine::FailureKind,
+    report,
+};
+
+impl Run<'_> {
+    /// Takes note of how it ended.
+    pub(super) fn remember(&mut self, end: &End, is_kept: bool, now: Timestamp) {
+        let about = self.about.clone();
+        let requests = self.requests.clone();
+        let memory: &mut Memory = self.record.memory.get_or_insert_default();
+        memory.looked = Some(Looked::At(now));
+        // As long as nobody looked into a backend, it may hold anything.
+        memory.is_unfinished =
+            !is_kept || matches!(end, End::Badly(failure) if failure.kind == FailureKind::BackendInModule);
+        match end {
+            End::Well(Verdict::Settled { .. } | Verdict::Told) => {
+                memory.settled = Some(about);
+                memory.was_settled = true;
+                memory.held = None;
+                memory.failed = None;
+                // An approval lasts until everything is as it should be, whether what it names was done, failed halfway
+                // and was finished by other plans, or is not needed any more. If the runner ends before this is
+                // written, nothing is destroyed twice: the next plan is made from the state that was written, finds
+                // nothing to do, and ends here as well.
+                if matches!(end, End::Well(Verdict::Settled { .. }))
+                    && let Some(approved) = requests.approved
+                {
+                    memory.answered.insert(APPROVED.to_owned(), approved);
+                }
+            }
+            End::Well(Verdict::Held { plan, .. }) => {
+                memory.settled = None;
+                memory.failed = None;
+                memory.held = Some(Held {
+                    plan: plan.clone(),
+                    about,
+                });
+            }
+            // A plan that waits and is not what would happen any more has to be made anew.
+            End::Well(Verdict::Planned { plan, .. }) => {
+                memory.held = memory.held.take().filter(|held| held.plan == *plan);
+            }
+            End::Badly(_) if self.what == What::Plan => {}
+            End::Badly(failure) => {
+                let before = memory.failed.take().filter(|failed| failed.about == about);
+                memory.settled = None;
+                memory.held = None;
+                memory.failed = Some(Failed {
+                    what: self.what,
+                    about,
+                    is_transient: failure.kind.is_transient(),
+                    count: before.map_or(1, |failed| failed.count.saturating_add(1)),
+                    at: now,
+                });
+            }
+            End::Well(Verdict::Destroyed | Verdict::Rescued) => memory.failed = None,
+            End::Cancelled | End::Interrupted => memory.settled = None,
+        }
+        if matches!(end, End::Well(_) | End::Badly(_)) {
+            let answered = match self.what {
+                What::Plan => vec![(PLAN_REQUESTED, requests.plan)],
+                _ => vec![
+                    (RETRY_REQUESTED, requests.retry),
+                    (RECONCILE_REQUESTED, requests.look),
+                ],
+            };
+            for (mark, token) in answered {
+                let Some(token) = token else { continue };
+                if mark == RETRY_REQUESTED {
+                    self.record.report.missing.clear();
+                }
+                memory.answered.insert(mark.to_owned(), token);
+            }
+        }
+        self.record.is_state_doubted = match end {
+            End::Badly(failure) => {
+                failure.kind == FailureKind::StateMissing
+                    || (self.record.is_state_doubted && self.state.is_none())
+            }
+            _ => false,
+        };
+        self.record.state = match end {
+            End::Well(Verdict::Destroyed) => Some(StateFacts::Nothing),
+            _ => None,
+        };
+        self.record.report.missing =
+            report::missing(&self.record.report.missing, &self.missing, self.state.as_ref());
+    }
+}

@@ -1,0 +1,73 @@
+//! What the report says of an operation in the end.
+
+use capt_api::run::{LOG_KEY, RunReport};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    super::{Run, Verdict, follow::Followed},
+    End,
+};
+use crate::{
+    api::words,
+    report::{self, Page},
+};
+
+impl Run<'_> {
+    /// Writes the report.
+    pub(super) async fn report(
+        &mut self,
+        end: &End,
+        is_kept: bool,
+        message: Option<&str>,
+        followed: Followed,
+        now: Timestamp,
+    ) {
+        let memory = self.record.memory.clone().unwrap_or_default();
+        let mut report = RunReport {
+            missing: self.record.report.missing.clone(),
+            answered: memory.answered.clone(),
+            ..followed.report
+        };
+        if let Some(operation) = &mut report.operation {
+            operation.ended_at = is_kept.then_some(now);
+            operation.outcome = Some(end.outcome().to_owned());
+            operation.message = message.map(str::to_owned);
+            if let (End::Badly(_), Some(failed)) = (end, &memory.failed) {
+                operation.failures = failed.count;
+                operation.transient = failed.is_transient;
+            }
+        }
+        let is_over = match end {
+            End::Well(Verdict::Settled { applied: Some(_) } | Verdict::Destroyed) => true,
+            // What somebody else changed goes on being told, although it is no reason to do anything.
+            End::Well(Verdict::Settled { applied: None }) => self.is_outdated(report.plan.as_ref()),
+            _ => false,
+        };
+        if is_over {
+            report.plan = None;
+        }
+        if let Some(plan) = &mut report.plan {
+            plan.awaits_approval = memory.held.as_ref().is_some_and(|held| held.plan == plan.id);
+        }
+        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+        let mut changes = match followed.is_published {
+            true => report::Changes::new(),
+            false => {
+                let before = page.read().await.ok().flatten().and_then(|found| found.log);
+                report::with_rotated_log(before.filter(|log| !log.is_empty()))
+            }
+        };
+        changes.extend(report::with_report(&report));
+        changes.insert(LOG_KEY, Some(followed.log));
+        let told = std::mem::replace(&mut self.record.report, report);
+        if let Err(error) = page.write(&changes).await {
+            // It is tried again at the next end.
+            self.record.report.answered = told.answered;
+            tracing::warn!(
+                workspace = self.view.name,
+                error = words(&error),
+                "a report was not written"
+            );
+        }
+    }
+}

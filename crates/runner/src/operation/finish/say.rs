@@ -1,0 +1,201 @@
+//! What is said at the end of an operation: by conditions, by events, in words.
+
+use capt_api::{
+    approval,
+    conditions::{
+        ConditionStatus,
+        workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    },
+    marks::APPROVED,
+};
+use k8s_openapi::jiff::Timestamp;
+
+use super::{
+    super::{Run, Verdict, failure},
+    End,
+};
+use crate::{decide::What, engine::FailureKind, events::News, report};
+
+impl Run<'_> {
+    /// What there is to say, in words that may leave.
+    pub(super) fn message(&self, end: &End) -> Option<String> {
+        let text = match end {
+            End::Badly(failure) => {
+                let mut text = failure::message(failure, self.stage);
+                if self.what == What::Destroy
+                    && let Some(left) = self.state.as_ref().and_then(failure::left)
+                {
+                    text.push_str("; ");
+                    text.push_str(&left);
+                }
+                text
+            }
+            End::Well(Verdict::Held { plan, summary }) => format!(
+                "plan {plan} would destroy or replace something that works ({summary}) and waits for an approval: {}",
+                self.how_to_approve(plan)
+            ),
+            End::Well(Verdict::Planned { plan, summary }) => format!("plan {plan}: {summary}"),
+            End::Cancelled => "stopped, because everything is to be destroyed".to_owned(),
+            End::Interrupted => "stopped, because the runner stops".to_owned(),
+            End::Well(_) => return None,
+        };
+        Some(self.gate.text(&text))
+    }
+
+    /// What a person types to approve a plan.
+    fn how_to_approve(&self, plan: &str) -> String {
+        let mut text = format!("capt approve workspace/{}", self.view.name);
+        if let Some(namespace) = &self.view.namespace {
+            text.push_str(&format!(" -n {namespace}"));
+        }
+        text.push_str(&format!(" --plan {plan}"));
+        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
+        let used_up = answered.and_then(|answered| answered.get(APPROVED));
+        let given = self.requests.approved.as_deref();
+        if approval::is_used_up(given, plan, used_up.map(String::as_str)) {
+            text.push_str(". An approval counts once, and the one that it has is used up");
+        }
+        text
+    }
+
+    /// What the status is to say.
+    pub(super) fn say(&mut self, end: &End, message: Option<&str>, now: Timestamp) {
+        use ConditionStatus::{False, True};
+        self.say_engine();
+        let generation = self.about.generation;
+        let missing = &self.record.report.missing;
+        let standing = &mut self.record.standing;
+        let text = message.unwrap_or_default();
+        match missing.is_empty() {
+            _ if matches!(end, End::Badly(failure) if failure.kind == FailureKind::StateMissing) => {
+                let verdict = (Type::StateComplete, False, Reason::StateMissing);
+                standing.say(verdict, text, generation, now);
+            }
+            true if self.record.is_state_doubted => {}
+            true => standing.take_back((Type::StateComplete, True, Reason::Complete), generation, now),
+            false => {
+                let words = self.gate.text(&report::missing_words(missing));
+                let verdict = (Type::StateComplete, False, Reason::ResourcesMissing);
+                standing.say(verdict, &words, generation, now);
+            }
+        }
+        match end {
+            End::Well(Verdict::Settled { applied }) => {
+                standing.say(
+                    (Type::Synced, True, Reason::ReconcileSuccess),
+                    "",
+                    generation,
+                    now,
+                );
+                standing.say((Type::Ready, True, Reason::Available), "", generation, now);
+                if applied.is_some() {
+                    standing.take_back((Type::Drifted, False, Reason::NoDrift), generation, now);
+                }
+            }
+            End::Well(Verdict::Told) => {
+                standing.say(
+                    (Type::Synced, True, Reason::ReconcileSuccess),
+                    "",
+                    generation,
+                    now,
+                );
+            }
+            End::Well(Verdict::Held { .. }) => {
+                standing.say(
+                    (Type::ApprovalNeeded, True, Reason::DestructiveChange),
+                    text,
+                    generation,
+                    now,
+                );
+                // What the spec of an earlier generation asked for may well be there; of this one it is not.
+                let synced = standing.condition(Type::Synced);
+                if synced.is_some_and(|synced| synced.observed_generation == Some(generation)) {
+                    standing.say(
+                        (Type::Synced, False, Reason::ReconcileError),
+                        text,
+                        generation,
+                        now,
+                    );
+                }
+            }
+            End::Badly(_) if self.what == What::Plan => return,
+            End::Badly(failure) => {
+                let reason = failure::reason(failure.kind, self.stage);
+                standing.say(
+                    (Type::Synced, False, Reason::ReconcileError),
+                    text,
+                    generation,
+                    now,
+                );
+                let words = failure::with_advice(reason, text);
+                standing.say((Type::Failing, True, reason), &words, generation, now);
+                standing.observed_generation = Some(generation);
+                return;
+            }
+            End::Well(Verdict::Planned { .. } | Verdict::Destroyed | Verdict::Rescued)
+            | End::Cancelled
+            | End::Interrupted => return,
+        }
+        standing.take_back((Type::Failing, False, Reason::NotFailing), generation, now);
+        standing.observed_generation = Some(generation);
+        if matches!(end, End::Well(Verdict::Settled { .. } | Verdict::Told)) {
+            standing.checksum = Some(self.about.hash.clone());
+            standing.take_back((Type::ApprovalNeeded, False, Reason::NotNeeded), generation, now);
+        }
+    }
+
+    /// Says whether any of it is real.
+    pub(in crate::operation) fn say_engine(&mut self) {
+        let is_simulated = self.is_simulated();
+        let (generation, now) = (self.about.generation, self.ctx.now());
+        let standing = &mut self.record.standing;
+        match is_simulated {
+            true => standing.say(
+                (Type::Simulated, ConditionStatus::True, Reason::SimulatedEngine),
+                "no Terraform ran: the results are made up, and nothing real exists",
+                generation,
+                now,
+            ),
+            false if self.engine.is_some() => standing.take_back(
+                (Type::Simulated, ConditionStatus::False, Reason::SimulatedEngine),
+                generation,
+                now,
+            ),
+            false => {}
+        }
+    }
+
+    /// Tells people by events.
+    pub(super) async fn tell_people(&self, end: &End, message: Option<&str>) {
+        let text = message.unwrap_or_default();
+        let herald = &self.ctx.herald;
+        match end {
+            End::Well(Verdict::Settled { applied: Some(true) }) => {
+                herald
+                    .tell(&self.view, News::Created, "everything was made")
+                    .await;
+            }
+            End::Well(Verdict::Settled { applied: Some(false) }) => {
+                let note = format!("everything was changed to generation {}", self.about.generation);
+                herald.tell(&self.view, News::Updated, &note).await;
+            }
+            End::Well(Verdict::Destroyed) => {
+                herald
+                    .tell(&self.view, News::Deleted, "everything was destroyed")
+                    .await;
+            }
+            End::Well(Verdict::Held { .. }) => herald.tell(&self.view, News::ApprovalNeeded, text).await,
+            End::Well(Verdict::Planned { .. }) => herald.tell(&self.view, News::Planned, text).await,
+            End::Badly(_) => herald.tell(&self.view, self.stage.news(), text).await,
+            End::Well(Verdict::Settled { applied: None } | Verdict::Told | Verdict::Rescued)
+            | End::Cancelled
+            | End::Interrupted => {}
+        }
+        if !self.record.report.missing.is_empty() {
+            let words = self
+                .gate
+                .text(&report::missing_words(&self.record.report.missing));
+            herald.tell(&self.view, News::StateIncomplete, &words).await;
+        }
+    }
+}
