@@ -9,6 +9,8 @@
 mod asking;
 mod bad_input;
 mod controller;
+mod demo;
+mod examples;
 mod help;
 mod journey;
 mod looking;

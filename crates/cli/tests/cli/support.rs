@@ -1,9 +1,9 @@
 //! The built binary, started and stopped as a user does it.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Lines},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Output, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
     sync::Arc,
     time::Duration,
 };
@@ -74,6 +74,7 @@ pub(crate) fn run(home: &Path, args: &[&str]) -> Output {
 /// A `capt up` that has said it is ready; killed when dropped.
 pub(crate) struct Up {
     child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
     pub(crate) ready_line: String,
     pub(crate) engine_line: String,
     pub(crate) kubeconfig: PathBuf,
@@ -101,10 +102,24 @@ impl Up {
         let kubeconfig = export.strip_prefix("export KUBECONFIG=").expect(&export).into();
         Self {
             child,
+            lines,
             ready_line,
             engine_line,
             kubeconfig,
         }
+    }
+
+    /// What it goes on to print, up to a line that contains this.
+    pub(crate) fn read_until(&mut self, part: &str) -> String {
+        let mut text = String::new();
+        while !text.contains(part) {
+            let Some(line) = self.lines.next() else {
+                panic!("it ended before it printed {part:?}: {text}");
+            };
+            text.push_str(&line.unwrap());
+            text.push('\n');
+        }
+        text
     }
 
     pub(crate) fn pid(&self) -> u32 {
