@@ -17,9 +17,12 @@ pub use tokens::{Credentials, OwnCredentials, ProcessCredentials};
 
 use std::sync::Arc;
 
-use capt_api::{CAPTControlPlane, captcontrolplane::CAPTControlPlaneStatus};
+use capt_api::{
+    CAPTControlPlane,
+    captcontrolplane::{CAPTControlPlaneStatus, EndpointCheck},
+};
 use capt_core::{
-    controlplane::{self, Snapshot, kubeconfig, statistics::lesson},
+    controlplane::{self, Snapshot, kubeconfig, setup, statistics::lesson},
     decision::Decision,
 };
 use k8s_openapi::jiff::Timestamp;
@@ -122,14 +125,20 @@ impl Reconcile for ControlPlanes {
 
     async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CONTROLPLANES, key);
-        let Some(snapshot) = self.observe(&reader, key).await? else {
+        let Some(mut snapshot) = self.observe(&reader, key).await? else {
             reader.forget();
             self.wish(key, controlplane::Wants::default());
             return Ok(Outcome::default());
         };
         reader.finish();
+        let wants = controlplane::wants(&snapshot, (self.hands.options.clock)());
+        let asks_first = wants.probe.is_some() && snapshot.probe.is_none() && must_answer(&snapshot);
+        self.wish(key, wants);
+        if asks_first {
+            // Most answer at once, and nobody has to be told that it is waited for.
+            snapshot.probe = self.prober.first(key).await;
+        }
         let now = (self.hands.options.clock)();
-        self.wish(key, controlplane::wants(&snapshot, now));
         let decision = controlplane::decide(&snapshot, now);
         let subject = subject(&snapshot.control_plane);
         let executor = &self.hands.executor;
@@ -158,6 +167,13 @@ impl Reconcile for ControlPlanes {
             teller.tell(&subject(&control_plane), &event, now).await;
         }
     }
+}
+
+/// Whether everything waits for the API server to answer for the first time.
+fn must_answer(snapshot: &Snapshot) -> bool {
+    let status = snapshot.control_plane.status.as_ref();
+    let is_initialized = status.is_some_and(|status| status.initialized);
+    !is_initialized && setup::check(&snapshot.control_plane.spec) == EndpointCheck::Required
 }
 
 fn subject(control_plane: &CAPTControlPlane) -> Subject {

@@ -2,13 +2,8 @@
 
 use std::time::Duration;
 
-use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
-    captcontrolplane::ControlPlaneState as State,
-    foreign::{Cluster, Workspace},
-};
-use capt_testkit::{Builder, Fault, Sweep, World};
-use kube::CustomResourceExt as _;
+use capt_api::{CAPTControlPlane, captcontrolplane::ControlPlaneState as State};
+use capt_testkit::{Fault, Sweep, World};
 use serde_json::json;
 
 use crate::{
@@ -128,18 +123,6 @@ async fn a_restart_at_any_step_changes_nothing() {
     }
 }
 
-/// Only what is needed, so that many worlds are made quickly.
-fn small() -> Builder {
-    World::builder()
-        .without_crds()
-        .crd(WorkspaceTemplate::crd())
-        .crd(WorkspaceTemplateApply::crd())
-        .crd(Workspace::crd())
-        .crd(Cluster::crd())
-        .crd(CAPTCluster::crd())
-        .crd(CAPTControlPlane::crd())
-}
-
 /// Longer than the first tries of whatever fails.
 const QUIET: Duration = Duration::from_secs(60);
 
@@ -191,7 +174,7 @@ async fn nothing_is_left(world: &World) {
 
 #[test]
 fn a_crash_at_any_write_changes_nothing() {
-    let report = Sweep::new(small())
+    let report = Sweep::new(World::builder())
         .quiet(QUIET)
         .faults([Fault::CrashBefore, Fault::CrashAfter])
         .run_and_check(a_whole_life, nothing_is_left);
@@ -200,7 +183,7 @@ fn a_crash_at_any_write_changes_nothing() {
 
 #[test]
 fn a_fault_at_any_write_changes_nothing() {
-    Sweep::new(small())
+    Sweep::new(World::builder())
         .quiet(QUIET)
         .faults([Fault::fail(409), Fault::DropAnswer])
         .run_and_check(a_whole_life, nothing_is_left);

@@ -5,8 +5,11 @@ use capt_api::{
     captcontrolplane::ControlPlaneState as State, foreign::Cluster, marks,
 };
 use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, ResourceExt as _, api::DeleteParams};
-use serde_json::json;
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams},
+};
+use serde_json::{Value, json};
 
 use crate::{
     controlplane::{
@@ -95,6 +98,42 @@ async fn what_is_deleted_by_hand_comes_back_and_nothing_is_made_twice() {
     stage.settle().await;
     assert!(stage.status("blue").await.ready, "what was known stays");
     assert!(stage.secret("blue-kubeconfig").await.is_some());
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn a_status_that_somebody_edits_is_set_right() {
+    // Nobody watches here: what somebody writes tells no story.
+    let stage = Stage::embedded().await;
+    stage.make_whole_cluster("blue", control_plane("blue")).await;
+    stage.until_state("blue", State::Ready).await;
+    stage.settle().await;
+    let before = stage.status("blue").await;
+    let api: Api<CAPTControlPlane> = stage.api();
+    for nonsense in [
+        json!({"ready": false, "phase": "Failed", "state": "Failed", "failureReason": "Mood"}),
+        json!({"version": "1.99", "endpoint": "nowhere:1"}),
+        Value::Null,
+    ] {
+        api.patch_status(
+            "blue",
+            &PatchParams::default(),
+            &Patch::Merge(json!({"status": nonsense})),
+        )
+        .await
+        .unwrap();
+        stage.settle().await;
+        let after = stage.status("blue").await;
+        assert_eq!(
+            (after.state, after.phase, after.ready),
+            (before.state, before.phase, true),
+            "{nonsense}"
+        );
+        assert_eq!(after.endpoint, before.endpoint);
+        assert_eq!(after.failure_reason, None);
+    }
+    assert!(stage.ledger.destroyed().is_empty());
+    assert_eq!(stage.ledger.made().len(), 1);
     stage.world.finish().await;
 }
 

@@ -10,6 +10,7 @@ mod approvals;
 mod clusters;
 mod controlplane;
 mod controlplane_ends;
+mod controlplane_legacy;
 mod controlplane_tokens;
 mod controlplane_troubles;
 mod controlplane_updates;

@@ -119,10 +119,10 @@ pub fn answer(
             Answer::Unknown
         }
     };
-    let before = said_before(snapshot, endpoint).filter(|_| !is_optional);
+    let before = said_before(snapshot, endpoint);
     // Silence does not begin anew because we did. It was told when patience had ended.
     let silence_before = before
-        .filter(|said| said.status == "False")
+        .filter(|said| said.status == "False" && !is_optional)
         .map(|said| PATIENCE + between(said.last_transition_time.0, now));
     if let (None, Some(said)) = (&snapshot.probe, before) {
         // Nobody asked since we started, so that what was said last counts.
@@ -132,7 +132,7 @@ pub fn answer(
                 return (Answer::Dead(message()), None);
             }
             Some(_) => return (Answer::Silent(message()), None),
-            None if was_initialized && said.status == "True" => return (Answer::Yes, None),
+            None if said.status == "True" && (was_initialized || is_optional) => return (Answer::Yes, None),
             None => {}
         }
     }

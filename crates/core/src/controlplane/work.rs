@@ -6,6 +6,7 @@ use capt_api::{
     marks,
     region::Region,
     version::Version,
+    workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -231,8 +232,13 @@ fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
         return;
     };
     let before = deciding.status.workspace_template_status.take();
-    deciding.status.workspace_template_status = Some(owned::report(seen, before.as_ref()));
-    let told = making::running_version(deciding, seen);
+    let report = owned::report(seen, before.as_ref());
+    // A status is not worth writing to say that nothing is known yet.
+    let is_news = before.is_some() || report != WorkspaceTemplateStatus::default();
+    deciding.status.workspace_template_status = is_news.then_some(report);
+    // What a cluster runs counts when it is there.
+    let told =
+        making::running_version(deciding, seen).filter(|_| seen.holds() || deciding.status.version.is_some());
     // A module that does not tell is believed when it is done.
     let rendered = seen
         .wta

@@ -9,7 +9,7 @@ mod asking;
 
 pub use asking::{Endpoints, NetworkEndpoints};
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use capt_api::endpoint::ApiEndpoint;
 use capt_core::controlplane::{ProbeWish, snapshot::Probe};
@@ -30,6 +30,8 @@ use crate::{
 
 /// How many are asked at the same time.
 const AT_ONCE: usize = 32;
+/// How long a first answer is worth waiting for.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Keeps asking API servers.
 pub(super) struct Prober {
@@ -99,7 +101,27 @@ impl Prober {
 
     /// What was last seen for an object.
     pub(super) fn seen(&self, reader: &Reader, key: &ObjectKey) -> Option<Probe> {
-        let answer = self.answers.get(reader, key)?;
+        self.answers.get(reader, key)?;
+        self.told(key)
+    }
+
+    /// Waits a moment for the first answer about an object, and gives it.
+    pub(super) async fn first(&self, key: &ObjectKey) -> Option<Probe> {
+        let mut changes = self.answers.changes();
+        let answered = async {
+            while self.answers.peek(key).is_none() {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // Whoever answers later wakes the object.
+        let _ = timeout(MOMENT, answered).await;
+        self.told(key)
+    }
+
+    fn told(&self, key: &ObjectKey) -> Option<Probe> {
+        let answer = self.answers.peek(key)?;
         let seen_at = self.wishes.lock().get(key)?.seen_at?;
         Some(Probe {
             endpoint: answer.endpoint.clone(),

@@ -180,3 +180,17 @@ async fn whoever_hangs_is_not_waited_for_and_few_are_asked_at_once() {
     let seen = stage.seen(&ObjectKey::within("team", "7")).unwrap();
     assert!(seen.message.contains("no answer within 5 seconds"), "{seen:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_first_answer_is_waited_for_only_a_moment() {
+    let stage = Stage::new();
+    stage.prober.wish(&key(), Some(wish("a", EVERY)));
+    let began = Instant::now();
+    let first = stage.prober.first(&key()).await.unwrap();
+    assert_eq!(first.endpoint.host, "a");
+    assert!(began.elapsed() < MOMENT);
+    *stage.scripted.hangs.lock() = true;
+    stage.prober.wish(&key(), Some(wish("b", EVERY)));
+    assert_eq!(stage.prober.first(&key()).await, None);
+    assert_eq!(began.elapsed().as_secs(), MOMENT.as_secs());
+}

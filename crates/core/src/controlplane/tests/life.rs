@@ -389,6 +389,47 @@ fn silence_is_no_news_then_degrades_then_fails_and_ends_when_it_answers() {
 }
 
 #[test]
+fn what_was_said_about_an_api_server_counts_after_a_restart_until_somebody_asked() {
+    let restart = |world: &mut World| {
+        world.snapshot.probe = None;
+        let decision = world.decide();
+        assert!(decision.is_quiet(), "{decision:#?}");
+    };
+    let mut world = living();
+    restart(&mut world);
+    world.answers = false;
+    world.settle();
+    world.clock += 60;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    restart(&mut world);
+    world.settle();
+    assert_eq!(
+        world.status().state,
+        Some(State::Degraded),
+        "its silence did not begin anew"
+    );
+    world.clock += 260;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Failed));
+    restart(&mut world);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Failed));
+    world.snapshot.probe = None;
+    world.answers = true;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    // One that never served is not taken to do so because it was said to answer.
+    let mut new = World::new(fresh());
+    new.hidden_outputs.clear();
+    new.settle();
+    assert_eq!(said(&new.status(), "EndpointAnswers"), "True/EndpointReady");
+    new.snapshot.probe = None;
+    new.calm();
+    assert_eq!(said(&new.status(), "EndpointAnswers"), "Unknown/EndpointNotReady");
+}
+
+#[test]
 fn the_turn_is_given_before_it_is_used_and_kept_when_nobody_else_needs_it() {
     let mut world = World::new(fresh());
     let decision = world.step();

@@ -24,6 +24,8 @@ fn without_infrastructure() -> World {
     let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
     infrastructure.provisioned = false;
     infrastructure.ready = false;
+    // What it brings is not there either.
+    world.snapshot.vpc_secret = None;
     world
 }
 
@@ -45,6 +47,7 @@ fn cases() -> Vec<Case> {
                 infrastructure.provisioned = true;
                 infrastructure.ready = true;
                 infrastructure.ready_since = Some(at(world.clock));
+                world.snapshot.vpc_secret = fresh().vpc_secret;
             },
         ),
         (
