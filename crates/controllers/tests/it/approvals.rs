@@ -49,8 +49,36 @@ async fn a_plan_of_our_runner_that_waits_is_shown_and_its_approval_passed_down()
     stage
         .until_says("blue", "ApprovalNeeded", "False/NotNeeded")
         .await;
-    let done = json!({"group": "tf.m.upbound.io", "workspace": "blue", "engine": "terraform 1.11.4"});
-    let _: ConfigMap = stage.patch("blue-run", told(&done)).await;
+    let done = json!({
+        "group": "tf.m.upbound.io", "workspace": "blue", "engine": "terraform 1.11.4",
+        "answered": {(marks::APPROVED): "plan-7"},
+    });
+    let patch = json!({"data": {"run.json": done.to_string()}});
+    let _: ConfigMap = stage.patch("blue-run", patch).await;
+    stage
+        .until("the used approval to be gone from the Workspace", async || {
+            let workspace = stage.workspace("blue").await.unwrap();
+            !workspace.annotations().contains_key(marks::APPROVED)
+        })
+        .await;
+    // The same plan comes up again, and nobody remembers the approval but the controllers.
+    let mut again = report.clone();
+    again["progress"] = json!(null);
+    let patch = json!({"data": {"run.json": again.to_string()}});
+    let _: ConfigMap = stage.patch("blue-run", patch).await;
+    stage
+        .until_says("blue", "ApprovalNeeded", "True/DestructiveChange")
+        .await;
+    let status = stage.apply("blue").await.unwrap().status.unwrap();
+    assert!(status.message.unwrap().contains("used up"));
+    stage
+        .annotate("blue", marks::APPROVED, Some("plan-7/again"))
+        .await;
+    stage
+        .until_says("blue", "ApprovalNeeded", "False/NotNeeded")
+        .await;
+    let patch = json!({"data": {"run.json": done.to_string()}});
+    let _: ConfigMap = stage.patch("blue-run", patch).await;
     stage
         .until("no progress", async || {
             let status = stage.apply("blue").await.unwrap().status.unwrap();
