@@ -19,11 +19,15 @@ use kube::{
     },
 };
 
+use tokio::time::Instant;
+
 use super::read::{OldCrd, TEMPLATE_CRD, TEMPLATE_KIND, objects_of};
 use crate::objects::{CallError, call, call_opt};
 
 /// How long a CRD may take to come or to go.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait before a kind that is not known yet is tried again.
+const A_MOMENT: Duration = Duration::from_millis(500);
 /// The group of the CRD for trials.
 const TRIAL_GROUP: &str = "trial.controlplane.cluster.x-k8s.io";
 const FIELD_MANAGER: &str = "capt-cli";
@@ -81,7 +85,7 @@ pub(super) async fn replace(client: &Client, old: &OldCrd, backup: Option<&Path>
     let gvk = GroupVersionKind::gvk("controlplane.cluster.x-k8s.io", "v1beta1", TEMPLATE_KIND);
     for object in &objects {
         let api = api(client, &gvk, object);
-        let put_back = call(api.create(&PostParams::default(), object)).await;
+        let put_back = create(&api, &PostParams::default(), object).await;
         if let Err(error) = put_back {
             let found = call_opt(api.get(&object.name_any())).await?;
             if found.is_none_or(|found| found.data["spec"] != object.data["spec"]) {
@@ -158,7 +162,7 @@ async fn try_out(client: &Client, objects: &[DynamicObject]) -> anyhow::Result<(
                 dry_run: true,
                 ..PostParams::default()
             };
-            match call(api.create(&params, &object)).await {
+            match create(&api, &params, &object).await {
                 Ok(_) => {}
                 Err(CallError::Refused(problem)) => {
                     let object = place(&object);
@@ -175,6 +179,22 @@ async fn try_out(client: &Client, objects: &[DynamicObject]) -> anyhow::Result<(
         remove(client, &trial, None).await?;
     }
     accepted
+}
+
+/// Creates an object. An API server may need a moment more until it knows a kind that it calls established.
+async fn create(
+    api: &Api<DynamicObject>,
+    params: &PostParams,
+    object: &DynamicObject,
+) -> Result<DynamicObject, CallError> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match call_opt(api.create(params, object)).await? {
+            Some(created) => return Ok(created),
+            None if Instant::now() < end => tokio::time::sleep(A_MOMENT).await,
+            None => return call(api.create(params, object)).await,
+        }
+    }
 }
 
 /// Writes the objects to a file that was not there before, and sees to it that they stay there.
