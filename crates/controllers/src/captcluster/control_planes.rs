@@ -54,9 +54,12 @@ impl CaptClusters {
         let reference = cluster.and_then(|cluster| cluster.spec.control_plane_ref.as_ref());
         if let Some(reference) = reference {
             match facts.referenced(reader, key.namespace(), reference).await {
-                // What cannot be looked up may well be there.
-                Lookup::Found(_) | Lookup::Unresolvable(_) => {
+                Lookup::Found(_) => {
                     found.insert(told(&reference.kind, &reference.name));
+                }
+                // What cannot be looked up may well be there.
+                Lookup::Unresolvable(problem) => {
+                    found.insert(format!("{} ({problem})", told(&reference.kind, &reference.name)));
                 }
                 Lookup::Missing | Lookup::NotServed(_) => {}
             }

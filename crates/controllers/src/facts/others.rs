@@ -124,7 +124,10 @@ impl Facts {
         // Whether it is known is told by the table when it changes.
         let _ = timeout(FIRST_LOOK, table.is_known()).await;
         if !table.is_served(reader) {
-            return Lookup::Unresolvable(not_served(reference));
+            return Lookup::Unresolvable(format!(
+                "The kind {} of {} cannot be read. Let the controllers get, list and watch it",
+                reference.kind, reference.api_group
+            ));
         }
         table.get(reader, &place).map_or(Lookup::Missing, Lookup::Found)
     }
