@@ -19,6 +19,7 @@ use crate::{
     stage::{Setting, Stage, User as _, apply, start_controllers, start_runner},
 };
 
+const SPOT: &str = "blue-spot-role-create";
 const DEFINITION: &str = "captcontrolplanes.controlplane.cluster.x-k8s.io";
 
 /// A definition that lets a host be written as the Go implementation does.
@@ -76,16 +77,38 @@ async fn left_behind(name: &str, is_owned: bool) -> Stage {
         .unwrap();
     define(&stage, serde_json::to_value(CAPTControlPlane::crd()).unwrap()).await;
 
-    let workspace = name.trim_end_matches("-apply");
-    let secret = json!({"name": "blue-eks-connection", "namespace": stage.namespace()});
+    let owner = is_owned.then_some(&plane);
+    let module = "locals {\n  cluster = \"blue\"\n  version = \"1.31\"\n  vpc = \"vpc-1\"\n}\n";
+    let variables = json!({
+        "cluster_name": "blue", "kubernetes_version": "1.31", "region": "eu-central-1", "vpc_id": "vpc-1",
+    });
+    leave(&stage, name, "eks", module, variables, owner).await;
+    // It also made the account-wide role for spot instances, and had it destroyed with any cluster.
+    stage.make_template("spot-role-create").await;
+    let module = "locals {\n  text = \"small\"\n  size = \"1\"\n}\n";
+    let variables = json!({"size": "1"});
+    leave(&stage, SPOT, "spot-role-create", module, variables, Some(&plane)).await;
+    stage.settle().await;
+    start_controllers(&stage, &setting);
+    stage
+}
+
+/// A WorkspaceTemplateApply with its Workspace, as the Go implementation leaves them.
+async fn leave(
+    stage: &Stage,
+    name: &str,
+    template: &str,
+    module: &str,
+    variables: Value,
+    owner: Option<&CAPTControlPlane>,
+) {
+    let workspace = workspace_of(name);
+    let secret = json!({"name": format!("{name}-connection"), "namespace": stage.namespace()});
     let object: DynamicObject = serde_json::from_value(json!({
         "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace",
         "metadata": {"name": workspace, "annotations": {"crossplane.io/external-name": workspace}},
         "spec": {
-            "forProvider": {
-                "source": "Inline",
-                "module": "locals {\n  cluster = \"blue\"\n  version = \"1.31\"\n  vpc = \"vpc-1\"\n}\n",
-            },
+            "forProvider": {"source": "Inline", "module": module},
             "providerConfigRef": {"name": "default"},
             "writeConnectionSecretToRef": secret,
         },
@@ -93,34 +116,28 @@ async fn left_behind(name: &str, is_owned: bool) -> Stage {
     .unwrap();
     let workspaces: Api<DynamicObject> = Api::all_with(stage.client(), &resource("tf.upbound.io"));
     workspaces.create(&PostParams::default(), &object).await.unwrap();
-
-    let mut old = apply(name, "eks");
+    let mut old = apply(name, template);
     old["metadata"]["finalizers"] = json!([marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER]);
-    old["spec"]["templateRef"] = json!({"name": "eks", "namespace": stage.namespace()});
-    old["spec"]["variables"] = json!({
-        "cluster_name": "blue", "kubernetes_version": "1.31", "region": "eu-central-1", "vpc_id": "vpc-1",
-    });
+    old["spec"]["templateRef"]["namespace"] = json!(stage.namespace());
+    old["spec"]["variables"] = variables;
     old["spec"]["writeConnectionSecretToRef"] = secret;
-    if is_owned {
+    if let Some(owner) = owner {
         old["metadata"]["ownerReferences"] = json!([{
             "apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "CAPTControlPlane",
-            "name": "blue", "uid": plane.uid(), "controller": true, "blockOwnerDeletion": true,
+            "name": "blue", "uid": owner.uid(), "controller": true, "blockOwnerDeletion": true,
         }]);
     }
-    let status = json!({"workspaceName": workspace, "applied": true});
     let _: WorkspaceTemplateApply = stage.create(old).await;
+    let status = json!({"status": {"workspaceName": workspace, "applied": true}});
     let applies: Api<WorkspaceTemplateApply> = stage.api();
     applies
-        .patch_status(
-            name,
-            &PatchParams::default(),
-            &Patch::Merge(json!({"status": status})),
-        )
+        .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
         .await
         .unwrap();
-    stage.settle().await;
-    start_controllers(&stage, &setting);
-    stage
+}
+
+fn workspace_of(apply: &str) -> &str {
+    apply.trim_end_matches("-apply")
 }
 
 #[tokio::test]
@@ -151,20 +168,30 @@ async fn every_naming_scheme_is_found_kept_and_can_be_destroyed() {
             "{status:#?}"
         );
         let applies: Api<WorkspaceTemplateApply> = stage.api();
-        assert_eq!(
-            applies.list(&ListParams::default()).await.unwrap().items.len(),
-            1,
-            "{name}"
-        );
+        let found = applies.list(&ListParams::default()).await.unwrap();
+        assert_eq!(names(&found.items), sorted([name, SPOT]));
+        let kept = sorted([workspace_of(name), SPOT]);
         let workspaces: Api<DynamicObject> = Api::all_with(stage.client(), &resource("tf.upbound.io"));
-        let found = workspaces.list(&ListParams::default()).await.unwrap().items;
-        assert_eq!(found.len(), 1, "{name}");
-        assert_eq!(found[0].name_any(), name.trim_end_matches("-apply"));
-        assert_eq!(stage.ledger.made(), [name.trim_end_matches("-apply")], "{name}");
+        let found = workspaces.list(&ListParams::default()).await.unwrap();
+        assert_eq!(names(&found.items), kept);
+        assert_eq!(stage.ledger.exists(), kept, "{name}");
+        assert_eq!(stage.ledger.made().len(), 2, "{name}: nothing is made again");
         assert!(stage.secret("blue-kubeconfig").await.is_some());
         stage.delete_plane("blue").await;
         stage.until_plane_is_gone("blue").await;
-        assert_eq!(stage.ledger.destroyed().len(), 1, "{name}");
+        stage.settle().await;
+        assert_eq!(stage.ledger.destroyed(), [workspace_of(name)]);
+        assert_eq!(stage.ledger.exists(), [SPOT], "it is the whole account's");
         stage.world.finish().await;
     }
+}
+
+fn names<K: kube::Resource>(objects: &[K]) -> Vec<String> {
+    objects.iter().map(kube::ResourceExt::name_any).collect()
+}
+
+fn sorted(names: [&str; 2]) -> Vec<String> {
+    let mut names = names.map(str::to_owned).to_vec();
+    names.sort();
+    names
 }
