@@ -21,9 +21,15 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
 
 /// The first line of a text that says anything, cut to what fits on a line, and without the mark that it has in a list.
 pub(crate) fn first_line(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    let line = line.map(|line| line.trim_start_matches("* "));
-    cut(plain(line.unwrap_or_default()).trim(), MAX_LINE)
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut line = plain(lines.next().unwrap_or_default().trim_start_matches("* "));
+    // A line that only announces the next one says nothing.
+    if line.ends_with(':')
+        && let Some(next) = lines.next()
+    {
+        line = format!("{line} {}", plain(next).trim());
+    }
+    cut(line.trim(), MAX_LINE)
 }
 
 /// A text of at most so many characters.
@@ -65,6 +71,7 @@ mod tests {
         assert_eq!(first_line("\n  \n first \nsecond"), "first");
         assert_eq!(first_line(""), "");
         assert_eq!(first_line("* One: x\n* Two: y"), "One: x");
+        assert_eq!(first_line("* One:\n  * it broke"), "One: * it broke");
         let long = first_line(&"x".repeat(500));
         assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
         assert_eq!(cut("héllo", 5), "héllo");

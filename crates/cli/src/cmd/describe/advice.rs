@@ -158,10 +158,11 @@ fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<Strin
     )];
     match known {
         Some((_, way)) => advice.push((*way).to_owned()),
-        None => {
-            advice.push("mend what it names".to_owned());
-            advice.push(format!("try again: capt retry {target} -n {namespace}"));
-        }
+        None => advice.push("mend what it names".to_owned()),
+    }
+    // Whatever is tried again by itself needs nobody to ask for it.
+    if known.is_none_or(|(_, way)| !way.starts_with("wait") && !way.ends_with("noticed")) {
+        advice.push(format!("try again: capt retry {target} -n {namespace}"));
     }
     advice
 }

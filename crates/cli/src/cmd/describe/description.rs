@@ -158,7 +158,10 @@ impl Description {
             let before = reason
                 .map(|reason| format!("{}: ", text::plain(reason)))
                 .unwrap_or_default();
-            let lines = text::lines(&self.message);
+            let lines: Vec<String> = text::lines(&self.message)
+                .into_iter()
+                .filter(|line| !line.is_empty())
+                .collect();
             let _ = writeln!(text, "Why:          {before}{}", lines.join("\n              "));
         }
         for (at, waiting) in self.waits_for.iter().enumerate() {
@@ -189,7 +192,7 @@ impl Description {
             let label = format!("{}:", fact.name);
             let _ = writeln!(text, "{label:<13} {}", text::plain(&fact.value));
         }
-        if let Some(error) = &self.last_error {
+        if let Some(error) = self.last_error.as_ref().filter(|error| **error != self.message) {
             let lines = text::lines(error);
             let _ = writeln!(text, "\nLast error:");
             for line in lines.iter().take(MAX_ERROR) {

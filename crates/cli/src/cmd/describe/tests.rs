@@ -152,6 +152,11 @@ fn each_thing_that_a_person_can_do_is_said() {
             "wait: it is tried again by itself",
         ),
         (
+            failing("Denied"),
+            "Cluster/blue",
+            "try again: capt retry workspace/plane-eks -n team",
+        ),
+        (
             failing("Configuration"),
             "Cluster/blue",
             "try again: capt retry workspace/plane-eks -n team",
@@ -205,7 +210,11 @@ fn an_error_is_told_whole_and_without_what_a_terminal_obeys() {
         "one\n\u{1b}[31mtwo"
     )]);
     let told = words(&objects, "WorkspaceTemplateApply/plane-eks");
-    assert!(told.contains("Last error:\n  one\n   [31mtwo\n"), "{told}");
+    assert!(
+        told.contains("Why:          ReconcileError: one\n               [31mtwo\n"),
+        "{told}"
+    );
+    assert!(!told.contains("Last error"), "it is told once: {told}");
     assert!(!told.contains('\u{1b}'), "{told}");
 }
 
