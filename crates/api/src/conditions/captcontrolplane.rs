@@ -129,6 +129,10 @@ words! {
         FargateProfileReady = "FargateProfileReady",
         /// Fargate profiles went wrong.
         FargateProfileFailed = "FargateProfileFailed",
+        /// A Fargate profile is being removed.
+        FargateProfileDeleting = "FargateProfileDeleting",
+        /// A Fargate profile was removed.
+        FargateProfileDeleted = "FargateProfileDeleted",
         /// There are no Fargate profiles.
         NoFargateProfiles = "NoFargateProfiles",
         /// The object is going away.

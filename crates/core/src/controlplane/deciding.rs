@@ -96,9 +96,20 @@ impl<'a> Deciding<'a> {
 
     /// What must be on the object before anything is made for it.
     pub(super) fn prepare(&mut self) {
-        let finalizer = marks::CAPTCONTROLPLANE_FINALIZER;
-        if !self.is_deleting() && !metadata::has_finalizer(&self.snapshot.control_plane.metadata, finalizer) {
-            self.own.add_finalizers.push(finalizer.to_owned());
+        let control_plane = &self.snapshot.control_plane;
+        let profiles = control_plane.spec.additional_fargate_profiles.as_deref();
+        let finalizers = [
+            (marks::CAPTCONTROLPLANE_FINALIZER, true),
+            (
+                marks::FARGATE_PROFILES_FINALIZER,
+                profiles.is_some_and(|profiles| !profiles.is_empty()),
+            ),
+        ];
+        for (finalizer, is_needed) in finalizers {
+            let is_there = metadata::has_finalizer(&control_plane.metadata, finalizer);
+            if is_needed && !is_there && !self.is_deleting() {
+                self.own.add_finalizers.push(finalizer.to_owned());
+            }
         }
     }
 

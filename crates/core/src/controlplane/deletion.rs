@@ -8,6 +8,7 @@ use capt_api::{
 use super::{
     adoption::{self, Remnant},
     deciding::Deciding,
+    fargate,
     judging::{Answer, Note},
     kubeconfig,
     progress::{self, Now},
@@ -63,7 +64,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         }
     };
     let takers = taking::takers(deciding);
-    taking::give(deciding, &takers);
+    let turns = taking::give(deciding, &takers);
+    fargate::tell_going(deciding, &turns);
     advance(deciding, percent, &message);
     deciding.say(view::deleting(Some(&message)));
     deciding.stay(&Note::new(Reason::Deleting, message), &Answer::Unknown);

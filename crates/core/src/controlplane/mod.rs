@@ -2,7 +2,7 @@
 //!
 //! [`machine`] is the table of states and the one value that every field of the status is a view of; [`judging`] says
 //! where the facts lead. Each sort of fact is read in a file of its own: the EKS cluster ([`eks`]), what is around it
-//! ([`setup`], [`endpoint`], [`kubeconfig`]), the network ([`vpc`]), versions ([`version`]), time ([`timeouts`]), turns
+//! ([`setup`], [`endpoint`], [`kubeconfig`]), Fargate profiles ([`fargate`]), the network ([`vpc`]), versions ([`version`]), time ([`timeouts`]), turns
 //! ([`turns`]), what the Go implementation left ([`adoption`]).
 //!
 //! A shell gathers a [`Snapshot`], carries out what [`decide`] says, and has found out what [`wants()`] asks for before
@@ -18,6 +18,7 @@ mod deciding;
 mod deletion;
 pub mod eks;
 pub mod endpoint;
+pub mod fargate;
 pub mod judging;
 pub mod kubeconfig;
 pub mod machine;

@@ -11,7 +11,7 @@ use capt_api::{
 };
 use k8s_openapi::{api::core::v1::Secret, jiff::Timestamp};
 
-use super::progress::Statistics;
+use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
     metadata,
     owned::{OwnedSeen, Peer},
@@ -38,8 +38,10 @@ pub struct Snapshot {
     /// so for the WorkspaceTemplateApply of the EKS cluster; who has to decide again when one of them changes is told by
     /// [`crate::owned::next_in_line`].
     pub peers: Vec<Peer>,
+    /// The templates of Fargate profiles, by the names of the profiles in the spec.
+    pub profiles: ProfilesSeen,
     /// WorkspaceTemplateApplies in the object's namespace that have this object as their recorded owner, and those that
-    /// [`super::adoption::names`] lists, whosever they are.
+    /// [`super::adoption::names`] and [`super::fargate::names`] list, whosever they are.
     pub applies: Vec<OwnedSeen>,
     /// Names of other CAPTControlPlanes in the namespace whose `spec.workspaceTemplateApplyName` is this one's.
     pub rivals: Vec<String>,

@@ -4,33 +4,53 @@ use capt_api::marks;
 
 use super::{
     deciding::Deciding,
-    judging::Facts,
     turns::{self, Child, Need},
 };
 use crate::{metadata, owned::Found, wta::owner};
 
-/// Says whose turn it is.
-pub(super) fn hand_out(deciding: &mut Deciding<'_>, facts: &Facts) {
+/// Whose turn it is, and who comes after that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Turns {
+    /// Whose turn it is from now on.
+    pub(super) holder: Option<String>,
+    /// Who waits for it, in this order.
+    pub(super) queue: Vec<String>,
+}
+
+/// Says whose turn it is. `late` are those that took too long.
+pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
     let mut children = takers(deciding);
-    let eks_name = deciding.found.name();
-    if deciding.found.usable().is_none()
-        && deciding
-            .children
-            .iter()
-            .any(|child| child.target.name == eks_name)
-    {
-        children.insert(0, Child::new(eks_name));
+    for child in new(deciding) {
+        // Profiles stand on the EKS cluster.
+        let place = if child.name == deciding.found.name() {
+            0
+        } else {
+            children.len()
+        };
+        children.insert(place, child);
     }
     // Who took too long lets others go first, and stays where it is if there are none.
+    let is_late = |child: &Child| late.contains(&child.name);
     let others_wait = children
         .iter()
-        .any(|child| child.name != eks_name && child.need != Need::Nothing);
-    if facts.expired.is_some() && others_wait {
-        for child in children.iter_mut().filter(|child| child.name == eks_name) {
+        .any(|child| !is_late(child) && child.need != Need::Nothing);
+    if others_wait {
+        for child in children.iter_mut().filter(|child| is_late(child)) {
             child.need = Need::Nothing;
         }
     }
-    give(deciding, &children);
+    give(deciding, &children)
+}
+
+/// WorkspaceTemplateApplies that are about to be made.
+fn new(deciding: &Deciding<'_>) -> Vec<Child> {
+    let is_there = |name: &str| deciding.snapshot.applies.iter().any(|seen| seen.name() == name);
+    deciding
+        .children
+        .iter()
+        .filter(|child| child.target.kind == "WorkspaceTemplateApply" && !is_there(&child.target.name))
+        .map(|child| Child::new(&child.target.name))
+        .collect()
 }
 
 /// Everything of this owner that takes turns.
@@ -50,11 +70,19 @@ pub(super) fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
 }
 
 /// Writes down whose turn it is, if that changes.
-pub(super) fn give(deciding: &mut Deciding<'_>, children: &[Child]) {
+pub(super) fn give(deciding: &mut Deciding<'_>, children: &[Child]) -> Turns {
     let holder = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
     let next = turns::hand_out(holder, children);
     if next.as_deref() != holder {
-        deciding.own.annotations.insert(marks::TURN.to_owned(), next);
+        deciding
+            .own
+            .annotations
+            .insert(marks::TURN.to_owned(), next.clone());
         deciding.own.only_if_unchanged = true;
+    }
+    let queue = turns::queue(children).into_iter().map(|child| child.name.clone());
+    Turns {
+        queue: queue.filter(|name| Some(name) != next.as_ref()).collect(),
+        holder: next,
     }
 }

@@ -15,6 +15,10 @@ use super::{
     deciding::Deciding,
     eks::{self, Reading},
     endpoint,
+    fargate::{
+        self,
+        ground::{self, Lack},
+    },
     judging::{self, Answer, Eks, Facts, Note, Profiles, Recovery, Setup},
     making,
     setup::{self, Names, Surroundings},
@@ -55,6 +59,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         publish(deciding, cluster, around, &mut impairments);
     }
     report(deciding, seen);
+    let ground = match &valid {
+        Ok(valid) => ground::look(snapshot, &reading.eks, seen, Some(valid.region.as_str())),
+        Err(_) => Err(Lack::Cluster),
+    };
+    let parts = fargate::make(deciding, &ground);
     let mut facts = Facts {
         was_initialized,
         infrastructure,
@@ -74,7 +83,12 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         remark: reading.remark,
     };
     clock::judge(deciding, &mut facts, seen, restarts);
-    taking::hand_out(deciding, &facts);
+    let mut late = fargate::late(&parts);
+    if facts.expired.is_some() {
+        late.push(deciding.found.name().to_owned());
+    }
+    let turns = taking::hand_out(deciding, &late);
+    facts.profiles = fargate::tell(deciding, &parts, &turns);
     let verdict = judging::judge(&facts);
     advancing::advance(deciding, &facts, seen, restarts, &verdict.note.message);
     deciding.say(view::endpoint(&facts.answer));

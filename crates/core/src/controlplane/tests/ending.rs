@@ -1,6 +1,8 @@
 //! How a control plane goes.
 
-use capt_api::{captcontrolplane::ControlPlaneState as State, marks};
+use capt_api::{
+    captcontrolplane::AdditionalFargateProfile, captcontrolplane::ControlPlaneState as State, marks,
+};
 
 use super::{World, fresh, living, message, said, world::Terraform};
 use crate::{
@@ -18,6 +20,19 @@ pub(super) fn add_child(world: &mut World, name: &str, role: Role) {
         uid: "cp-1",
         cluster: Some("blue"),
     };
+    if let Role::FargateProfile(profile) = &role {
+        let template = world.snapshot.control_plane.spec.workspace_template_ref.clone();
+        let profile = AdditionalFargateProfile {
+            name: profile.clone(),
+            workspace_template_ref: template,
+            ..AdditionalFargateProfile::default()
+        };
+        world.edit(|spec| {
+            spec.additional_fargate_profiles
+                .get_or_insert_default()
+                .push(profile)
+        });
+    }
     let wanted = Wanted {
         name: name.to_owned(),
         role,

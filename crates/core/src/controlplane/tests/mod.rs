@@ -3,6 +3,7 @@
 mod adopting;
 mod bad_input;
 mod ending;
+mod fargate;
 mod life;
 mod properties;
 mod time;
@@ -10,6 +11,8 @@ mod together;
 mod tokens;
 mod updates;
 mod world;
+
+use std::collections::BTreeMap;
 
 use capt_api::{
     CAPTControlPlane,
@@ -83,6 +86,7 @@ fn fresh() -> Snapshot {
             ..TemplateSeen::default()
         }),
         peers: Vec::new(),
+        profiles: BTreeMap::new(),
         applies: Vec::new(),
         rivals: Vec::new(),
         vpc_secret: Some(SecretSeen {

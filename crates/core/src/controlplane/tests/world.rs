@@ -44,6 +44,8 @@ pub(super) struct World {
     pub(super) snapshot: Snapshot,
     pub(super) is_gone: bool,
     pub(super) terraform: Terraform,
+    /// Those for which it fails, whatever it does for the others.
+    pub(super) fails_for: Vec<String>,
     /// What the module says besides the version.
     pub(super) outputs: BTreeMap<String, Value>,
     /// What it says and is sensitive.
@@ -65,6 +67,7 @@ impl World {
             snapshot,
             is_gone: false,
             terraform: Terraform::Works,
+            fails_for: Vec::new(),
             outputs: BTreeMap::from([
                 ("cluster_endpoint".to_owned(), json!("https://10.0.0.1:6443")),
                 (
@@ -345,7 +348,15 @@ impl World {
     }
 
     fn act_on(&mut self, index: usize, has_turn: bool) {
-        let terraform = self.terraform;
+        let is_broken = self
+            .fails_for
+            .iter()
+            .any(|name| name == self.snapshot.applies[index].name());
+        let terraform = if is_broken {
+            Terraform::Fails(TroubleClass::Terminal)
+        } else {
+            self.terraform
+        };
         let (now, outputs) = (at(self.clock), self.outputs.clone());
         let seen = &mut self.snapshot.applies[index];
         let hash = json!(seen.wta.spec.variables).to_string();
@@ -368,6 +379,10 @@ impl World {
             status.applied = false;
             said.push(("Applied", false, "Rendered"));
             said.push(("Waiting", true, "WaitingForTurn"));
+            if seen.workspace.is_some() {
+                seen.trouble = None;
+                said.push(("Synced", false, "ReconcilePaused"));
+            }
         } else {
             said.push(("Applied", true, "Applied"));
             said.push(("Waiting", false, "NothingToWaitFor"));

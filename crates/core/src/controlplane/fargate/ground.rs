@@ -1,0 +1,114 @@
+//! What all profiles of a cluster stand on: an EKS cluster that is up, and the Secrets about it and its network.
+
+use crate::{
+    controlplane::{
+        connection, eks,
+        judging::Eks,
+        snapshot::{SecretSeen, Snapshot},
+        vpc,
+    },
+    owned::OwnedSeen,
+};
+
+/// Keys that the Secret about an EKS cluster must have.
+const KEYS: [&str; 3] = [
+    "cluster_name",
+    "cluster_endpoint",
+    "cluster_certificate_authority_data",
+];
+
+/// What profiles stand on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// What the cluster is called in AWS.
+    pub cluster_name: String,
+    /// The private subnets of its network.
+    pub private_subnets: Vec<String>,
+    /// The region, if it is known.
+    pub region: Option<String>,
+    /// The Secrets that all of this stands in.
+    pub secrets: Vec<String>,
+    /// The cluster is what it should be. What is there already can be changed otherwise, when it is its turn.
+    pub is_up: bool,
+}
+
+/// What is missing to stand on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lack {
+    /// The cluster itself.
+    #[error("Waiting for the EKS cluster to be ready")]
+    Cluster,
+    /// A Secret or something in it, in words that name both.
+    #[error("{0}")]
+    Fact(String),
+}
+
+/// Looks whether there is anything to stand on.
+///
+/// # Errors
+///
+/// What is missing, by the names of the Secret and the key where it is one.
+pub fn look(
+    snapshot: &Snapshot,
+    state: &Eks,
+    seen: Option<&OwnedSeen>,
+    region: Option<&str>,
+) -> Result<Ground, Lack> {
+    let Some(seen) = seen.filter(|seen| eks::was_ready(seen)) else {
+        return Err(Lack::Cluster);
+    };
+    let spec = &snapshot.control_plane.spec;
+    let owner = snapshot
+        .control_plane
+        .metadata
+        .name
+        .as_deref()
+        .unwrap_or_default();
+    let connection = snapshot
+        .connection
+        .as_ref()
+        .filter(|secret| !secret.deleting)
+        .ok_or_else(|| {
+            let template = snapshot
+                .template
+                .as_ref()
+                .and_then(|template| template.spec.as_ref());
+            let names = connection::secret_names(spec, owner, template, Some(seen));
+            Lack::Fact(format!(
+                "Waiting for the Secret {} with the facts about the EKS cluster",
+                names.first().map_or("", String::as_str)
+            ))
+        })?;
+    for key in KEYS {
+        if text(connection, key).is_none() {
+            return Err(Lack::Fact(format!(
+                "The Secret {} has no key {key}. Add it to the outputs of the module of the EKS cluster",
+                connection.name
+            )));
+        }
+    }
+    let network = snapshot
+        .vpc_secret
+        .as_ref()
+        .filter(|secret| !secret.deleting)
+        .ok_or_else(|| {
+            let infrastructure = snapshot.infrastructure.as_ref();
+            let names = infrastructure.map(vpc::secret_names).unwrap_or_default();
+            Lack::Fact(format!(
+                "Waiting for the Secret {} with the facts about the network",
+                names.first().map_or(vpc::FIXED_NAME, String::as_str)
+            ))
+        })?;
+    let facts = vpc::read(network).map_err(|problem| Lack::Fact(problem.to_string()))?;
+    Ok(Ground {
+        cluster_name: text(connection, KEYS[0]).unwrap_or_default().to_owned(),
+        private_subnets: facts.private_subnets,
+        region: region.map(str::to_owned),
+        secrets: vec![connection.name.clone(), network.name.clone()],
+        is_up: *state == Eks::Up && seen.holds(),
+    })
+}
+
+fn text<'a>(secret: &'a SecretSeen, key: &str) -> Option<&'a str> {
+    secret.text(key).map(str::trim).filter(|text| !text.is_empty())
+}

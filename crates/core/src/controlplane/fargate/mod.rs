@@ -1,0 +1,183 @@
+//! Fargate profiles: one WorkspaceTemplateApply for each, made once the EKS cluster is up, changed and removed in turns.
+//!
+//! A profile that fails or waits holds back nothing but itself. [`ground`] says what all of them stand on, [`making`]
+//! what one is told, [`reading`] what became of it, [`telling`] how all of it is told.
+//!
+//! This module must never know which profile's turn it is for any other reason than to say so.
+
+pub mod ground;
+mod making;
+pub mod reading;
+mod telling;
+pub mod timeouts;
+
+use std::collections::BTreeMap;
+
+use capt_api::{CAPTControlPlane, captcontrolplane::FargateProfileStatus, marks};
+
+use self::{
+    ground::{Ground, Lack},
+    reading::Reading,
+};
+use super::{deciding::Deciding, judging::Profiles, taking::Turns};
+use crate::{
+    names,
+    owned::{self, End, Fate, OwnedSeen, Peer, Role},
+    wta::{owner, snapshot::TemplateSeen},
+};
+
+/// How the label of a role begins that is a profile's.
+const ROLE: &str = "fargate-profile.";
+
+/// What is known about the template of a profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProfileSeen {
+    /// The WorkspaceTemplate that its `workspaceTemplateRef` names.
+    pub template: Option<TemplateSeen>,
+    /// As [`super::Snapshot::peers`], for this profile's WorkspaceTemplateApply.
+    pub peers: Vec<Peer>,
+}
+
+/// What is known about the templates of profiles, by the names of the profiles.
+pub type ProfilesSeen = BTreeMap<String, ProfileSeen>;
+
+/// Names of WorkspaceTemplateApplies that have to be in a snapshot, if they exist, whosever they are.
+#[must_use]
+pub fn names(control_plane: &CAPTControlPlane) -> Vec<String> {
+    let owner = control_plane.metadata.name.as_deref().unwrap_or_default();
+    let profiles = control_plane.spec.additional_fargate_profiles.iter().flatten();
+    profiles
+        .map(|profile| names::fargate_apply(owner, &profile.name))
+        .flat_map(|name| [name.preferred().to_owned(), name.parted().to_owned()])
+        .collect()
+}
+
+/// The WorkspaceTemplateApply of a profile, for [`owned::needs_peers`].
+#[must_use]
+pub fn apply_of<'a>(
+    control_plane: &CAPTControlPlane,
+    profile: &str,
+    seen: &'a [OwnedSeen],
+) -> Option<&'a OwnedSeen> {
+    let name = control_plane.metadata.name.as_deref().unwrap_or_default();
+    let label = owner::label("CAPTControlPlane", name);
+    let role = Role::FargateProfile(profile.to_owned()).label();
+    seen.iter().find(|one| {
+        owner::recorded(&one.wta).as_ref() == Some(&label) && one.label(marks::ROLE) == Some(&role)
+    })
+}
+
+/// One profile, as far as it was decided about.
+pub(super) struct Part<'a> {
+    /// Its name.
+    pub(super) name: String,
+    /// The name that its WorkspaceTemplateApply has or will have.
+    pub(super) apply: String,
+    /// Its WorkspaceTemplateApply, if there is one.
+    pub(super) seen: Option<&'a OwnedSeen>,
+    /// What became of it.
+    pub(super) reading: Reading,
+    /// Hash of the selectors that it should have.
+    pub(super) selectors: Option<String>,
+    /// What was said about it before.
+    pub(super) before: Option<FargateProfileStatus>,
+}
+
+/// Makes every profile what it should be, and removes those that are not wanted any more. Nothing is made where
+/// `ground` says that there is nothing to stand on.
+pub(super) fn make<'a>(deciding: &mut Deciding<'a>, ground: &Result<Ground, Lack>) -> Vec<Part<'a>> {
+    let snapshot = deciding.snapshot;
+    let profiles = snapshot.control_plane.spec.additional_fargate_profiles.as_deref();
+    let mut parts: Vec<Part<'a>> = profiles
+        .unwrap_or_default()
+        .iter()
+        .map(|profile| making::make(deciding, profile, ground))
+        .collect();
+    let wanted: Vec<String> = parts.iter().map(|part| role(&part.name)).collect();
+    for seen in unwanted(deciding, &wanted) {
+        parts.push(remove(deciding, seen));
+    }
+    for part in &mut parts {
+        timeouts::judge(deciding, part);
+    }
+    parts
+}
+
+/// Those that took too long, by the names of their WorkspaceTemplateApplies.
+pub(super) fn late(parts: &[Part<'_>]) -> Vec<String> {
+    let late = parts.iter().filter(|part| part.reading.is_late);
+    late.map(|part| part.apply.clone()).collect()
+}
+
+/// Says what became of all of them.
+pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turns) -> Profiles {
+    telling::tell(deciding, parts, turns)
+}
+
+/// Says that they go, one after the other, before everything else does.
+pub(super) fn tell_going(deciding: &mut Deciding<'_>, turns: &Turns) {
+    let mut parts: Vec<Part<'_>> = unwanted(deciding, &[])
+        .into_iter()
+        .map(|seen| Part::going(deciding, seen))
+        .collect();
+    for part in &mut parts {
+        timeouts::judge(deciding, part);
+    }
+    telling::tell(deciding, &parts, turns);
+}
+
+fn role(profile: &str) -> String {
+    Role::FargateProfile(profile.to_owned()).label()
+}
+
+/// Profiles of this owner whose roles are not among the wanted ones.
+fn unwanted<'a>(deciding: &Deciding<'a>, wanted: &[String]) -> Vec<&'a OwnedSeen> {
+    let label = deciding.owner.label();
+    let applies = deciding.snapshot.applies.iter();
+    applies
+        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label))
+        .filter(|seen| {
+            let role = seen.label(marks::ROLE);
+            role.is_some_and(|role| role.starts_with(ROLE) && !wanted.iter().any(|wanted| wanted == role))
+        })
+        .collect()
+}
+
+/// Takes the next step to the end of a profile.
+fn remove<'a>(deciding: &mut Deciding<'a>, seen: &'a OwnedSeen) -> Part<'a> {
+    let part = Part::going(deciding, seen);
+    let role = Role::FargateProfile(part.name.clone());
+    match owned::end(&deciding.owner, &role, seen, Fate::Destroyed) {
+        End::Mark(mark) => deciding.children.push(*mark),
+        End::Remove(removal) => deciding.removals.push(removal),
+        End::Wait { .. } => {}
+    }
+    part
+}
+
+impl<'a> Part<'a> {
+    /// One that is not wanted any more.
+    fn going(deciding: &Deciding<'_>, seen: &'a OwnedSeen) -> Self {
+        let statuses = deciding
+            .status
+            .fargate_profile_statuses
+            .as_deref()
+            .unwrap_or_default();
+        let before = statuses
+            .iter()
+            .find(|status| status.workspace_template_apply_name.as_deref() == Some(seen.name()))
+            .cloned();
+        let by_role = seen.label(marks::ROLE).and_then(|role| role.strip_prefix(ROLE));
+        Self {
+            name: before.as_ref().map_or_else(
+                || by_role.unwrap_or(seen.name()).to_owned(),
+                |before| before.name.clone(),
+            ),
+            apply: seen.name().to_owned(),
+            seen: Some(seen),
+            reading: reading::going(seen),
+            selectors: None,
+            before,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! How all profiles are told about: the list in the status, three conditions, and an event for every change.
+
+use capt_api::{
+    captcontrolplane::{FargateProfilePhase as Phase, FargateProfileStatus},
+    conditions::{
+        Word as _,
+        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
+    },
+    marks,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::{Part, ROLE};
+use crate::{
+    controlplane::{
+        deciding::Deciding,
+        judging::{Note, Profiles},
+        taking::Turns,
+        view::Said,
+    },
+    decision::EventKind,
+    metadata,
+    wta::owner,
+};
+
+/// Says what became of all profiles.
+pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turns) -> Profiles {
+    let before = deciding.status.fargate_profile_statuses.take();
+    if parts.is_empty() && before.is_none() {
+        return Profiles::Done;
+    }
+    let before = before.unwrap_or_default();
+    let all: Vec<FargateProfileStatus> = parts.iter().map(|part| status(deciding, part, turns)).collect();
+    for new in &all {
+        let old = before.iter().find(|old| old.name == new.name);
+        announce(deciding, old, new);
+    }
+    for gone in before
+        .iter()
+        .filter(|old| all.iter().all(|new| new.name != old.name))
+    {
+        let message = format!("Fargate profile {}: it is gone", gone.name);
+        deciding.tell(EventKind::Normal, Reason::FargateProfileDeleted, &message);
+    }
+    let profiles = say(deciding, &all);
+    let wanted = deciding
+        .snapshot
+        .control_plane
+        .spec
+        .additional_fargate_profiles
+        .as_deref();
+    let wanted = wanted.map_or(0, <[_]>::len);
+    let ready = all
+        .iter()
+        .filter(|one| one.ready && one.phase != Some(Phase::Deleting))
+        .count();
+    deciding.status.fargate_profiles_ready = (wanted > 0).then(|| format!("{ready}/{wanted}"));
+    let is_old = deciding.was_initialized();
+    let listed = parts.iter().zip(all).filter(|(part, _)| part.reading.is_begun || is_old);
+    deciding.status.fargate_profile_statuses = Some(listed.map(|(_, status)| status).collect());
+    let_go(deciding);
+    profiles
+}
+
+/// The status of one profile.
+fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargateProfileStatus {
+    let reading = &part.reading;
+    let has_turn = turns.holder.as_deref() == Some(&part.apply);
+    let is_running = part
+        .seen
+        .and_then(|seen| seen.run.as_ref())
+        .is_some_and(|run| run.is_running);
+    let is_queued = reading.wants_turn && !has_turn && !is_running && !reading.is_late;
+    let (phase, message) = if is_queued {
+        (Phase::Queued, place(part, turns))
+    } else {
+        (reading.phase, reading.message.clone())
+    };
+    let before = part.before.as_ref();
+    let since = before
+        .filter(|before| before.phase == Some(phase))
+        .and_then(|before| before.since.clone());
+    let is_done = phase == Phase::Ready;
+    FargateProfileStatus {
+        name: part.name.clone(),
+        ready: reading.ready,
+        workspace_template_apply_name: Some(part.apply.clone()),
+        phase: Some(phase),
+        since: Some(since.unwrap_or(Time(deciding.now))),
+        message: Some(message),
+        observed_selectors_hash: part
+            .selectors
+            .clone()
+            .filter(|_| is_done)
+            .or_else(|| before?.observed_selectors_hash.clone()),
+        failure_reason: reading
+            .failure
+            .as_ref()
+            .map(|_| Reason::FargateProfileFailed.as_str().to_owned()),
+        failure_message: reading.failure.clone(),
+    }
+}
+
+/// Its place in the queue, and what it waits for.
+fn place(part: &Part<'_>, turns: &Turns) -> String {
+    let ahead = turns.queue.iter().position(|name| *name == part.apply);
+    let place = ahead.map_or(turns.queue.len(), |ahead| ahead) + 1;
+    match &turns.holder {
+        Some(holder) => format!("EKS does one thing at a time: number {place} in the queue, after {holder}"),
+        None => format!("EKS does one thing at a time: number {place} in the queue, until all others rest"),
+    }
+}
+
+/// Tells a change of one profile.
+fn announce(deciding: &mut Deciding<'_>, old: Option<&FargateProfileStatus>, new: &FargateProfileStatus) {
+    let old_failure = old.and_then(|old| old.failure_message.as_ref());
+    if let Some(failure) = new
+        .failure_message
+        .as_ref()
+        .filter(|new| old_failure != Some(*new))
+    {
+        let message = format!("Fargate profile {}: {failure}", new.name);
+        deciding.tell(EventKind::Warning, Reason::FargateProfileFailed, &message);
+        return;
+    }
+    let (from, Some(to)) = (old.and_then(|old| old.phase), new.phase) else {
+        return;
+    };
+    // What nobody has begun with is told by a condition.
+    if from == Some(to) || (from.is_none() && to == Phase::Waiting) {
+        return;
+    }
+    let reason = match to {
+        Phase::Ready => Reason::FargateProfileReady,
+        Phase::Failed => Reason::FargateProfileFailed,
+        Phase::Deleting => Reason::FargateProfileDeleting,
+        Phase::Waiting | Phase::Queued | Phase::Creating | Phase::Updating => Reason::FargateProfileCreating,
+    };
+    let text = new.message.as_deref().unwrap_or_default();
+    let message = match from {
+        Some(from) => format!("Fargate profile {}: {from:?} -> {to:?}: {text}", new.name),
+        None => format!("Fargate profile {}: {to:?}: {text}", new.name),
+    };
+    deciding.tell(EventKind::Normal, reason, &message);
+}
+
+/// Says it by conditions, and says how all of them stand together.
+fn say(deciding: &mut Deciding<'_>, all: &[FargateProfileStatus]) -> Profiles {
+    let failed = list(
+        all,
+        |one| one.failure_message.is_some(),
+        |one| one.failure_message.as_deref(),
+    );
+    let under_way = list(
+        all,
+        |one| one.failure_message.is_none() && one.phase != Some(Phase::Ready),
+        |one| one.message.as_deref(),
+    );
+    let said = |type_, status: bool, reason, message: &str| Said {
+        type_,
+        status: status.into(),
+        note: Note::new(reason, message),
+    };
+    let (state, word) = match (&failed, &under_way) {
+        (Some(message), _) => (Profiles::Failed(message.clone()), Reason::FargateProfileFailed),
+        (None, Some(message)) => (
+            Profiles::Outstanding(message.clone()),
+            Reason::FargateProfileCreating,
+        ),
+        (None, None) if all.is_empty() => (Profiles::Done, Reason::NoFargateProfiles),
+        (None, None) => (Profiles::Done, Reason::FargateProfileReady),
+    };
+    let well = if all.is_empty() {
+        "There are no Fargate profiles"
+    } else {
+        "All Fargate profiles are ready"
+    };
+    let is_well = state == Profiles::Done;
+    let why = failed.as_deref().or(under_way.as_deref()).unwrap_or(well);
+    let creating = under_way.as_deref();
+    let otherwise = if failed.is_some() {
+        Reason::FargateProfileFailed
+    } else {
+        word
+    };
+    deciding.say(said(Type::FargateProfileReady, is_well, word, why));
+    deciding.say(said(
+        Type::FargateProfileCreating,
+        creating.is_some(),
+        creating.map_or(otherwise, |_| Reason::FargateProfileCreating),
+        creating.unwrap_or_default(),
+    ));
+    let not_failed = if creating.is_some() {
+        Reason::FargateProfileCreating
+    } else {
+        word
+    };
+    deciding.say(said(
+        Type::FargateProfileFailed,
+        failed.is_some(),
+        failed
+            .as_ref()
+            .map_or(not_failed, |_| Reason::FargateProfileFailed),
+        failed.as_deref().unwrap_or_default(),
+    ));
+    state
+}
+
+/// Those that something is true of, with what there is to say about each.
+fn list(
+    all: &[FargateProfileStatus],
+    is_one: impl Fn(&FargateProfileStatus) -> bool,
+    message: impl Fn(&FargateProfileStatus) -> Option<&str>,
+) -> Option<String> {
+    let lines: Vec<String> = all
+        .iter()
+        .filter(|one| is_one(one))
+        .map(|one| format!("{}: {}", one.name, message(one).unwrap_or_default()))
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+/// Lets go of the object as far as profiles are concerned, once there are none to remove.
+fn let_go(deciding: &mut Deciding<'_>) {
+    let control_plane = &deciding.snapshot.control_plane;
+    let is_held = metadata::has_finalizer(&control_plane.metadata, marks::FARGATE_PROFILES_FINALIZER);
+    let is_wanted = !deciding.is_deleting()
+        && control_plane
+            .spec
+            .additional_fargate_profiles
+            .as_ref()
+            .is_some_and(|profiles| !profiles.is_empty());
+    let label = deciding.owner.label();
+    let any = deciding.snapshot.applies.iter().any(|seen| {
+        owner::recorded(&seen.wta).as_ref() == Some(&label)
+            && seen.label(marks::ROLE).is_some_and(|role| role.starts_with(ROLE))
+    });
+    if is_held && !is_wanted && !any {
+        let finalizers = &mut deciding.own.remove_finalizers;
+        finalizers.push(marks::FARGATE_PROFILES_FINALIZER.to_owned());
+    }
+}
