@@ -1,13 +1,17 @@
 //! Puts everything that is known about a CAPTControlPlane into a snapshot.
 
-use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster, marks};
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, foreign::Cluster, marks, references::WorkspaceTemplateReference,
+};
 use capt_core::{
     controlplane::{
-        self, Snapshot, adoption, connection, kubeconfig,
+        self, Snapshot, adoption, connection,
+        fargate::{self, ProfileSeen, ProfilesSeen},
+        kubeconfig,
         snapshot::{ClusterSeen, InfrastructureSeen, SecretSeen, cluster_of},
         vpc,
     },
-    owned,
+    owned::{self, OwnedSeen},
     render::WorkspaceGroup,
     wta::{owner, snapshot::TemplateSeen},
 };
@@ -46,7 +50,7 @@ impl ControlPlanes {
             reader,
             namespace,
             &owner::label("CAPTControlPlane", &key.name),
-            &adoption::names(&control_plane),
+            &[adoption::names(&control_plane), fargate::names(&control_plane)].concat(),
         );
         let apply = controlplane::apply_of(&control_plane, &applies);
         let revision = template.as_ref().map(|template| template.revision.as_str());
@@ -55,6 +59,7 @@ impl ControlPlanes {
         } else {
             Vec::new()
         };
+        let profiles = self.profiles(reader, &control_plane, &applies).await;
         let vpc_names = infrastructure.as_ref().map(vpc::secret_names).unwrap_or_default();
         let spec = template.as_ref().and_then(|template| template.spec.as_ref());
         let names = connection::secret_names(&control_plane.spec, &key.name, spec, apply);
@@ -79,6 +84,7 @@ impl ControlPlanes {
             infrastructure,
             template,
             peers,
+            profiles,
             rivals: self.rivals(reader, key, &control_plane),
             vpc_secret,
             connection,
@@ -92,6 +98,30 @@ impl ControlPlanes {
             applies,
             control_plane: (*control_plane).clone(),
         }))
+    }
+
+    /// The templates of the Fargate profiles.
+    async fn profiles(
+        &self,
+        reader: &Reader,
+        control_plane: &CAPTControlPlane,
+        applies: &[OwnedSeen],
+    ) -> ProfilesSeen {
+        let own = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+        let mut profiles = ProfilesSeen::new();
+        for profile in control_plane.spec.additional_fargate_profiles.iter().flatten() {
+            let place = template_place(&profile.workspace_template_ref, own);
+            let template = self.template(reader, &place).await;
+            let apply = fargate::apply_of(control_plane, &profile.name, applies);
+            let revision = template.as_ref().map(|template| template.revision.as_str());
+            let peers = if owned::needs_peers(apply, revision) {
+                self.hands.facts.peers(reader, apply, &place)
+            } else {
+                Vec::new()
+            };
+            profiles.insert(profile.name.clone(), ProfileSeen { template, peers });
+        }
+        profiles
     }
 
     /// The Cluster that the object belongs to. Only what counts of it wakes the object.
@@ -217,7 +247,10 @@ impl ControlPlanes {
 
 /// The template that an object refers to.
 pub(super) fn template_key(control_plane: &CAPTControlPlane) -> ObjectKey {
-    let reference = &control_plane.spec.workspace_template_ref;
     let own = control_plane.metadata.namespace.as_deref().unwrap_or_default();
+    template_place(&control_plane.spec.workspace_template_ref, own)
+}
+
+fn template_place(reference: &WorkspaceTemplateReference, own: &str) -> ObjectKey {
     ObjectKey::within(reference.namespace.as_deref().unwrap_or(own), &reference.name)
 }

@@ -56,7 +56,10 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
         .count();
     deciding.status.fargate_profiles_ready = (wanted > 0).then(|| format!("{ready}/{wanted}"));
     let is_old = deciding.was_initialized();
-    let listed = parts.iter().zip(all).filter(|(part, _)| part.reading.is_begun || is_old);
+    let listed = parts
+        .iter()
+        .zip(all)
+        .filter(|(part, _)| part.reading.is_begun || is_old);
     deciding.status.fargate_profile_statuses = Some(listed.map(|(_, status)| status).collect());
     let_go(deciding);
     profiles
