@@ -110,7 +110,10 @@ pub(crate) fn whole_cluster(name: &str) -> Value {
 pub(crate) fn outputs(module: &str, edits: &BTreeMap<String, Value>) -> Option<(Value, Value)> {
     let (_, rest) = module.split_once("version = \"")?;
     let (version, _) = rest.split_once('"')?;
+    let (_, rest) = module.split_once("cluster = \"")?;
+    let (cluster, _) = rest.split_once('"')?;
     let mut plain = json!({
+        "cluster_name": cluster,
         "cluster_endpoint": "https://10.0.0.1:6443",
         "cluster_certificate_authority_data": STANDARD.encode(CA),
         "cluster_version": version,

@@ -17,6 +17,7 @@ mod controlplane_updates;
 mod controlplanes;
 mod crashes;
 mod destruction;
+mod fargate;
 mod groups;
 mod inputs;
 mod interruptions;

@@ -1,6 +1,7 @@
 //! What all profiles of a cluster stand on: an EKS cluster that is up, and the Secrets about it and its network.
 
 use crate::{
+    captcluster::facts::PRIVATE_SUBNETS,
     controlplane::{
         connection, eks,
         judging::Eks,
@@ -22,8 +23,8 @@ const KEYS: [&str; 3] = [
 pub struct Ground {
     /// What the cluster is called in AWS.
     pub cluster_name: String,
-    /// The private subnets of its network.
-    pub private_subnets: Vec<String>,
+    /// The private subnets of its network, if they are told. A profile that names its own does not need them.
+    pub private_subnets: Result<Vec<String>, Lack>,
     /// The region, if it is known.
     pub region: Option<String>,
     /// The Secrets that all of this stands in.
@@ -102,7 +103,9 @@ pub fn look(
     let facts = vpc::read(network).map_err(|problem| Lack::Fact(problem.to_string()))?;
     Ok(Ground {
         cluster_name: text(connection, KEYS[0]).unwrap_or_default().to_owned(),
-        private_subnets: facts.private_subnets,
+        private_subnets: facts
+            .private_subnets
+            .ok_or_else(|| Lack::Fact(vpc::problem(network, PRIVATE_SUBNETS).to_string())),
         region: region.map(str::to_owned),
         secrets: vec![connection.name.clone(), network.name.clone()],
         is_up: *state == Eks::Up && seen.holds(),

@@ -42,6 +42,13 @@ pub(super) fn make<'a>(
     part.reading = match (ground, seen) {
         (Err(lack), None) => reading::waiting(lack),
         (Ok(ground), None) if !ground.is_up => reading::waiting(&Lack::Cluster),
+        (
+            Ok(Ground {
+                private_subnets: Err(lack),
+                ..
+            }),
+            None,
+        ) if profile.subnet_ids.is_none() => reading::waiting(lack),
         (Ok(ground), _) => {
             let is_written = write(deciding, profile, &found, ground);
             reading::read(seen, is_written)
@@ -111,13 +118,22 @@ fn variables(
     let cluster_name = before
         .and_then(|before| before.get("cluster_name"))
         .unwrap_or(&ground.cluster_name);
-    let subnets = profile.subnet_ids.as_ref().unwrap_or(&ground.private_subnets);
+    let told = ground.private_subnets.as_ref().ok();
+    let subnets = profile
+        .subnet_ids
+        .as_ref()
+        .or(told)
+        .map(|subnets| json!(subnets).to_string());
+    // What was known once and is not any more changes nothing.
+    let subnets = subnets.or_else(|| before?.get("private_subnets").cloned());
     let mut all = BTreeMap::from([
         ("cluster_name".to_owned(), cluster_name.clone()),
         ("profile_name".to_owned(), profile.name.clone()),
         ("selectors".to_owned(), json!(profile.selectors).to_string()),
-        ("private_subnets".to_owned(), json!(subnets).to_string()),
     ]);
+    if let Some(subnets) = subnets {
+        all.insert("private_subnets".to_owned(), subnets);
+    }
     let region = ground.region.as_ref().or_else(|| before?.get("region"));
     if let Some(region) = region {
         all.insert("region".to_owned(), region.clone());
