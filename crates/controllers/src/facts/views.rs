@@ -276,8 +276,13 @@ fn held(metadata: ObjectMeta) -> HeldView {
 
 pub(super) fn rendering(secret: Secret) -> Option<KeptSeen> {
     let data = secret.data.unwrap_or_default();
+    let owners = secret.metadata.owner_references.unwrap_or_default();
+    let owner = owners
+        .into_iter()
+        .find(|owner| owner.kind == "WorkspaceTemplateApply");
     Some(KeptSeen {
         uid: secret.metadata.uid.unwrap_or_default(),
+        owner: owner.map(|owner| owner.uid),
         kept: data.get(kept::KEY).and_then(|bytes| Kept::from_bytes(&bytes.0)),
     })
 }

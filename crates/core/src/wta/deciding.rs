@@ -128,10 +128,16 @@ impl<'a> Deciding<'a> {
 
     /// The Secret that keeps a rendering, if it has to be written.
     pub(super) fn keep(&mut self, kept: &Kept) {
-        if self.kept == Some(kept) {
+        let metadata = &self.snapshot.wta.metadata;
+        // Without its owner it would neither go nor be moved together with the object.
+        let is_owned = self
+            .snapshot
+            .kept
+            .as_ref()
+            .is_some_and(|seen| seen.owner == metadata.uid);
+        if self.kept == Some(kept) && is_owned {
             return;
         }
-        let metadata = &self.snapshot.wta.metadata;
         let owner = Owner {
             namespace: self.namespace(),
             name: metadata.name.as_deref().unwrap_or_default(),

@@ -105,6 +105,13 @@ pub(super) struct Owner<'a> {
     pub(super) uid: &'a str,
 }
 
+/// The uid of the owner in the fields of the Secret that a decision wrote.
+#[must_use]
+pub fn owner_in_fields(fields: &Value) -> Option<String> {
+    let owner = fields.pointer("/metadata/ownerReferences/0/uid")?;
+    owner.as_str().map(str::to_owned)
+}
+
 /// Reads the fields of the Secret that a decision wrote.
 #[must_use]
 pub fn from_fields(fields: &Value) -> Option<Kept> {

@@ -109,6 +109,8 @@ pub struct Problem {
 pub struct KeptSeen {
     /// uid of the Secret.
     pub uid: String,
+    /// uid of the WorkspaceTemplateApply that owns it, if one does.
+    pub owner: Option<String>,
     /// What it holds, if that can be read.
     pub kept: Option<Kept>,
 }

@@ -291,6 +291,7 @@ fn carry_out(snapshot: &mut Snapshot, decision: &Decision<WorkspaceTemplateApply
         } else {
             snapshot.kept = Some(KeptSeen {
                 uid: "kept".to_owned(),
+                owner: kept::owner_in_fields(&child.fields),
                 kept: kept::from_fields(&child.fields),
             });
         }

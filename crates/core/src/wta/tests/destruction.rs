@@ -265,6 +265,7 @@ fn nothing_to_make_a_lost_workspace_from_holds() {
     world.snapshot.workspaces.clear();
     world.snapshot.kept = Some(KeptSeen {
         uid: "kept".to_owned(),
+        owner: None,
         kept: None,
     });
     world.snapshot.rendering = Err(Vec::new());

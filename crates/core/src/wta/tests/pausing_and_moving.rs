@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     super::{
         candidate,
-        snapshot::{ClusterSeen, Problem, StateSecretSeen},
+        snapshot::{ClusterSeen, KeptSeen, Problem, StateSecretSeen},
     },
     *,
 };
@@ -37,6 +37,19 @@ fn the_cluster_and_the_object_pause_the_workspace_and_change_nothing_else() {
         expected["managementPolicies"] = json!([]);
         assert_eq!(world.workspace().spec, expected);
     }
+}
+
+#[test]
+fn a_kept_rendering_that_lost_its_owner_gets_it_back() {
+    let mut world = living();
+    let before = world.snapshot.kept.clone().expect("a kept rendering");
+    assert!(before.owner.is_some());
+    world.snapshot.kept = Some(KeptSeen {
+        owner: None,
+        ..before.clone()
+    });
+    world.calm();
+    assert_eq!(world.snapshot.kept, Some(before));
 }
 
 #[test]

@@ -206,6 +206,7 @@ fn snapshot(facts: &BTreeSet<Fact>) -> Snapshot {
         kept.location.group = "tf.m.upbound.io".to_owned();
         snapshot.kept = Some(KeptSeen {
             uid: "kept".to_owned(),
+            owner: snapshot.wta.metadata.uid.clone(),
             kept: Some(kept),
         });
     }

@@ -107,7 +107,8 @@ impl World {
                     assert!(kept.is_some());
                     let uid = "kept".to_owned();
                     assert_eq!(child.guard == Guard::Absent, self.snapshot.kept.is_none());
-                    self.snapshot.kept = Some(KeptSeen { uid, kept });
+                    let owner = kept::owner_in_fields(&child.fields);
+                    self.snapshot.kept = Some(KeptSeen { uid, owner, kept });
                 }
                 _ => self.write_state_secret(child),
             }
