@@ -1,18 +1,13 @@
 //! One management cluster: a real Kubernetes API with the real core of Cluster API, and capt on it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use capt_core::wta::snapshot::Runner as Who;
-use k8s_openapi::jiff::Timestamp;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
+use super::controllers::Controllers;
 use crate::cluster_api::CoreManager;
 use crate::foreign::runner::{self, Runner};
 use crate::objects::Objects;
@@ -48,11 +43,6 @@ pub(super) struct Side {
     kube: RealKube,
 }
 
-struct Controllers {
-    stop: CancellationToken,
-    task: JoinHandle<Result<(), capt_controllers::Error>>,
-}
-
 impl Side {
     /// Starts everything, and waits until Cluster API is ready.
     pub(super) async fn start(engine: &Path, terraform: Terraform) -> anyhow::Result<Self> {
@@ -85,7 +75,7 @@ impl Side {
             }
         }
         Ok(Self {
-            controllers: Controllers::start(&kube.kubeconfig(), terraform).await?,
+            controllers: Controllers::start(&kube.kubeconfig(), kube.folder(), terraform)?,
             _runner: runner,
             provider,
             core,
@@ -112,34 +102,7 @@ impl Side {
         if let Some(provider) = &mut self.provider {
             provider.check_alive()?;
         }
-        if self.controllers.task.is_finished() {
-            bail!("the controllers ended");
-        }
-        Ok(())
-    }
-}
-
-impl Controllers {
-    async fn start(kubeconfig: &Path, terraform: Terraform) -> anyhow::Result<Self> {
-        let file = Kubeconfig::read_from(kubeconfig)?;
-        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-        let client = kube::Client::try_from(config)?;
-        let who = match terraform {
-            Terraform::Ours => Who::Ours {
-                label: Some(runner::NAME.to_owned()),
-            },
-            Terraform::Foreign => Who::Foreign,
-        };
-        let options = capt_controllers::Options::new(Arc::new(Timestamp::now), who);
-        let stop = CancellationToken::new();
-        let task = tokio::spawn(capt_controllers::run(client, options, stop.clone()));
-        Ok(Self { stop, task })
-    }
-}
-
-impl Drop for Controllers {
-    fn drop(&mut self) {
-        self.stop.cancel();
+        self.controllers.check_alive()
     }
 }
 

@@ -11,8 +11,7 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::{Value, json};
 
 use super::kinds::{
-    APPLY, CLUSTER, CONFIG, CONFIG_MAP, CONTROL_PLANE, NAMESPACE, NETWORK, OF_A_CLUSTER, SECRET, TEMPLATE,
-    WORKSPACE,
+    APPLY, CLUSTER, CONFIG, CONTROL_PLANE, NAMESPACE, NETWORK, OF_A_CLUSTER, SECRET, TEMPLATE, WORKSPACE,
 };
 use super::side::{Side, Terraform};
 use crate::foreign::ledger::Ledger;
@@ -353,8 +352,7 @@ impl<'a> Story<'a> {
         Ok(all
             .iter()
             .map(|(kind, object)| format!("{} {}", kind.name(), name(object)))
-            // Every namespace has this one.
-            .filter(|text| *text != format!("{} kube-root-ca.crt", CONFIG_MAP.name()))
+            .filter(|text| !is_not_of_a_cluster(text))
             .collect())
     }
 
@@ -373,6 +371,14 @@ impl<'a> Story<'a> {
         }
         text
     }
+}
+
+/// What a namespace has for other reasons: how long templates take, and the state that Terraform itself begins with.
+fn is_not_of_a_cluster(text: &str) -> bool {
+    let has_statistics = text.starts_with("ConfigMap ") && text.ends_with("-statistics");
+    has_statistics
+        || text == format!("Secret tfstate-default-{STATE_SUFFIX}")
+        || text == format!("Lease lock-tfstate-default-{STATE_SUFFIX}")
 }
 
 fn role(line: &str) -> String {

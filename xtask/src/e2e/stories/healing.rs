@@ -1,6 +1,7 @@
 //! What others strip from the objects of a living cluster comes back.
 
 use anyhow::ensure;
+use capt_api::foreign::marks as foreign_marks;
 use serde_json::{Value, json};
 
 use super::super::kinds::{APPLY, CLUSTER, CONTROL_PLANE, NETWORK, SECRET};
@@ -19,9 +20,10 @@ pub(super) async fn stripped(side: &Side) -> anyhow::Result<()> {
         let before = graph(&story, part).await?;
         ensure!(!before.is_empty(), "nothing has {part}");
         story.pause(true).await?;
-        for (kind, name, _) in &before {
+        for (kind, name, value) in &before {
+            let nothing = without(value);
             story
-                .change(*kind, name, &json!({"metadata": {part: null}}))
+                .change(*kind, name, &json!({"metadata": {part: nothing}}))
                 .await?;
         }
         story.pause(false).await?;
@@ -30,6 +32,15 @@ pub(super) async fn stripped(side: &Side) -> anyhow::Result<()> {
     }
     story.holds(&["vpc", "eks"])?;
     story.end().await
+}
+
+/// Nothing, in place of this. The labels by which Terraform finds state are Terraform's own; ours on it go.
+fn without(value: &Value) -> Value {
+    if value["tfstate"].is_string() {
+        json!({foreign_marks::MOVE: null})
+    } else {
+        Value::Null
+    }
 }
 
 /// What everything that moves with a Cluster has of a part of its metadata.

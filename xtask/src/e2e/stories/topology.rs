@@ -14,6 +14,8 @@ use super::super::story::{NAME, Story, VERSION};
 use crate::objects::{Kind, PATIENCE, is, name};
 
 const CLASS: &str = "eks";
+/// The templates that the class has later.
+const NEXT_CLASS: &str = "eks-red";
 /// The version that the Cluster is asked for later.
 const NEXT: &str = "v1.34.0";
 /// How long nothing may be written once everything has settled.
@@ -110,11 +112,18 @@ pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
     story.holds(&["vpc", "eks"])?;
     settled(&story).await?;
 
-    // Templates of a class are edited in place, and their clusters follow.
-    let tagged = json!({"spec": {"template": {"spec": {"additionalTags": {"colour": "red"}}}}});
-    for kind in [NETWORK_TEMPLATE, CONTROL_PLANE_TEMPLATE] {
-        story.change(kind, CLASS, &tagged).await?;
+    // Cluster API looks at an edited template only when it looks at the Cluster next, but at an edited class at once.
+    for (kind, mut template) in [
+        (NETWORK_TEMPLATE, network_template()),
+        (CONTROL_PLANE_TEMPLATE, control_plane_template()),
+    ] {
+        template["metadata"]["name"] = json!(NEXT_CLASS);
+        template["spec"]["template"]["spec"]["additionalTags"] = json!({"colour": "red"});
+        story.create(kind, template).await?;
     }
+    let other = json!({"templateRef": {"name": NEXT_CLASS}});
+    let change = json!({"spec": {"infrastructure": other, "controlPlane": other}});
+    story.change(CLUSTER_CLASS, CLASS, &change).await?;
     for kind in [NETWORK, CONTROL_PLANE] {
         let object = only(&story, kind).await?;
         story
