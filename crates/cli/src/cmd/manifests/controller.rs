@@ -10,6 +10,9 @@ const METRICS_PORT: u16 = 8080;
 const READ: &[&str] = &["get", "list", "watch"];
 const WRITE: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete"];
 const CHANGE: &[&str] = &["get", "list", "watch", "update", "patch"];
+const PART: &[&str] = &["get", "update", "patch"];
+/// What is asked for by API servers that let only those block a deletion who may finish the owner.
+const FINISH: &[&str] = &["update"];
 
 /// What the controllers may do: groups, resources, verbs.
 ///
@@ -19,7 +22,7 @@ const RULES: &[(&[&str], &[&str], &[&str])] = &[
     (&[""], &["namespaces"], READ),
     // Connection secrets, kubeconfigs and renderings are ours to write; state has marks of ours.
     (&[""], &["secrets", "configmaps"], WRITE),
-    (&["events.k8s.io"], &["events"], &["create", "patch"]),
+    (&["events.k8s.io"], &["events"], &["create", "get", "patch"]),
     (
         &["infrastructure.cluster.x-k8s.io"],
         &["captclusters", "workspacetemplates", "workspacetemplateapplies"],
@@ -30,18 +33,29 @@ const RULES: &[(&[&str], &[&str], &[&str])] = &[
         &["infrastructure.cluster.x-k8s.io"],
         &[
             "captclusters/status",
-            "captclusters/finalizers",
             "workspacetemplates/status",
-            "workspacetemplates/finalizers",
             "workspacetemplateapplies/status",
+        ],
+        PART,
+    ),
+    (
+        &["infrastructure.cluster.x-k8s.io"],
+        &[
+            "captclusters/finalizers",
+            "workspacetemplates/finalizers",
             "workspacetemplateapplies/finalizers",
         ],
-        CHANGE,
+        FINISH,
     ),
     (
         &["controlplane.cluster.x-k8s.io"],
-        &["captcontrolplanes/status", "captcontrolplanes/finalizers"],
-        CHANGE,
+        &["captcontrolplanes/status"],
+        PART,
+    ),
+    (
+        &["controlplane.cluster.x-k8s.io"],
+        &["captcontrolplanes/finalizers"],
+        FINISH,
     ),
     (&["tf.m.upbound.io", "tf.upbound.io"], &["workspaces"], WRITE),
     (
@@ -54,15 +68,13 @@ const RULES: &[(&[&str], &[&str], &[&str])] = &[
         READ,
     ),
     // Written only where no Cluster API runs and capt stands in for it.
-    (
-        &["cluster.x-k8s.io"],
-        &["clusters", "clusters/status", "clusters/finalizers"],
-        CHANGE,
-    ),
+    (&["cluster.x-k8s.io"], &["clusters"], CHANGE),
+    (&["cluster.x-k8s.io"], &["clusters/status"], PART),
+    (&["cluster.x-k8s.io"], &["clusters/finalizers"], FINISH),
     (
         &["cluster.x-k8s.io"],
         &["machines", "machinesets", "machinedeployments", "machinepools"],
-        READ,
+        &["get", "list", "watch", "delete"],
     ),
 ];
 
