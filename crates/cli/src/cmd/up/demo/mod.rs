@@ -16,7 +16,7 @@ const NAMESPACE: &str = "default";
 pub(super) async fn run(client: Client, api: Showing) -> anyhow::Result<()> {
     objects::make(&client, &api).await?;
     cmd::print(&format!(
-        "\nA cluster called {NAME} is being made of a VPC and an EKS cluster that exist in Terraform's state only.\n\n"
+        "\nThe sample cluster {NAME}, a VPC and an EKS cluster that exist in Terraform's state only:\n\n"
     ))?;
     match show::until_ready(&client).await? {
         show::Ended::Ready => cmd::print(&next_steps()),

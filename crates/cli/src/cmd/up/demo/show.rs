@@ -83,11 +83,10 @@ impl Screen {
 
     fn show(&mut self, seen: &Gathered) -> anyhow::Result<()> {
         let picture = tree::render(seen, self.style);
-        if self.is_terminal() {
-            let lines = self.last.lines().count();
-            let over = match lines {
+        if let Some(width) = self.style.width {
+            let over = match rows(&self.last, width) {
                 0 => String::new(),
-                lines => format!("\u{1b}[{lines}A\u{1b}[J"),
+                rows => format!("\u{1b}[{rows}A\u{1b}[J"),
             };
             self.last = picture;
             return cmd::print(&format!("{over}{}", self.last));
@@ -103,5 +102,38 @@ impl Screen {
         }
         self.last = news;
         cmd::print(&(picture + "\n"))
+    }
+}
+
+/// How many rows of a terminal a text takes. Colours take no room, and what is too long goes on in the next row.
+fn rows(text: &str, width: usize) -> usize {
+    let room = |line: &str| {
+        let mut is_colour = false;
+        let shown = line.chars().filter(|letter| {
+            let is_shown = !is_colour && *letter != '\u{1b}';
+            is_colour = (is_colour || *letter == '\u{1b}') && *letter != 'm';
+            is_shown
+        });
+        shown.count().div_ceil(width.max(1)).max(1)
+    };
+    text.lines().map(room).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_takes_as_many_rows_as_a_terminal_needs_for_it() {
+        for (text, expected) in [
+            ("", 0),
+            ("short\n", 1),
+            ("ten letter\n", 1),
+            ("eleven let!\n", 2),
+            ("one\n\nthree\n", 3),
+            ("\u{1b}[32mten letter\u{1b}[0m\nx\n", 2),
+        ] {
+            assert_eq!(rows(text, 10), expected, "{text:?}");
+        }
     }
 }
