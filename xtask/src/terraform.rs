@@ -112,8 +112,9 @@ pub(crate) fn version(engine: &Path) -> anyhow::Result<String> {
         .output()
         .with_context(|| format!("running {}", engine.display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    match text.lines().next() {
-        Some(first) if output.status.success() => Ok(first.to_owned()),
+    // What is wrong with settings of the user may come first.
+    match text.lines().find(|line| line.contains(" v")) {
+        Some(line) if output.status.success() => Ok(line.to_owned()),
         _ => bail!(
             "`{} version` failed: it is no terraform or tofu",
             engine.display()

@@ -38,6 +38,10 @@ async fn back_and_forth(size: &str, at_least_parts: usize) {
     let Some(stage) = Stage::new(MODULE).await else {
         return;
     };
+    if at_least_parts > 1 && stage.terraform(&["version"]).await.text.contains("OpenTofu") {
+        eprintln!("SKIPPED: OpenTofu's backend keeps a state in one Secret or not at all");
+        return;
+    }
     let store = StateStore::new(stage.client.clone());
     fs::write(
         stage.module().join("terraform.tfvars.json"),
