@@ -120,8 +120,8 @@ fn own_tests(kube: &RealKube) -> anyhow::Result<()> {
     let status = Command::new(cargo)
         .current_dir(workspace::root())
         .args(["test", "--quiet", "--package", "capt-controllers", "--locked"])
-        // Those crash at every write of a whole life in turn, which takes far too long where time is real.
-        .args(["--", "--skip", "crashes::"])
+        // Those fail at every write of a whole life in turn, for which time must not be real: they never come here.
+        .args(["--", "--skip", "at_any_write"])
         .env("CAPT_TEST_KUBECONFIG", kube.kubeconfig())
         .status()
         .context("running the tests of the controllers")?;

@@ -12,6 +12,7 @@ use crate::stage::{Setting, User as _, apply, start_controllers, start_runner};
 /// Only what is needed, so that many worlds are made quickly.
 fn small() -> Builder {
     World::builder()
+        .embedded_only()
         .without_crds()
         .crd(WorkspaceTemplate::crd())
         .crd(WorkspaceTemplateApply::crd())

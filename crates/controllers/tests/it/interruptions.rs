@@ -68,7 +68,7 @@ async fn a_whole_life(world: &World) {
 
 #[test]
 fn a_crash_at_any_write_changes_nothing() {
-    let report = Sweep::new(World::builder())
+    let report = Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
         .faults([Fault::CrashBefore, Fault::CrashAfter])
@@ -105,7 +105,7 @@ fn a_cluster_that_is_deleted_at_any_write_leaves_nothing() {
             }
         })
     };
-    Sweep::new(World::builder())
+    Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
         .fault("delete", delete)
@@ -155,7 +155,7 @@ fn a_pause_at_any_write_only_takes_time() {
             }
         })
     };
-    Sweep::new(World::builder())
+    Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
         .fault("pause", pause)
