@@ -23,6 +23,8 @@ use crate::world::{Builder, World};
 
 /// The environment variable that picks one case, as the report of a failure writes it.
 const ONLY: &str = "CAPT_TEST_CASE";
+/// The environment variable that asks for every case of every sweep.
+const HOW_MANY: &str = "CAPT_SWEEP";
 /// Longer than the longest backoff of a controller, so that a run is not judged before it tried again.
 const QUIET: Duration = Duration::from_secs(600);
 
@@ -47,6 +49,7 @@ pub struct Sweep {
     faults: Vec<Planned>,
     quiet: Duration,
     may_miss: bool,
+    one_in: usize,
 }
 
 /// A fault that is made anew for each world.
@@ -74,6 +77,7 @@ impl Sweep {
             faults: Vec::new(),
             quiet: QUIET,
             may_miss: false,
+            one_in: 1,
         }
     }
 
@@ -107,6 +111,13 @@ impl Sweep {
     #[must_use]
     pub fn may_miss(mut self) -> Self {
         self.may_miss = true;
+        self
+    }
+
+    /// For long lives: tries one case in so many, unless the variable `CAPT_SWEEP` says `all`.
+    #[must_use]
+    pub fn one_in(mut self, many: usize) -> Self {
+        self.one_in = many.max(1);
         self
     }
 
@@ -179,7 +190,13 @@ impl Sweep {
     }
 
     fn each_case(&self, reference: &Outcome, run: impl Fn(&Case) -> Vec<String>) -> SweepReport {
-        let chosen = choose(self.cases(reference), env::var(ONLY).ok().as_deref());
+        let only = env::var(ONLY).ok();
+        let is_asked_for = only.is_some() || env::var(HOW_MANY).is_ok_and(|many| many == "all");
+        let step = if is_asked_for { 1 } else { self.one_in };
+        let chosen: Vec<Case> = choose(self.cases(reference), only.as_deref())
+            .into_iter()
+            .step_by(step)
+            .collect();
         let cases = chosen.len();
         let mut failures = Vec::new();
         for case in chosen {

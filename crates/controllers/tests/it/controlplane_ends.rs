@@ -176,6 +176,7 @@ async fn nothing_is_left(world: &World) {
 fn a_crash_at_any_write_changes_nothing() {
     let report = Sweep::new(World::builder().embedded_only())
         .may_miss()
+        .one_in(5)
         .quiet(QUIET)
         .faults([Fault::CrashBefore, Fault::CrashAfter])
         .run_and_check(a_whole_life, nothing_is_left);
@@ -186,6 +187,7 @@ fn a_crash_at_any_write_changes_nothing() {
 fn an_answer_that_is_lost_at_any_write_changes_nothing() {
     Sweep::new(World::builder().embedded_only())
         .may_miss()
+        .one_in(5)
         .quiet(QUIET)
         .faults([Fault::DropAnswer])
         .run_and_check(a_whole_life, nothing_is_left);

@@ -71,6 +71,7 @@ fn a_crash_at_any_write_changes_nothing() {
     let report = Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
+        .one_in(3)
         .faults([Fault::CrashBefore, Fault::CrashAfter])
         .run_and_check(a_whole_life, nothing_is_left);
     assert!(report.writes.len() > 25, "{:#?}", report.writes);
@@ -108,6 +109,7 @@ fn a_cluster_that_is_deleted_at_any_write_leaves_nothing() {
     Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
+        .one_in(3)
         .fault("delete", delete)
         .run_and_check(a_life_that_may_be_short, nothing_is_left);
 }
@@ -158,6 +160,7 @@ fn a_pause_at_any_write_only_takes_time() {
     Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
+        .one_in(3)
         .fault("pause", pause)
         .run_and_check(a_life_with_a_pause, nothing_is_left);
 }
