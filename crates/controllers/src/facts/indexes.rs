@@ -34,6 +34,8 @@ pub(crate) const CLUSTER: &str = "cluster";
 pub(crate) const APPLY: &str = "apply";
 /// Secrets by the Terraform workspace whose state they hold, as `namespace/name`.
 pub(crate) const STATE_OF: &str = "state of";
+/// Secrets by the Workspace whose state our runner says they hold, as `namespace/group/namespace/name`.
+pub(crate) const CLAIM: &str = "claim";
 /// What our runner tells, by the uid of the Workspace.
 pub(crate) const RUN_OF: &str = "run of";
 
@@ -238,16 +240,28 @@ pub(super) const WORKERS: &[Index<WorkerView>] = &[Index {
     values: |key, worker| vec![within(key.namespace(), &worker.cluster)],
 }];
 
-pub(super) const SECRETS: &[Index<HeldView>] = &[Index {
-    name: STATE_OF,
-    values: |key, secret| {
-        let holds = secret.state_of.as_ref();
-        holds
-            .map(|name| within(key.namespace(), name))
-            .into_iter()
-            .collect()
+pub(super) const SECRETS: &[Index<HeldView>] = &[
+    Index {
+        name: STATE_OF,
+        values: |key, secret| {
+            let holds = secret.state_of.as_ref();
+            holds
+                .map(|name| within(key.namespace(), name))
+                .into_iter()
+                .collect()
+        },
     },
-}];
+    Index {
+        name: CLAIM,
+        values: |key, secret| {
+            let claim = secret.claim.as_ref();
+            claim
+                .map(|claim| within(key.namespace(), claim))
+                .into_iter()
+                .collect()
+        },
+    },
+];
 
 pub(super) const REPORTS: &[Index<ReportView>] = &[
     Index {

@@ -70,6 +70,8 @@ pub(crate) struct HeldView {
     pub(crate) deleting: bool,
     /// The Terraform workspace whose state it holds.
     pub(crate) state_of: Option<String>,
+    /// The Workspace whose state our runner says it holds, as `group/namespace/name`.
+    pub(crate) claim: Option<String>,
     /// clusterctl moves it.
     pub(crate) moves: bool,
     /// It carries our finalizer.
@@ -262,11 +264,15 @@ fn held(metadata: ObjectMeta) -> HeldView {
     let labels: BTreeMap<String, String> = metadata.labels.unwrap_or_default();
     let holds_state = labels.get("tfstate").is_some_and(|value| value == "true");
     let finalizers = metadata.finalizers.unwrap_or_default();
+    let claim = metadata
+        .annotations
+        .and_then(|mut annotations| annotations.remove(marks::STATE_OF));
     HeldView {
         uid: metadata.uid.unwrap_or_default(),
         resource_version: metadata.resource_version.unwrap_or_default(),
         deleting: metadata.deletion_timestamp.is_some(),
         state_of: labels.get("tfstateWorkspace").filter(|_| holds_state).cloned(),
+        claim,
         moves: labels.contains_key(foreign_marks::MOVE),
         is_held: finalizers
             .iter()

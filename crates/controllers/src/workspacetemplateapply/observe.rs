@@ -1,6 +1,9 @@
 //! Puts everything that is known about a WorkspaceTemplateApply into a snapshot.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks, marks, workspacetemplateapply};
 use capt_core::{
@@ -25,6 +28,7 @@ use crate::{
     facts::{
         elsewhere::Sight,
         indexes::{self, within},
+        views::HeldView,
         workspace_key,
     },
 };
@@ -367,15 +371,31 @@ impl Applies {
         found.map(|config| (*config).clone())
     }
 
+    /// Secrets with the state: by the labels of the kubernetes backend, and, because anybody can strip those, by what our
+    /// runner wrote on them.
     fn state_secrets(&self, reader: &Reader, key: &ObjectKey, snapshot: &Snapshot) -> Vec<StateSecretSeen> {
         let Some(external_name) = wta::external_name_of(snapshot) else {
             return Vec::new();
         };
-        let place = within(key.namespace(), &external_name);
-        self.facts
-            .secrets
-            .find(reader, indexes::STATE_OF, &place)
+        let secrets = &self.facts.secrets;
+        let by_label = secrets.find(
+            reader,
+            indexes::STATE_OF,
+            &within(key.namespace(), &external_name),
+        );
+        let by_claim = wta::place_of(snapshot).map(|(group, name)| {
+            let namespace = match group {
+                WorkspaceGroup::Namespaced => key.namespace(),
+                WorkspaceGroup::ClusterScoped => "",
+            };
+            let claim = format!("{}/{namespace}/{name}", group.name());
+            secrets.find(reader, indexes::CLAIM, &within(key.namespace(), &claim))
+        });
+        let all: BTreeMap<ObjectKey, Arc<HeldView>> = by_label
             .into_iter()
+            .chain(by_claim.into_iter().flatten())
+            .collect();
+        all.into_iter()
             .map(|(place, secret)| StateSecretSeen {
                 name: place.name,
                 uid: secret.uid.clone(),

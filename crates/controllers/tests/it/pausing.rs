@@ -125,6 +125,33 @@ async fn state_is_held_and_moves_only_with_a_cluster() {
     stage.world.finish().await;
 }
 
+/// Labels can be stripped by anybody, and state that nobody finds would be left behind by a move.
+#[tokio::test]
+async fn state_that_lost_its_labels_is_known_by_what_our_runner_wrote_on_it() {
+    let stage = Stage::new().await;
+    ready_in_cluster(&stage).await;
+    let secrets: Api<Secret> = stage.api();
+    let namespace = secrets.namespace().unwrap_or_default().to_owned();
+    for (name, workspace) in [("state", "blue"), ("other", "green")] {
+        let claim = format!("tf.m.upbound.io/{namespace}/{workspace}");
+        let _: Secret = stage
+            .create(json!({
+                "metadata": {"name": name, "annotations": {marks::STATE_OF: claim}},
+                "stringData": {"tfstate": "x"},
+            }))
+            .await;
+    }
+    stage
+        .until("the marks", async || {
+            let state = secrets.get("state").await.unwrap();
+            state.labels().contains_key(foreign_marks::MOVE) && !state.finalizers().is_empty()
+        })
+        .await;
+    let other = secrets.get("other").await.unwrap();
+    assert!(!other.labels().contains_key(foreign_marks::MOVE) && other.finalizers().is_empty());
+    stage.world.finish().await;
+}
+
 /// What clusterctl deletes because it has moved it lives on elsewhere.
 #[tokio::test]
 async fn what_was_moved_away_is_left_alone() {
