@@ -29,6 +29,14 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
         };
         children.insert(place, child);
     }
+    // Whoever has the turn begins with what is written here as soon as it is written.
+    let holder = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
+    for child in &mut children {
+        if holder == Some(&child.name) && is_about_to_work(deciding, &child.name) {
+            child.need = Need::Work;
+            child.is_at_rest = false;
+        }
+    }
     // Who took too long lets others go first, and stays where it is if there are none.
     let is_late = |child: &Child| late.contains(&child.name);
     let others_wait = children
@@ -40,6 +48,18 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
         }
     }
     give(deciding, &children)
+}
+
+/// Whether something else is about to be wanted of a WorkspaceTemplateApply that exists.
+fn is_about_to_work(deciding: &Deciding<'_>, name: &str) -> bool {
+    let seen = deciding.snapshot.applies.iter().find(|seen| seen.name() == name);
+    let authored = seen.and_then(|seen| seen.annotation(marks::AUTHORED));
+    deciding.children.iter().any(|child| {
+        child.target.kind == "WorkspaceTemplateApply"
+            && child.target.name == name
+            && child.rendered_from.is_some()
+            && child.rendered_from.as_deref() != authored
+    })
 }
 
 /// WorkspaceTemplateApplies that are about to be made.

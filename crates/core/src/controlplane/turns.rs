@@ -102,7 +102,16 @@ fn is_at_rest(seen: &OwnedSeen) -> bool {
             )
     });
     let is_still = seen.holds() && !is_running && (!seen.is_deleting() || waits);
-    !seen.has_workspace() || is_paused || is_still
+    // A Workspace that is written down and gone, as after a move: nothing can run for it until it is made again.
+    let is_absent = seen.workspace.is_none() && !is_running && (waits || waits_for_turn(seen));
+    !seen.has_workspace() || is_paused || is_still || is_absent
+}
+
+fn waits_for_turn(seen: &OwnedSeen) -> bool {
+    seen.is_observed()
+        && seen
+            .condition("Waiting")
+            .is_some_and(|waiting| waiting.status == "True" && waiting.reason == "WaitingForTurn")
 }
 
 /// Whose turn it is from now on. `None` is nobody's, until everybody is at rest.

@@ -133,9 +133,11 @@ fn role(profile: &str) -> String {
 /// Profiles of this owner whose roles are not among the wanted ones.
 fn unwanted<'a>(deciding: &Deciding<'a>, wanted: &[String]) -> Vec<&'a OwnedSeen> {
     let label = deciding.owner.label();
+    // A label can be changed by anybody; the EKS cluster is known by more than that.
+    let eks = deciding.found.usable().map(OwnedSeen::name);
     let applies = deciding.snapshot.applies.iter();
     applies
-        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label))
+        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label) && Some(seen.name()) != eks)
         .filter(|seen| {
             let role = seen.label(marks::ROLE);
             role.is_some_and(|role| role.starts_with(ROLE) && !wanted.iter().any(|wanted| wanted == role))

@@ -8,7 +8,7 @@ use capt_api::{
 use super::ground::Lack;
 use crate::{
     controlplane::eks,
-    owned::{OwnedSeen, Standing, standing},
+    owned::{OwnedSeen, Standing, TroubleClass, standing},
 };
 
 /// What became of a profile.
@@ -57,8 +57,9 @@ pub(super) fn waiting(lack: &Lack) -> Reading {
 pub(super) fn going(seen: &OwnedSeen) -> Reading {
     let (message, failure) = match standing(seen) {
         Standing::Going { message } => {
-            let trouble = seen.trouble.as_ref().map(|trouble| trouble.message.clone());
-            (message, trouble)
+            let trouble = seen.trouble.as_ref();
+            let terminal = trouble.filter(|trouble| trouble.class == TroubleClass::Terminal);
+            (message, terminal.map(|trouble| trouble.message.clone()))
         }
         _ => (String::new(), None),
     };

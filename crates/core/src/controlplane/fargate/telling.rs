@@ -26,6 +26,7 @@ use crate::{
 /// Says what became of all profiles.
 pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turns) -> Profiles {
     let before = deciding.status.fargate_profile_statuses.take();
+    let_go(deciding);
     if parts.is_empty() && before.is_none() {
         return Profiles::Done;
     }
@@ -61,7 +62,6 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
         .zip(all)
         .filter(|(part, _)| part.reading.is_begun || is_old);
     deciding.status.fargate_profile_statuses = Some(listed.map(|(_, status)| status).collect());
-    let_go(deciding);
     profiles
 }
 

@@ -444,3 +444,75 @@ fn a_name_that_somebody_else_has_is_not_taken() {
         "{mine}"
     );
 }
+
+#[test]
+fn a_cluster_whose_role_was_changed_by_hand_is_no_profile_to_remove() {
+    let mut world = with(&["a"]);
+    world.settle();
+    world.edit(|spec| spec.version = capt_api::version::Version::from("nonsense"));
+    let role = crate::owned::Role::FargateProfile("gone".to_owned()).label();
+    let labels = world.apply_mut().wta.metadata.labels.get_or_insert_default();
+    labels.insert(marks::ROLE.to_owned(), role);
+    world.settle();
+    assert!(world.destroyed.is_empty(), "{:?}", world.destroyed);
+    assert_eq!(world.apply().annotation(marks::LET_GO), None);
+    assert_eq!(world.snapshot.applies.len(), 2);
+}
+
+#[test]
+fn those_whose_workspaces_are_gone_take_turns_to_come_back() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    // As after a move: it is written down which Workspace each has, and none of them is there.
+    for seen in &mut world.snapshot.applies {
+        seen.workspace = None;
+        let status = seen.wta.status.as_mut().expect("a status");
+        status.applied = false;
+        status.ready_revision = None;
+        let conditions = status.conditions.get_or_insert_default();
+        conditions.retain(|condition| !["Applied", "Synced", "Ready"].contains(&condition.type_.as_str()));
+    }
+    world.settle();
+    assert!(
+        world.snapshot.applies.iter().all(crate::owned::OwnedSeen::holds),
+        "{:?} {:#?}",
+        turn(&world),
+        world.status().fargate_profile_statuses
+    );
+}
+
+#[test]
+fn the_turn_stays_with_the_one_that_is_given_something_new_to_do() {
+    let mut world = with(&["a"]);
+    world.settle();
+    world.edit(|spec| spec.version = capt_api::version::Version::from("1.33"));
+    // The first of two minors is done, and a profile waits.
+    for _ in 0..30 {
+        world.calm();
+        if world.variable("kubernetes_version") == Some("1.32") {
+            break;
+        }
+        world.act();
+    }
+    want(&mut world, &["a", "b"]);
+    for _ in 0..40 {
+        let holder = turn(&world);
+        let decision = world.decide();
+        let writes_eks = decision.children.iter().any(|child| {
+            child.target.name == "blue-eks-controlplane-apply"
+                && holder.as_deref() == Some("blue-eks-controlplane-apply")
+        });
+        if writes_eks {
+            assert!(
+                !decision.own.annotations.contains_key(marks::TURN),
+                "{decision:#?}"
+            );
+        }
+        world.carry_out(&decision, usize::MAX);
+        if decision.is_quiet() {
+            world.act();
+        }
+    }
+    assert_eq!(world.status().version.as_deref(), Some("1.33"));
+    assert_eq!(phase(&world, "b"), Some(Phase::Ready));
+}
