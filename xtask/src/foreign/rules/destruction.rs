@@ -78,8 +78,18 @@ pub(super) async fn namespace_deletion(stage: &Stage) -> anyhow::Result<()> {
         .change(SECRET, "namespace", &secret, release.clone())
         .await?;
     stage.until_gone(APPLY, "namespace", NAME).await?;
-    // provider-terraform does not let go of its configuration once the namespace is going.
-    stage.change(CONFIG, "namespace", "default", release).await?;
+    // provider-terraform does not let go of its configuration once the namespace is going, and takes hold of it again
+    // until it is deleted itself.
+    for _ in 0..120 {
+        if stage.get(CONFIG, "namespace", "default").await?.is_none() {
+            break;
+        }
+        // It may be gone by now.
+        let _ = stage
+            .change(CONFIG, "namespace", "default", release.clone())
+            .await;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    }
     stage.until_gone(NAMESPACE, "", "namespace").await?;
     story.ledger.holds_one()
 }
