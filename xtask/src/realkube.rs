@@ -116,6 +116,8 @@ impl RealKube {
             .arg("--service-cluster-ip-range=10.0.0.0/24")
             .arg(format!("--token-auth-file={}", tokens.display()))
             .arg("--authorization-mode=RBAC")
+            // Some distributions of Kubernetes have it, and clients must cope.
+            .arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
             .arg("--disable-admission-plugins=ServiceAccount");
         self.spawn("kube-apiserver", command)?;
         Ok(port)

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, bail};
 
+use super::account;
 use super::side::Terraform;
 use crate::foreign::runner;
 use crate::ours::{self, Profile};
@@ -37,10 +38,10 @@ impl Controllers {
         Ok(Self { child, log })
     }
 
-    /// Fails, with the end of its log, if it has ended by itself.
+    /// Fails, with the end of its log, if it has ended by itself or wanted what it has no right to.
     pub(super) fn check_alive(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
-            None => Ok(()),
+            None => account::check_rights(&self.log),
             Some(status) => bail!(
                 "capt controller ended with {status}:\n{}",
                 realkube::tail(&self.log)

@@ -7,6 +7,7 @@ use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
+use super::account::{self, Part};
 use super::controllers::Controllers;
 use crate::cluster_api::CoreManager;
 use crate::foreign::runner::{self, Runner};
@@ -34,7 +35,7 @@ pub(super) struct Access {
 /// A management cluster. What depends on what comes first, since fields are dropped in order.
 pub(super) struct Side {
     controllers: Controllers,
-    _runner: Option<Runner>,
+    runner: Option<Runner>,
     provider: Option<ProviderTerraform>,
     core: CoreManager,
     pub(super) objects: Objects,
@@ -44,7 +45,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// Starts everything, and waits until Cluster API is ready.
+    /// Starts everything, capt with the rights that it is installed with, and waits until Cluster API is ready.
     pub(super) async fn start(engine: &Path, terraform: Terraform) -> anyhow::Result<Self> {
         let kube = RealKube::start(true).await?;
         let objects = Objects {
@@ -60,8 +61,9 @@ impl Side {
         let (mut runner, mut provider) = (None, None);
         match terraform {
             Terraform::Ours => {
+                let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Runner).await?;
                 runner = Some(Runner::start(&runner::Options {
-                    kubeconfig: &kube.kubeconfig(),
+                    kubeconfig: &kubeconfig,
                     folder: &kube.folder().join("runner"),
                     engine,
                     parallelism: 4,
@@ -74,9 +76,10 @@ impl Side {
                 provider = Some(ProviderTerraform::start(&kube, options)?);
             }
         }
+        let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Controller).await?;
         Ok(Self {
-            controllers: Controllers::start(&kube.kubeconfig(), kube.folder(), terraform)?,
-            _runner: runner,
+            controllers: Controllers::start(&kubeconfig, kube.folder(), terraform)?,
+            runner,
             provider,
             core,
             objects,
@@ -101,6 +104,9 @@ impl Side {
         self.core.check_alive()?;
         if let Some(provider) = &mut self.provider {
             provider.check_alive()?;
+        }
+        if let Some(runner) = &self.runner {
+            account::check_rights(runner.log())?;
         }
         self.controllers.check_alive()
     }

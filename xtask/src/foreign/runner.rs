@@ -58,6 +58,11 @@ impl Runner {
         Ok(Self { child, log })
     }
 
+    /// Where it writes what it does.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()

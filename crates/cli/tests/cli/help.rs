@@ -180,6 +180,38 @@ fn what_runs_the_controllers_is_what_is_kept() {
 }
 
 #[test]
+fn what_runs_terraform_is_what_is_kept() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/runner.yaml");
+    let kept = std::fs::read_to_string(file).unwrap_or_default();
+    assert_eq!(
+        stdout(&["manifests", "runner"]),
+        kept,
+        "write it anew: capt manifests runner > deploy/runner.yaml"
+    );
+
+    let changed = stdout(&[
+        "manifests",
+        "runner",
+        "--name",
+        "blue",
+        "--env-from-secret",
+        "aws",
+        "--",
+        "--parallelism=2",
+    ]);
+    let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(&changed).unwrap();
+    let deployment = documents.last().unwrap();
+    assert_eq!(deployment["metadata"]["name"], "capt-runner-blue");
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["envFrom"][0]["secretRef"]["name"], "aws");
+    let args = container["args"].as_array().unwrap();
+    assert_eq!(
+        (&args[1], args.last().unwrap()),
+        (&"--name=blue".into(), &"--parallelism=2".into())
+    );
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     use std::process::Stdio;
 

@@ -2,27 +2,25 @@
 
 use serde_json::{Value, json};
 
+use super::installation::{
+    CHANGE, FINISH, Installation, LEASE, PART, READ, Rule, TELL, WRITE, container_security, pod_security,
+    yaml as written,
+};
+
 /// What `capt controller` is called where it runs.
 const NAME: &str = "capt-controller";
 const HEALTH_PORT: u16 = 8081;
 const METRICS_PORT: u16 = 8080;
 
-const READ: &[&str] = &["get", "list", "watch"];
-const WRITE: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete"];
-const CHANGE: &[&str] = &["get", "list", "watch", "update", "patch"];
-const PART: &[&str] = &["get", "update", "patch"];
-/// What is asked for by API servers that let only those block a deletion who may finish the owner.
-const FINISH: &[&str] = &["update"];
-
 /// What the controllers may do: groups, resources, verbs.
 ///
 /// Nothing here runs Terraform, so no rights over state locks, pods or nodes are needed.
-const RULES: &[(&[&str], &[&str], &[&str])] = &[
+const RULES: &[Rule] = &[
     (&["apiextensions.k8s.io"], &["customresourcedefinitions"], READ),
     (&[""], &["namespaces"], READ),
     // Connection secrets, kubeconfigs and renderings are ours to write; state has marks of ours.
     (&[""], &["secrets", "configmaps"], WRITE),
-    (&["events.k8s.io"], &["events"], &["create", "get", "patch"]),
+    (&["events.k8s.io"], &["events"], TELL),
     (
         &["infrastructure.cluster.x-k8s.io"],
         &["captclusters", "workspacetemplates", "workspacetemplateapplies"],
@@ -78,6 +76,9 @@ const RULES: &[(&[&str], &[&str], &[&str])] = &[
     ),
 ];
 
+/// The lease by which one of several leads.
+const HOME_RULES: &[Rule] = &[(&["coordination.k8s.io"], &["leases"], LEASE)];
+
 /// How it is installed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
@@ -100,84 +101,18 @@ pub(crate) struct Args {
 
 /// The documents.
 pub(super) fn yaml(args: &Args) -> anyhow::Result<String> {
-    let documents = [
-        namespace(args),
-        service_account(args),
-        cluster_role(),
-        cluster_role_binding(args),
-        lease_role(args),
-        lease_role_binding(args),
-        deployment(args),
-    ];
-    let documents: Result<Vec<String>, _> = documents.iter().map(serde_saphyr::to_string).collect();
-    Ok(documents?.join("---\n"))
+    let installation = Installation {
+        name: NAME,
+        namespace: &args.namespace,
+        rules: RULES,
+        home_rules: HOME_RULES,
+    };
+    let mut documents = installation.account();
+    documents.push(deployment(args, &installation.labels()));
+    written(&documents)
 }
 
-fn labels() -> Value {
-    json!({"app.kubernetes.io/name": NAME, "cluster.x-k8s.io/provider": "infrastructure-capt"})
-}
-
-fn namespace(args: &Args) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": args.namespace, "labels": labels()},
-    })
-}
-
-fn service_account(args: &Args) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": NAME, "namespace": args.namespace, "labels": labels()},
-    })
-}
-
-fn cluster_role() -> Value {
-    let rule = |(groups, resources, verbs): &(&[&str], &[&str], &[&str])| json!({"apiGroups": groups, "resources": resources, "verbs": verbs});
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": NAME, "labels": labels()},
-        "rules": RULES.iter().map(rule).collect::<Vec<_>>(),
-    })
-}
-
-fn cluster_role_binding(args: &Args) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": NAME, "labels": labels()},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": args.namespace}],
-    })
-}
-
-/// The lease by which one of several leads.
-fn lease_role(args: &Args) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": NAME, "namespace": args.namespace, "labels": labels()},
-        "rules": [{
-            "apiGroups": ["coordination.k8s.io"],
-            "resources": ["leases"],
-            "verbs": ["get", "list", "watch", "create", "update"],
-        }],
-    })
-}
-
-fn lease_role_binding(args: &Args) -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": NAME, "namespace": args.namespace, "labels": labels()},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": args.namespace}],
-    })
-}
-
-fn deployment(args: &Args) -> Value {
+fn deployment(args: &Args, labels: &Value) -> Value {
     let mut options = vec![
         "controller".to_owned(),
         format!("--health-address=0.0.0.0:{HEALTH_PORT}"),
@@ -196,30 +131,22 @@ fn deployment(args: &Args) -> Value {
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 10},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "periodSeconds": 5},
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "readOnlyRootFilesystem": true,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": container_security(),
     });
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": NAME, "namespace": args.namespace, "labels": labels()},
+        "metadata": {"name": NAME, "namespace": args.namespace, "labels": labels},
         "spec": {
             "replicas": args.replicas,
             "selector": {"matchLabels": {"app.kubernetes.io/name": NAME}},
             "template": {
-                "metadata": {"labels": labels()},
+                "metadata": {"labels": labels},
                 "spec": {
                     "serviceAccountName": NAME,
                     // Longer than the controllers take to finish what they are writing.
                     "terminationGracePeriodSeconds": 30,
-                    "securityContext": {
-                        "runAsNonRoot": true,
-                        "runAsUser": 65532,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
+                    "securityContext": pod_security(),
                     "topologySpreadConstraints": [{
                         "maxSkew": 1,
                         "topologyKey": "kubernetes.io/hostname",

@@ -1,6 +1,8 @@
 //! `capt manifests`: what a cluster must know to run capt, generated from its source.
 
 mod controller;
+mod installation;
+mod runner;
 
 use capt_api::manifests;
 
@@ -39,12 +41,23 @@ Examples:
   # With an image of your own, and Terraform run by `capt runner --name blue`
   capt manifests controller --image example.test/capt:1.0 -- --runner blue")]
     Controller(controller::Args),
+    /// Print what runs Terraform on a cluster: namespace, service account, rights and deployment
+    #[command(after_help = "\
+Examples:
+  # The controllers, and a runner for the Workspaces that they make
+  capt manifests controller --image example.test/capt:1.0 -- --runner blue | kubectl apply --server-side -f -
+  capt manifests runner --image example.test/capt-terraform:1.0 --name blue | kubectl apply --server-side -f -
+
+  # With credentials for AWS in its environment
+  capt manifests runner --env-from-secret aws-credentials | kubectl apply --server-side -f -")]
+    Runner(runner::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     match &args.what {
         What::Crds { foreign } => print(&crds(*foreign)?),
         What::Controller(args) => print(&controller::yaml(args)?),
+        What::Runner(args) => print(&runner::yaml(args)?),
     }
 }
 
