@@ -116,7 +116,7 @@ impl Gates for Deciding<'_> {
             Type::Paused,
             true,
             Reason::Paused,
-            format!("Paused: {}", sources.join(", ")),
+            format!("Nothing is done, because {}", sources.join(", ")),
         );
         Some(())
     }

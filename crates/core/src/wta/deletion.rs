@@ -72,6 +72,38 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     }
 }
 
+/// What becomes of an object that is going away and is paused, as soon as it is not paused any more. Who ends a pause must
+/// not be surprised by what that destroys.
+pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
+    let snapshot = deciding.snapshot;
+    let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
+    let is_over = matches!(deciding.found, Found::Absent) && !is_recorded;
+    let name = snapshot.wta.metadata.name.as_deref().unwrap_or_default();
+    match policy::fate(snapshot, deciding.found) {
+        _ if is_over => "It is being deleted, and goes when the pause ends; it has no infrastructure".to_owned(),
+        Fate::Retained => {
+            "It is being deleted, and goes when the pause ends; its infrastructure is kept".to_owned()
+        }
+        Fate::Destroyed => format!(
+            "It is being deleted: ending the pause destroys its infrastructure. To keep that, first: kubectl patch \
+             wtapply {name} --type merge -p '{{\"spec\":{{\"retainWorkspaceOnDelete\":true}}}}'"
+        ),
+        Fate::LeftToOwner => {
+            "It is being deleted, and its owner makes it again when the pause ends; its infrastructure is kept"
+                .to_owned()
+        }
+        Fate::WaitsForOwner => {
+            "It is being deleted, and its owner too: when the pause ends, the owner says when its infrastructure is \
+             destroyed"
+                .to_owned()
+        }
+        Fate::OwnerSilent | Fate::OwnerGone | Fate::NamespaceTerminating => {
+            "It is being deleted; when the pause ends, its infrastructure stays until somebody says what becomes of it"
+                .to_owned()
+        }
+    }
+}
+
 /// What a person can do where no owner says what becomes of infrastructure.
 fn ways_out(name: &str) -> String {
     format!(

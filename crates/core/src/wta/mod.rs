@@ -138,14 +138,24 @@ impl Gates for Deciding<'_> {
         moving::hold_state(self);
         let is_at_rest = pausing::is_at_rest(self.snapshot, self.found);
         moving::block(self, !is_at_rest);
+        let mut afterwards = String::new();
+        if self.is_deleting() {
+            let message = deletion::after_the_pause(self);
+            afterwards = format!(". {message}");
+            self.report.say(Type::Deleting, true, Reason::Paused, message);
+        }
         if is_at_rest {
-            self.say(Type::Paused, true, Reason::Paused, format!("Paused: {sources}"));
+            let message = format!("Nothing is done, because {sources}{afterwards}");
+            self.say(Type::Paused, true, Reason::Paused, message);
         } else {
             let is_ignored = |workspace| self.is_foreign && foreign::has_policies_off(workspace);
             let message = if self.found.ours().is_some_and(is_ignored) {
-                format!("{}; to be paused: {sources}", work::POLICIES_OFF)
+                format!(
+                    "{}; to be paused, because {sources}{afterwards}",
+                    work::POLICIES_OFF
+                )
             } else {
-                format!("A running operation finishes first; to be paused: {sources}")
+                format!("A running operation finishes first; to be paused, because {sources}{afterwards}")
             };
             self.say(Type::Paused, true, Reason::Pausing, message);
         }

@@ -2,7 +2,7 @@
 
 use capt_api::{
     conditions::{
-        Word as _, condition, find_condition, set_condition,
+        ConditionStatus, Word as _, condition, find_condition, set_condition,
         workspacetemplateapply::{
             WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
         },
@@ -95,7 +95,12 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
         let said = Some(said.clone()).filter(|message| !message.is_empty());
         new.message = said.or_else(|| what_terraform_does(snapshot, workspace));
     }
-    new.conditions = Some(conditions(deciding, &old, now));
+    let conditions = conditions(deciding, &old, now);
+    // One fact in two places: whatever said it last said it for both.
+    if let Some(applied) = find_condition(&conditions, Type::Applied.as_str()) {
+        new.applied = applied.status == ConditionStatus::True.as_str();
+    }
+    new.conditions = Some(conditions);
     new
 }
 

@@ -73,6 +73,50 @@ fn paused_wins_over_deletion() {
 }
 
 #[test]
+fn what_the_end_of_a_pause_does_to_an_object_that_goes_is_said_before_it_ends() {
+    let kept = |snapshot: &mut Snapshot| snapshot.wta.spec.retain_workspace_on_delete = Some(true);
+    let nothing = |_: &mut Snapshot| {};
+    let dying = |snapshot: &mut Snapshot| {
+        if let Some(owner) = &mut snapshot.owner {
+            owner.deleting = true;
+        }
+    };
+    let gone = |snapshot: &mut Snapshot| snapshot.owner = None;
+    for (mut world, change, expected) in [
+        (
+            living(),
+            &nothing as &dyn Fn(&mut Snapshot),
+            "ending the pause destroys its infrastructure",
+        ),
+        (living(), &kept, "its infrastructure is kept"),
+        (owned(), &nothing, "its owner makes it again"),
+        (owned(), &dying, "the owner says when"),
+        (owned(), &gone, "until somebody says"),
+        (World::new(fresh()), &nothing, "it has no infrastructure"),
+    ] {
+        pause(&mut world.snapshot);
+        world.settle();
+        change(&mut world.snapshot);
+        delete(&mut world.snapshot);
+        world.settle();
+        assert!(!world.is_gone, "{expected}");
+        let status = world.snapshot.wta.status.clone().expect("a status");
+        let message = status.message.expect("a message");
+        assert!(
+            message.starts_with("Nothing is done, because the Cluster has spec.paused: true. It is being deleted"),
+            "{message}"
+        );
+        assert!(message.contains(expected), "{expected}: {message}");
+        let conditions = status.conditions.unwrap_or_default();
+        for (type_, expected) in [("Paused", &message[..]), ("Deleting", expected)] {
+            let said = conditions.iter().find(|one| one.type_ == type_).expect(type_);
+            assert_eq!((said.status.as_str(), said.reason.as_str()), ("True", "Paused"));
+            assert!(said.message.contains(expected), "{type_}: {said:?}");
+        }
+    }
+}
+
+#[test]
 fn a_deleting_object_never_unpauses() {
     let mut world = owned();
     pause(&mut world.snapshot);
@@ -263,9 +307,13 @@ fn who_asks_for_a_plan_while_it_is_paused_gets_one_of_what_it_would_have() {
     assert_eq!(world.workspace().spec, before, "it goes on having what it has");
     assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Paused");
     assert!(!is_move_blocked(&world.snapshot));
+    let is_applied = |world: &World| world.snapshot.wta.status.as_ref().is_some_and(|status| status.applied);
+    assert_eq!(reason(&world.snapshot, &decision, "Applied"), "False/Rendered");
+    assert!(!is_applied(&world), "the column says what the condition says");
 
     world.snapshot.rendering = Ok(rendered("r1"));
     world.settle();
+    assert!(is_applied(&world));
     assert!(
         !world.workspace().annotations.contains_key(marks::CANDIDATE),
         "it has that already"

@@ -413,6 +413,18 @@ proptest! {
     }
 
     #[test]
+    fn the_field_and_the_condition_say_the_same_about_what_is_applied(facts in facts()) {
+        let mut world = World::new(snapshot(&facts));
+        for _ in 0..4 {
+            world.step();
+            let Some(status) = &world.snapshot.wta.status else { continue };
+            let conditions = status.conditions.iter().flatten();
+            let applied = conditions.filter(|one| one.type_ == "Applied").map(|one| one.status == "True").next();
+            prop_assert_eq!(status.applied, applied.unwrap_or(status.applied));
+        }
+    }
+
+    #[test]
     fn status_is_written_only_if_it_differs(facts in facts()) {
         let snapshot = snapshot(&facts);
         let decision = decide(&snapshot, at(0));
