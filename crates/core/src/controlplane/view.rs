@@ -175,7 +175,12 @@ pub fn kubeconfig(outcome: &Result<Note, Note>) -> Said {
 #[must_use]
 pub fn paused(sources: Option<&str>) -> Said {
     match sources {
-        Some(sources) => said(Type::Paused, true, Reason::Paused, format!("Nothing is done, because {sources}")),
+        Some(sources) => said(
+            Type::Paused,
+            true,
+            Reason::Paused,
+            format!("Nothing is done, because {sources}"),
+        ),
         None => said(Type::Paused, false, Reason::NotPaused, ""),
     }
 }

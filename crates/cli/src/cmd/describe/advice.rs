@@ -118,15 +118,28 @@ fn paused(view: &View<'_>, id: &str, kind: &str, namespace: &str) -> Vec<String>
     let annotated = |annotations: &std::collections::BTreeMap<String, String>| {
         annotations.contains_key(foreign_marks::PAUSED)
     };
+    let object = view.object(id);
+    let is_going = match &object {
+        Some(Object::Cluster(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::CaptCluster(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::ControlPlane(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::Apply(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::Workspace(one)) => one.deleting,
+        None => false,
+    };
+    let go_on = match is_going {
+        true => "go on with its deletion, which destroys its infrastructure unless that is to be kept",
+        false => "go on",
+    };
     let unpause = |kind: &str, name: &str| {
         format!(
-            "go on: kubectl annotate {kind} {name} -n {namespace} {}-",
+            "{go_on}: kubectl annotate {kind} {name} -n {namespace} {}-",
             foreign_marks::PAUSED
         )
     };
-    match view.object(id) {
+    match object {
         Some(Object::Cluster(one)) if one.spec.paused == Some(true) => vec![format!(
-            "go on: kubectl patch cluster {} -n {namespace} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'",
+            "{go_on}: kubectl patch cluster {} -n {namespace} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'",
             one.name_any()
         )],
         Some(Object::CaptCluster(one)) if annotated(one.annotations()) => {

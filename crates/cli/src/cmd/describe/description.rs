@@ -154,7 +154,8 @@ impl Description {
         let _ = writeln!(text, " in {}", self.namespace);
         text.push_str(&self.state_line(now));
         if !self.message.is_empty() {
-            let reason = Some(&self.reason).filter(|reason| !reason.is_empty());
+            // The state is one line above.
+            let reason = Some(&self.reason).filter(|reason| !reason.is_empty() && **reason != self.state);
             let before = reason
                 .map(|reason| format!("{}: ", text::plain(reason)))
                 .unwrap_or_default();

@@ -42,6 +42,11 @@ fn tells(type_: &str, status: &str, reason: &str) -> bool {
     !is_ordinary && !ABOUT_NOTHING.contains(&reason)
 }
 
+/// Whether a condition is about an error. A pause is none, although nothing is synced then.
+fn is_error(type_: &str, status: &str, reason: &str) -> bool {
+    type_ == "Synced" && status == "False" && reason != "ReconcilePaused"
+}
+
 /// Adds what is particular to the kind of the object.
 pub(super) fn fill(description: &mut Description, view: &View<'_>, id: &str) {
     match view.object(id) {
@@ -213,7 +218,7 @@ fn apply(description: &mut Description, apply: &WorkspaceTemplateApply) {
     let failed = conditions
         .into_iter()
         .flatten()
-        .find(|one| one.type_ == "Synced" && one.status == "False");
+        .find(|one| is_error(&one.type_, &one.status, &one.reason));
     description.last_error = failed
         .map(|one| one.message.clone())
         .filter(|message| !message.is_empty());
@@ -250,7 +255,7 @@ fn workspace(description: &mut Description, workspace: &WorkspaceSeen, report: O
     let failed = workspace
         .conditions
         .iter()
-        .find(|one| one.type_ == "Synced" && one.status == "False")
+        .find(|one| is_error(&one.type_, &one.status, &one.reason))
         .and_then(|one| one.message.clone());
     description.last_error = failed.filter(|message| !message.is_empty());
 }

@@ -219,6 +219,32 @@ fn an_error_is_told_whole_and_without_what_a_terminal_obeys() {
 }
 
 #[test]
+fn a_pause_is_no_error_and_its_end_is_no_surprise() {
+    let mut objects = provisioning();
+    objects["applies"][0]["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+    objects["applies"][0]["metadata"]["deletionTimestamp"] = json!(at(90).to_string());
+    let message = "Nothing is done, because somebody said so. It is being deleted: ending the pause destroys";
+    objects["applies"][0]["status"]["conditions"] = json!([
+        condition("Paused", "True", "Paused", message),
+        condition("Synced", "False", "ReconcilePaused", "nothing is done"),
+    ]);
+    objects["workspaces"][0]["status"]["conditions"] =
+        json!([condition("Synced", "False", "ReconcilePaused", "nothing is done")]);
+    for root in ["WorkspaceTemplateApply/plane-eks", "Workspace/plane-eks"] {
+        let told = words(&objects, root);
+        assert!(!told.contains("Last error"), "{told}");
+        assert!(told.contains("State:        Paused"), "{told}");
+    }
+    let told = words(&objects, "WorkspaceTemplateApply/plane-eks");
+    for expected in [
+        "Why:          Nothing is done, because somebody said so. It is being deleted",
+        "go on with its deletion, which destroys its infrastructure unless that is to be kept: kubectl annotate wtapply",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+}
+
+#[test]
 fn a_timeout_that_is_over_is_said_to_be() {
     let mut objects = provisioning();
     objects["controlPlanes"][0]["spec"]["controlPlaneConfig"] =

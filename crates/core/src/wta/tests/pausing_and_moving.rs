@@ -103,7 +103,9 @@ fn what_the_end_of_a_pause_does_to_an_object_that_goes_is_said_before_it_ends() 
         let status = world.snapshot.wta.status.clone().expect("a status");
         let message = status.message.expect("a message");
         assert!(
-            message.starts_with("Nothing is done, because the Cluster has spec.paused: true. It is being deleted"),
+            message.starts_with(
+                "Nothing is done, because the Cluster has spec.paused: true. It is being deleted"
+            ),
             "{message}"
         );
         assert!(message.contains(expected), "{expected}: {message}");
@@ -307,7 +309,14 @@ fn who_asks_for_a_plan_while_it_is_paused_gets_one_of_what_it_would_have() {
     assert_eq!(world.workspace().spec, before, "it goes on having what it has");
     assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Paused");
     assert!(!is_move_blocked(&world.snapshot));
-    let is_applied = |world: &World| world.snapshot.wta.status.as_ref().is_some_and(|status| status.applied);
+    let is_applied = |world: &World| {
+        world
+            .snapshot
+            .wta
+            .status
+            .as_ref()
+            .is_some_and(|status| status.applied)
+    };
     assert_eq!(reason(&world.snapshot, &decision, "Applied"), "False/Rendered");
     assert!(!is_applied(&world), "the column says what the condition says");
 
