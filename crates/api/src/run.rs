@@ -15,10 +15,13 @@ use crate::workspacetemplateapply::WorkspaceProgress;
 pub const REPORT_KEY: &str = "run.json";
 /// Key of the ConfigMap that holds the last plan as text for people.
 pub const PLAN_KEY: &str = "plan.txt";
-/// Key of the ConfigMap that holds the log of the running operation, or of the last one.
+/// Key of the ConfigMap that holds the log of the running operation, or of the last one. Plans that people ask for have
+/// one of their own, so that looking never pushes out what was done.
 pub const LOG_KEY: &str = "log";
 /// Key of the ConfigMap that holds the log of the operation before that.
 pub const PREVIOUS_LOG_KEY: &str = "log.previous";
+/// Key of the ConfigMap that holds the log of the last plan that somebody asked for.
+pub const PLAN_LOG_KEY: &str = "log.plan";
 
 /// What our runner tells about a Workspace.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]

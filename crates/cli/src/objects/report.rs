@@ -2,7 +2,7 @@
 
 use capt_api::{
     marks,
-    run::{LOG_KEY, PLAN_KEY, PREVIOUS_LOG_KEY, REPORT_KEY, RunReport},
+    run::{LOG_KEY, PLAN_KEY, PLAN_LOG_KEY, PREVIOUS_LOG_KEY, REPORT_KEY, RunReport},
 };
 use capt_core::names;
 use capt_runner::view::WorkspaceView;
@@ -31,6 +31,7 @@ pub(crate) struct Page {
     pub(crate) plan: Option<String>,
     pub(crate) log: Option<String>,
     pub(crate) previous_log: Option<String>,
+    pub(crate) plan_log: Option<String>,
 }
 
 impl Cluster {
@@ -82,6 +83,7 @@ impl ReportPlace {
             plan: text(PLAN_KEY),
             log: text(LOG_KEY),
             previous_log: text(PREVIOUS_LOG_KEY),
+            plan_log: text(PLAN_LOG_KEY),
         })
     }
 }

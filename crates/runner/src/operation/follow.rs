@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use capt_api::run::{LOG_KEY, PLAN_KEY, ResourceRow, RunReport};
+use capt_api::run::{LOG_KEY, PLAN_KEY, PLAN_LOG_KEY, ResourceRow, RunReport};
 use capt_terraform::{
     diagnostics::bounded,
     plan::Plan,
@@ -24,7 +24,7 @@ use crate::{
     Clock,
     api::words,
     engine::{Goal, Phase, Planned, Told},
-    report::{self, Changes, Learned, Log, Page, readable},
+    report::{self, Changes, Learned, Log, Page, Room, readable},
 };
 
 /// Logs are written no more often than this.
@@ -59,6 +59,8 @@ pub(crate) struct Follower {
     pub(crate) offers: Option<Offers>,
     pub(crate) learned: Learned,
     pub(crate) goal: Goal,
+    /// It is a plan that somebody asked for, so that nothing is done.
+    pub(crate) is_plan: bool,
     /// Resources in the state at the beginning.
     pub(crate) resources: usize,
     pub(crate) report: RunReport,
@@ -132,8 +134,11 @@ struct Following {
 impl Following {
     fn new(with: Follower) -> Self {
         Self {
+            log: Log::new(match with.is_plan {
+                true => Room::PLAN,
+                false => Room::OPERATION,
+            }),
             with,
-            log: Log::default(),
             tracker: None,
             plan: None,
             failed: Vec::new(),
@@ -251,11 +256,14 @@ impl Following {
 
     /// Makes room for the log of this operation.
     async fn rotate(&mut self) {
-        let previous = match self.with.page.read().await {
-            Ok(found) => found.and_then(|found| found.log).filter(|log| !log.is_empty()),
-            Err(_) => None,
+        let mut changes = match self.with.is_plan {
+            true => Changes::from([(PLAN_LOG_KEY, Some(String::new()))]),
+            false => {
+                let found = self.with.page.read().await.ok().flatten();
+                let previous = found.and_then(|found| found.log).filter(|log| !log.is_empty());
+                report::with_rotated_log(previous)
+            }
         };
-        let mut changes = report::with_rotated_log(previous);
         changes.extend(report::with_report(&self.with.report));
         self.send(changes).await;
     }
@@ -305,7 +313,8 @@ impl Following {
             .log_written
             .is_none_or(|last| now.duration_since(last) >= LOG_PAUSE);
         if self.is_log_new && is_log_due {
-            changes.insert(LOG_KEY, Some(self.with.gate.text(&self.log.text())));
+            let key = log_key(self.with.is_plan);
+            changes.insert(key, Some(self.with.gate.text(&self.log.text())));
             self.is_log_new = false;
             self.log_written = Some(now);
         }
@@ -338,5 +347,13 @@ impl Following {
             log: self.with.gate.text(&self.log.text()),
             is_published: self.is_published,
         }
+    }
+}
+
+/// Where the log of an operation is written.
+pub(super) fn log_key(is_plan: bool) -> &'static str {
+    match is_plan {
+        true => PLAN_LOG_KEY,
+        false => LOG_KEY,
     }
 }

@@ -412,6 +412,7 @@ impl<'a> Run<'a> {
             offers: keeper.map(Keeper::offers),
             learned: self.ctx.learned.clone(),
             goal: self.goal(),
+            is_plan: self.what == What::Plan,
             resources: self.state.as_ref().map_or(0, |state| state.managed().count()),
             report,
             started: self.started,

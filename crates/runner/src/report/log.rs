@@ -10,16 +10,36 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::engine::{Phase, Told};
 
-/// Bytes of the beginning that are kept.
-const HEAD: usize = 64 * 1024;
-/// Bytes of the end that are kept.
-const TAIL: usize = 192 * 1024;
+/// How much of a log is kept. Two logs of operations, one of a plan and a plan as text must fit into one ConfigMap,
+/// which may hold a mebibyte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Bytes of the beginning.
+    head: usize,
+    /// Bytes of the end.
+    tail: usize,
+}
+
+impl Room {
+    /// For an operation.
+    pub(crate) const OPERATION: Self = Self {
+        head: 64 * 1024,
+        tail: 192 * 1024,
+    };
+    /// For a plan that somebody asked for.
+    pub(crate) const PLAN: Self = Self {
+        head: 16 * 1024,
+        tail: 48 * 1024,
+    };
+}
+
 /// Bytes of one line that are kept.
 const LINE: usize = 8 * 1024;
 
 /// A log that keeps its beginning and its end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Log {
+    room: Room,
     head: String,
     tail: VecDeque<String>,
     tail_bytes: usize,
@@ -27,6 +47,17 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// An empty one.
+    pub(crate) fn new(room: Room) -> Self {
+        Self {
+            room,
+            head: String::new(),
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            left_out: 0,
+        }
+    }
+
     /// Appends lines, each with the time.
     pub(crate) fn push(&mut self, now: Timestamp, text: &str) {
         for line in text.lines() {
@@ -50,13 +81,13 @@ impl Log {
     }
 
     fn push_line(&mut self, line: String) {
-        if self.tail.is_empty() && self.head.len() + line.len() <= HEAD {
+        if self.tail.is_empty() && self.head.len() + line.len() <= self.room.head {
             self.head.push_str(&line);
             return;
         }
         self.tail_bytes += line.len();
         self.tail.push_back(line);
-        while self.tail_bytes > TAIL {
+        while self.tail_bytes > self.room.tail {
             let Some(oldest) = self.tail.pop_front() else {
                 break;
             };
@@ -110,21 +141,31 @@ mod tests {
 
     #[test]
     fn a_long_log_keeps_its_beginning_and_its_end() {
-        let mut log = Log::default();
-        for number in 0..100_000 {
-            log.push(now(), &format!("line {number}"));
+        for room in [Room::OPERATION, Room::PLAN] {
+            let mut log = Log::new(room);
+            for number in 0..100_000 {
+                log.push(now(), &format!("line {number}"));
+            }
+            let text = log.text();
+            assert!(text.len() <= room.head + room.tail + 100, "{}", text.len());
+            assert!(text.starts_with("08:00:00 line 0\n"), "{}", &text[..40]);
+            assert!(text.ends_with("line 99999\n"));
+            let shown = text.lines().filter(|line| line.contains(" line ")).count();
+            assert!(text.contains(&format!("… {} lines are left out here …", 100_000 - shown)));
         }
-        let text = log.text();
-        assert!(text.len() <= HEAD + TAIL + 100, "{}", text.len());
-        assert!(text.starts_with("08:00:00 line 0\n"), "{}", &text[..40]);
-        assert!(text.ends_with("line 99999\n"));
-        let shown = text.lines().filter(|line| line.contains(" line ")).count();
-        assert!(text.contains(&format!("… {} lines are left out here …", 100_000 - shown)));
+    }
+
+    #[test]
+    fn all_that_is_told_fits_into_one_configmap() {
+        let whole = |room: Room| room.head + room.tail;
+        let all = 2 * whole(Room::OPERATION) + whole(Room::PLAN) + super::super::MAX_PLAN_TEXT;
+        // The rest is for the report.
+        assert!(all + 128 * 1024 <= 1024 * 1024, "{all}");
     }
 
     #[test]
     fn a_short_log_is_whole_and_a_long_line_is_not() {
-        let mut log = Log::default();
+        let mut log = Log::new(Room::OPERATION);
         log.push(now(), "one\ntwo");
         log.push(now(), &"x".repeat(LINE * 2));
         let text = log.text();

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use capt_api::{foreign::marks::RECONCILE_REQUESTED, marks, run::PLAN_KEY};
+use capt_api::{
+    foreign::marks::RECONCILE_REQUESTED,
+    marks,
+    run::{LOG_KEY, PLAN_KEY, PLAN_LOG_KEY, PREVIOUS_LOG_KEY},
+};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -203,6 +207,12 @@ async fn a_plan_is_made_for_who_asks_and_changes_nothing() {
     object["spec"]["managementPolicies"] = json!(["Observe"]);
     create(&world, object).await;
     until(&world, "new", "Failing", "True NothingToObserve").await;
+    let logs = async |key: &str| page(&world, "vpc").await.unwrap().data.unwrap().get(key).cloned();
+    let applied = logs(LOG_KEY).await;
+    assert!(
+        applied.as_ref().is_some_and(|log| log.contains("--- apply")),
+        "{applied:?}"
+    );
 
     annotate(&world, "vpc", marks::PLAN_REQUESTED, "first").await;
     world
@@ -218,6 +228,13 @@ async fn a_plan_is_made_for_who_asks_and_changes_nothing() {
     let told = report(&world, "vpc").await;
     assert_eq!(told.operation.unwrap().kind, "plan");
     assert_eq!(told.plan.unwrap().summary, "no changes");
+    assert_eq!(logs(LOG_KEY).await, applied, "what was done is still told");
+    assert_eq!(logs(PREVIOUS_LOG_KEY).await, None);
+    let planned = logs(PLAN_LOG_KEY).await.unwrap();
+    assert!(
+        planned.contains("--- plan") && !planned.contains("--- apply"),
+        "{planned}"
+    );
     assert_eq!(script.with(|stage| stage.applies), 1);
     let plans = script.with(|stage| stage.plans);
     world.crash(RUNNER);

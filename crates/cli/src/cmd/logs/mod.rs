@@ -24,7 +24,8 @@ use crate::{
 
 /// Print what Terraform printed, without its secrets
 ///
-/// It is the log of the running operation, or of the last one. Long logs keep their beginning and their end.
+/// It is the log of the running operation, or of the last one. Plans that somebody asks for have a log of their own, so
+/// that looking never pushes out what was done. Long logs keep their beginning and their end.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +33,15 @@ Examples:
   capt logs workspace/greeting-world -f
 
   # Of the operation before
-  capt logs wtapply/greeting-world --previous")]
+  capt logs wtapply/greeting-world --previous
+
+  # Of the last `capt plan`
+  capt logs wtapply/greeting-world --plan
+
+Exit codes:
+  0  it was printed; with -f, until the object was gone
+  1  there is none: it says why
+  2  the arguments make no sense")]
 pub(crate) struct Args {
     /// Whose log: wtapply/NAME or workspace/NAME
     #[arg(value_name = "KIND/NAME")]
@@ -45,6 +54,10 @@ pub(crate) struct Args {
     /// Print the log of the operation before
     #[arg(long)]
     previous: bool,
+
+    /// Print the log of the last plan that somebody asked for
+    #[arg(long, conflicts_with = "previous")]
+    plan: bool,
 
     #[command(flatten)]
     output: Output,
@@ -70,6 +83,12 @@ pub(crate) enum NoLog {
     /// There was no operation before.
     #[error("{0} has no log of an operation before the last one")]
     First(Target),
+    /// Nobody asked for a plan.
+    #[error("{0} has no log of a plan: nobody asked for one yet, which is done by capt plan {0}")]
+    Unplanned(Target),
+    /// Nothing was done but planning.
+    #[error("{0} was only planned so far; see that: capt logs {0} --plan")]
+    OnlyPlanned(Target),
 }
 
 #[derive(Serialize)]
@@ -84,17 +103,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
     let subject = cluster.subject(&args.target).await?;
     if args.follow {
-        return follow(&cluster, &subject).await;
+        return follow(&cluster, &subject, args.plan).await;
     }
     let page = page(&cluster, &subject).await?;
     let target = subject.target();
-    let log = match args.previous {
-        true => page
-            .previous_log
-            .as_deref()
-            .ok_or_else(|| NoLog::First(target.clone()))?,
-        false => page.log.as_deref().unwrap_or_default(),
-    };
+    let log = chosen(&page, &args, &target)?;
     let answer = Answer {
         object: target.to_string(),
         report: &page.report,
@@ -102,6 +115,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     args.output.answer(&answer, || log.to_owned())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The log that is asked for.
+fn chosen<'a>(page: &'a Page, args: &Args, target: &Target) -> Result<&'a str, NoLog> {
+    let (log, missing) = match (args.plan, args.previous) {
+        (true, _) => (&page.plan_log, NoLog::Unplanned(target.clone())),
+        (_, true) => (&page.previous_log, NoLog::First(target.clone())),
+        _ if page.log.is_none() && page.plan_log.is_some() => (&None, NoLog::OnlyPlanned(target.clone())),
+        _ => return Ok(page.log.as_deref().unwrap_or_default()),
+    };
+    log.as_deref().ok_or(missing)
 }
 
 async fn page(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Page> {
@@ -125,7 +149,7 @@ fn no_workspace(subject: &Subject) -> NoLog {
 }
 
 /// Prints what is there and what is added, until the report is gone, which goes with its Workspace.
-async fn follow(cluster: &Cluster, subject: &Subject) -> anyhow::Result<ExitCode> {
+async fn follow(cluster: &Cluster, subject: &Subject, is_plan: bool) -> anyhow::Result<ExitCode> {
     let workspace = subject.workspace.as_ref().ok_or_else(|| no_workspace(subject))?;
     let place = cluster.report_place(workspace).await?;
     let named = watcher::Config::default().fields(&format!("metadata.name={}", place.name));
@@ -155,10 +179,11 @@ async fn follow(cluster: &Cluster, subject: &Subject) -> anyhow::Result<ExitCode
             break;
         };
         (was_there, is_there) = (true, true);
-        let new = follower.next(
-            page.log.as_deref().unwrap_or_default(),
-            page.previous_log.as_deref(),
-        );
+        let (log, previous) = match is_plan {
+            true => (page.plan_log.as_deref(), None),
+            false => (page.log.as_deref(), page.previous_log.as_deref()),
+        };
+        let new = follower.next(log.unwrap_or_default(), previous);
         if print_more(&new).context("cannot print")? == Printed::NobodyReads {
             break;
         }

@@ -1,14 +1,18 @@
 //! What the report says of an operation in the end.
 
-use capt_api::run::{LOG_KEY, RunReport};
+use capt_api::run::RunReport;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
-    super::{Run, Verdict, follow::Followed},
+    super::{
+        Run, Verdict,
+        follow::{Followed, log_key},
+    },
     End,
 };
 use crate::{
     api::words,
+    decide::What,
     report::{self, Page},
 };
 
@@ -50,7 +54,8 @@ impl Run<'_> {
             plan.awaits_approval = memory.held.as_ref().is_some_and(|held| held.plan == plan.id);
         }
         let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
-        let mut changes = match followed.is_published {
+        let is_plan = self.what == What::Plan;
+        let mut changes = match followed.is_published || is_plan {
             true => report::Changes::new(),
             false => {
                 let before = page.read().await.ok().flatten().and_then(|found| found.log);
@@ -58,7 +63,7 @@ impl Run<'_> {
             }
         };
         changes.extend(report::with_report(&report));
-        changes.insert(LOG_KEY, Some(followed.log));
+        changes.insert(log_key(is_plan), Some(followed.log));
         let told = std::mem::replace(&mut self.record.report, report);
         if let Err(error) = page.write(&changes).await {
             // It is tried again at the next end.
