@@ -28,7 +28,12 @@ Examples:
   capt approve wtapply/network --plan 1f0c2a9be4d07c6e5a3b
 
 Approvals can be switched off for one object by the annotation
-infrastructure.cluster.x-k8s.io/allow-destructive=\"true\".")]
+infrastructure.cluster.x-k8s.io/allow-destructive=\"true\".
+
+Exit codes:
+  0  it is approved; without --plan: what waits was shown, or that nothing does
+  1  it is not: nothing waits, or another plan does; it says which
+  2  the arguments make no sense")]
 pub(crate) struct Args {
     /// What to approve: wtapply/NAME or workspace/NAME
     #[arg(value_name = "KIND/NAME")]

@@ -25,7 +25,15 @@ Examples:
   capt retry cluster/demo
   capt retry captcontrolplane/demo
   capt retry wtapply/network
-  capt retry workspace/network -n team-a")]
+  capt retry workspace/network -n team-a
+
+It is asked for, and not waited for. While an object is paused, nothing is tried; what only another spec can mend, such
+as a version that is too low, fails again.
+
+Exit codes:
+  0  it is asked for
+  1  it is not: there is no such object, or nothing of it is capt's
+  2  the arguments make no sense")]
 pub(crate) struct Args {
     /// What to try again: cluster, captcluster, captcontrolplane, wtapply or workspace
     #[arg(value_name = "KIND/NAME")]

@@ -51,6 +51,11 @@ pub(crate) enum ObjectError {
     /// Terraform does not run for it, but for what it is made of.
     #[error("{0} is no wtapply or workspace; see which ones it has: capt tree {0}")]
     NotRun(Target),
+    /// It is a template, for which nothing runs.
+    #[error(
+        "{0} is a template, for which Terraform never runs; name a wtapply that uses it: capt get wtapply shows them"
+    )]
+    OnlyATemplate(Target),
     /// The API does not know the kind.
     #[error(
         "this cluster does not know {0}; install capt's kinds: capt manifests crds | kubectl apply --server-side -f -"
@@ -71,10 +76,11 @@ pub(crate) struct Subject {
 }
 
 impl Cluster {
-    /// Finds what a command is about. Templates have no Workspace, and are found otherwise.
+    /// Finds what a command is about.
     pub(crate) async fn subject(&self, target: &Target) -> Result<Subject, ObjectError> {
         match target.kind {
-            Kind::Apply | Kind::Template => {
+            Kind::Template => Err(ObjectError::OnlyATemplate(target.clone())),
+            Kind::Apply => {
                 let apply = self.apply(&target.name).await?;
                 self.subject_of(apply).await
             }
@@ -155,19 +161,29 @@ impl Cluster {
         Ok(call_opt(api.get(name)).await?)
     }
 
-    /// The WorkspaceTemplateApplies that use a template of our namespace.
-    pub(crate) async fn users_of(&self, template: &str) -> Result<Vec<WorkspaceTemplateApply>, ObjectError> {
-        if self.template(&self.namespace, template).await?.is_none() {
+    /// A template of our namespace, and the WorkspaceTemplateApplies that use it. Who may not look into all namespaces
+    /// sees those of this one.
+    pub(crate) async fn users_of(
+        &self,
+        template: &str,
+    ) -> Result<(WorkspaceTemplate, Vec<WorkspaceTemplateApply>), ObjectError> {
+        let Some(found) = self.template(&self.namespace, template).await? else {
             return Err(self.missing::<WorkspaceTemplate>(Kind::Template, template).await);
-        }
-        let api: Api<WorkspaceTemplateApply> = Api::all(self.client.clone());
-        let applies = call(api.list(&ListParams::default())).await?;
+        };
+        let all: Api<WorkspaceTemplateApply> = Api::all(self.client.clone());
+        let applies = match call(all.list(&ListParams::default())).await {
+            Err(CallError::Refused(_)) => {
+                let here: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), &self.namespace);
+                call(here.list(&ListParams::default())).await?
+            }
+            answer => answer?,
+        };
         let uses = |apply: &WorkspaceTemplateApply| {
             let reference = &apply.spec.template_ref;
             let namespace = reference.namespace.clone().or_else(|| apply.namespace());
             reference.name == template && namespace.as_deref() == Some(self.namespace.as_str())
         };
-        Ok(applies.items.into_iter().filter(uses).collect())
+        Ok((found, applies.items.into_iter().filter(uses).collect()))
     }
 
     async fn workspace(

@@ -254,12 +254,13 @@ async fn logs_are_printed_and_followed_until_the_workspace_is_gone() {
     world
         .report(
             &workspace,
-            json!({"run.json": report, "log": "one\n", "log.previous": "zero\n"}),
+            json!({"run.json": report, "log": "one\n", "log.previous": "zero\n", "log.plan": "looked\n"}),
         )
         .await;
 
     assert_eq!(world.text(&["logs", "workspace/network"]), "one\n");
     assert_eq!(world.text(&["logs", "workspace/network", "--previous"]), "zero\n");
+    assert_eq!(world.text(&["logs", "workspace/network", "--plan"]), "looked\n");
     let data: Value =
         serde_json::from_str(&world.text(&["logs", "workspace/network", "-o", "json"])).unwrap();
     assert_eq!(
@@ -345,11 +346,83 @@ async fn a_plan_is_asked_for_waited_for_and_told() {
 async fn a_plan_that_nobody_makes_is_not_waited_for_forever() {
     let world = World::start().await;
     world.workspace("network").await;
-    let refusal = world.refusal(&["plan", "workspace/network", "--timeout", "100ms"]);
-    assert!(
-        refusal.contains("a runner has to take the Workspace up"),
-        "{refusal}"
+    let output = world.capt(&["plan", "workspace/network", "--timeout", "100ms"]);
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
     );
+    assert_eq!(output.status.code(), Some(4), "{stdout}{stderr}");
+    assert!(
+        stdout.contains(
+            "none was made within 100ms; what was waited for: no runner has taken the Workspace up"
+        ),
+        "{stdout}"
+    );
+    assert!(
+        stderr.contains("waiting: no runner has taken the Workspace up"),
+        "{stderr}"
+    );
+}
+
+#[tokio::test]
+async fn a_plan_that_will_not_come_is_not_waited_for() {
+    let world = World::start().await;
+    let applies: Api<WorkspaceTemplateApply> = Api::namespaced(world.client.clone(), "default");
+    let templates: Api<WorkspaceTemplate> = Api::namespaced(world.client.clone(), "default");
+    let module = "variable \"x\" {\n  type = string\n}\noutput \"x\" {\n  value = var.x\n}\n";
+    let template = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "kind": "WorkspaceTemplate",
+        "metadata": {"name": "network"},
+        "spec": {"template": {"spec": {"forProvider": {"source": "Inline", "module": module}}}},
+    });
+    templates
+        .create(&PostParams::default(), &serde_json::from_value(template).unwrap())
+        .await
+        .unwrap();
+    let unused = world.text(&["plan", "wt/network"]);
+    assert!(
+        unused.contains("Nothing uses workspacetemplate/network"),
+        "{unused}"
+    );
+    for (name, spec) in [
+        ("untemplated", json!({"templateRef": {"name": "none"}})),
+        (
+            "one",
+            json!({"templateRef": {"name": "network"}, "waitForWorkspaces": [{"name": "other"}]}),
+        ),
+        (
+            "other",
+            json!({"templateRef": {"name": "network"}, "waitForWorkspaces": [{"name": "one"}]}),
+        ),
+        (
+            "secretless",
+            json!({"templateRef": {"name": "network"}, "waitForSecrets": [{"name": "nobodys"}]}),
+        ),
+    ] {
+        let apply = json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "WorkspaceTemplateApply",
+            "metadata": {"name": name},
+            "spec": spec,
+        });
+        let apply = serde_json::from_value(apply).unwrap();
+        applies.create(&PostParams::default(), &apply).await.unwrap();
+    }
+    for (target, expected) in [
+        ("wtapply/untemplated", "There is no plan: "),
+        ("wtapply/one", "wait for each other"),
+        ("wtapply/secretless", "Nothing that there is makes secret/nobodys"),
+        ("wt/network", "wait for each other"),
+    ] {
+        // As long as it says: it is not waited for at all.
+        let output = world.capt(&["plan", target, "--timeout", "1h"]);
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{target}: {stdout}");
+        assert!(stdout.contains(expected), "{target}: {stdout}");
+    }
+    let refusal = world.refusal(&["logs", "wt/network"]);
+    assert!(refusal.contains("is a template"), "{refusal}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use capt_api::run::{PlanReport, PlannedChange};
 use serde::Serialize;
 
-use super::namespace_of;
+use super::{judge::Why, namespace_of};
 use crate::objects::Subject;
 
 /// Lines of changes that people are shown.
@@ -30,6 +30,9 @@ pub(super) struct Answer {
     /// Why there is no plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
+    /// What sort of problem that is.
+    #[serde(rename = "problemKind", skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<Why>,
     /// Holes of the template that no variable fills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unfilled: Vec<String>,
@@ -79,10 +82,9 @@ impl Answer {
     }
 
     pub(super) fn exit_code(&self) -> ExitCode {
-        if self.is_plan() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
+        match self.is_plan() {
+            true => ExitCode::SUCCESS,
+            false => exit_code(self.why),
         }
     }
 
@@ -146,6 +148,15 @@ impl Answer {
         }
         head + "\n"
     }
+}
+
+/// What the shell is told where there is no plan.
+pub(super) fn exit_code(why: Option<Why>) -> ExitCode {
+    ExitCode::from(match why {
+        Some(Why::Stuck) => 3,
+        Some(Why::Late) => 4,
+        Some(Why::Failed) | None => 1,
+    })
 }
 
 fn lines(text: &mut String, changes: &[PlannedChange], who: &str) {
@@ -260,6 +271,19 @@ mod tests {
                 .contains("There is no plan: no variable fills name\nNo variable fills ${name} in spec.x\n")
         );
         assert!(!answer.is_plan());
+    }
+
+    #[test]
+    fn the_shell_learns_why_there_is_no_plan() {
+        for (why, expected) in [
+            (None, 1),
+            (Some(Why::Failed), 1),
+            (Some(Why::Stuck), 3),
+            (Some(Why::Late), 4),
+        ] {
+            let code = format!("{:?}", exit_code(why));
+            assert_eq!(code, format!("{:?}", ExitCode::from(expected)), "{why:?}");
+        }
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! `capt plan`: what would change, without changing it.
 
 mod answer;
+mod depends;
 mod difference;
 mod judge;
+mod template;
+mod told;
 mod wait;
 
-use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use capt_api::marks;
 use kube::ResourceExt as _;
 
 use self::{
     answer::{Answer, Planned, Rendering},
-    judge::Unanswered,
+    told::Told,
+    wait::Ended,
 };
 use crate::{
     access::{Access, Cluster},
@@ -27,6 +31,9 @@ use crate::{
 /// Asks the runner for a plan of the Workspace and waits for it. Nothing is applied by that. A plan that deletes
 /// or replaces something waits for `capt approve`; any other is applied by itself sooner or later. With
 /// provider-terraform, which has no plan step, the difference between the rendering and the Workspace is shown.
+///
+/// Where nothing happens until you do something, such as when a template is missing or objects wait for each other, it
+/// says so at once. What is only a matter of time is waited for, and told on stderr as it changes.
 ///
 /// A change is applied as soon as it is written. To see first what it would do, pause the object, change it, and ask
 /// for a plan: it is made of what the object would have.
@@ -48,7 +55,14 @@ Examples:
   capt plan workspacetemplate/greeting
 
   # For a program
-  capt plan wtapply/greeting-world -o json | jq .plan.summary")]
+  capt plan wtapply/greeting-world -o json | jq .plan.summary
+
+Exit codes:
+  0  there is a plan, also if nothing would change
+  1  planning failed, or the cluster was not reached
+  2  the arguments make no sense
+  3  there is no plan until somebody does something; it says what
+  4  it did not come within --timeout; it says what was waited for")]
 pub(crate) struct Args {
     /// What to plan: wtapply/NAME, workspace/NAME, or workspacetemplate/NAME for all that use it
     #[arg(value_name = "KIND/NAME")]
@@ -69,30 +83,20 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
     if args.target.kind != Kind::Template {
         let subject = cluster.subject(&args.target).await?;
-        let answer = plan(&cluster, subject, args.timeout).await?;
+        let answer = plan(&cluster, subject, args.timeout, &mut Told::new()).await?;
         args.output.answer(&answer, || answer.words())?;
         return Ok(answer.exit_code());
     }
-    let users = cluster.users_of(&args.target.name).await?;
-    let mut answers = Vec::new();
-    for apply in users {
-        let subject = cluster.subject_of(apply).await?;
-        answers.push(plan(&cluster, subject, args.timeout).await?);
-    }
-    args.output.answer(&answers, || match answers.is_empty() {
-        true => format!("Nothing uses {}.\n", args.target),
-        false => answers.iter().map(Answer::words).collect::<Vec<_>>().join("\n"),
-    })?;
-    let worst = answers.iter().any(|answer| !answer.is_plan());
-    Ok(if worst {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    template::run(&cluster, &args).await
 }
 
 /// The plan of one Workspace, or why there is none.
-async fn plan(cluster: &Cluster, subject: Subject, timeout: Duration) -> anyhow::Result<Answer> {
+async fn plan(
+    cluster: &Cluster,
+    subject: Subject,
+    timeout: Duration,
+    told: &mut Told,
+) -> anyhow::Result<Answer> {
     let mut answer = Answer::new(&subject);
     if let Some(apply) = &subject.apply {
         answer.unfilled = difference::unfilled(cluster, apply).await?;
@@ -100,17 +104,13 @@ async fn plan(cluster: &Cluster, subject: Subject, timeout: Duration) -> anyhow:
     if let Some(workspace) = &subject.workspace
         && cluster.is_foreign(workspace).await?
     {
-        answer.rendering = Some(Rendering {
-            changes: difference::of(cluster, &subject).await?,
-            approve: pending(&subject).map(|revision| approve(&subject.target(), &revision)),
-        });
+        answer.rendering = Some(rendering(cluster, &subject).await?);
         return Ok(answer);
     }
     let token = uuid::Uuid::new_v4().to_string();
     cluster.annotate(&subject, marks::PLAN_REQUESTED, &token).await?;
-    let show = std::io::stderr().is_terminal();
-    match wait::for_plan(cluster, &subject, &token, timeout, show).await? {
-        Ok(page) => {
+    match wait::for_plan(cluster, &subject, &token, timeout, told).await? {
+        Ended::Planned(page) => {
             let subject = cluster.refreshed(&subject).await?;
             answer.paused = is_paused(&subject);
             let report = page.report;
@@ -123,9 +123,24 @@ async fn plan(cluster: &Cluster, subject: Subject, timeout: Duration) -> anyhow:
                 plan,
             });
         }
-        Err(Unanswered { problem }) => answer.problem = Some(problem),
+        Ended::Unanswered(unanswered) => {
+            answer.why = Some(unanswered.why);
+            answer.problem = Some(unanswered.problem);
+        }
+        Ended::Foreign => {
+            let subject = cluster.refreshed(&subject).await?;
+            answer.rendering = Some(rendering(cluster, &subject).await?);
+        }
     }
     Ok(answer)
+}
+
+/// What there is instead of a plan where provider-terraform runs.
+async fn rendering(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Rendering> {
+    Ok(Rendering {
+        changes: difference::of(cluster, subject).await?,
+        approve: pending(subject).map(|revision| approve(&subject.target(), &revision)),
+    })
 }
 
 /// Whether nothing is applied, because somebody asked for that.

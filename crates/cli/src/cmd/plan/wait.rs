@@ -1,6 +1,6 @@
 //! Waiting for a plan, woken by watches.
 
-use std::{io::Write as _, time::Duration};
+use std::time::Duration;
 
 use capt_api::WorkspaceTemplateApply;
 use futures::{Stream, StreamExt as _, stream};
@@ -10,14 +10,25 @@ use kube::{
 };
 use tokio::time::{Instant, timeout_at};
 
-use super::judge::{Unanswered, Verdict, judge};
+use super::{
+    depends,
+    judge::{Unanswered, Verdict, Why, judge},
+    told::Told,
+};
 use crate::{
     access::Cluster,
     objects::{Page, ReportPlace, Subject},
 };
 
-/// How long something that was said before the question may turn out to be no longer true.
-const DOUBT: Duration = Duration::from_secs(3);
+/// How waiting ended.
+pub(super) enum Ended {
+    /// With a plan.
+    Planned(Box<Page>),
+    /// Without one.
+    Unanswered(Unanswered),
+    /// Somebody else runs Terraform for the Workspace, and makes no plans.
+    Foreign,
+}
 
 /// The plan, or why there is none.
 pub(super) async fn for_plan(
@@ -25,14 +36,10 @@ pub(super) async fn for_plan(
     subject: &Subject,
     token: &str,
     timeout: Duration,
-    show: bool,
-) -> anyhow::Result<Result<Page, Unanswered>> {
+    told: &mut Told,
+) -> anyhow::Result<Ended> {
     let end = Instant::now() + timeout;
-    let doubt = Instant::now() + DOUBT;
-    let mut line = Line {
-        show,
-        told: String::new(),
-    };
+    let mut doubts = Doubts::default();
     // A Workspace that is made meanwhile has a report in a place that was not known before.
     let mut subject = subject.clone();
     loop {
@@ -48,26 +55,67 @@ pub(super) async fn for_plan(
                 Some(place) => cluster.report(place).await?,
                 None => None,
             };
-            let (waits_for, until) =
-                match judge(subject.apply.as_ref(), subject.workspace.as_ref(), page, token) {
-                    Verdict::Answered(page) => return Ok(Ok(*page)),
-                    Verdict::Refused(unanswered) => return Ok(Err(unanswered)),
-                    Verdict::Waiting(reason) => {
-                        line.tell(&reason);
-                        (reason, end)
+            if let (Some(workspace), None) = (&subject.workspace, &page)
+                && cluster.is_foreign(workspace).await?
+            {
+                return Ok(Ended::Foreign);
+            }
+            let mut verdict = judge(subject.apply.as_ref(), subject.workspace.as_ref(), page, token);
+            if let (Verdict::Depends(message), Some(apply)) = (&verdict, &subject.apply) {
+                verdict = depends::judge(cluster, apply, message).await;
+            }
+            let now = Instant::now();
+            let (waits_for, until) = match verdict {
+                Verdict::Answered(page) => return Ok(Ended::Planned(page)),
+                Verdict::Refused(unanswered) => return Ok(Ended::Unanswered(unanswered)),
+                Verdict::Waiting(reason) | Verdict::Depends(reason) => {
+                    doubts.none();
+                    (reason, end)
+                }
+                Verdict::Unless { problem, still_after } => {
+                    let until = doubts.about(&problem.problem, now) + still_after;
+                    if now >= until {
+                        return Ok(Ended::Unanswered(problem));
                     }
-                    Verdict::Blocked(unanswered) if Instant::now() >= doubt => return Ok(Err(unanswered)),
-                    Verdict::Blocked(unanswered) => (unanswered.problem, doubt.min(end)),
-                };
+                    (problem.problem, until.min(end))
+                }
+            };
+            told.tell(&waits_for);
             if subject.workspace.is_some() != has_place {
                 break;
             }
             if timeout_at(until, changes.next()).await.is_err() && Instant::now() >= end {
-                let problem = format!(
-                    "none was made within {} seconds; what was waited for: {waits_for}. Is a runner at work?",
-                    timeout.as_secs()
-                );
-                return Ok(Err(Unanswered { problem }));
+                return Ok(Ended::Unanswered(late(timeout, &waits_for)));
+            }
+        }
+    }
+}
+
+fn late(timeout: Duration, waits_for: &str) -> Unanswered {
+    Unanswered {
+        why: Why::Late,
+        problem: format!("none was made within {timeout:?}; what was waited for: {waits_for}",),
+    }
+}
+
+/// Since when something that may pass by itself was so without a break.
+#[derive(Default)]
+struct Doubts {
+    known: Option<(String, Instant)>,
+}
+
+impl Doubts {
+    fn none(&mut self) {
+        self.known = None;
+    }
+
+    /// Since when this one was so.
+    fn about(&mut self, problem: &str, now: Instant) -> Instant {
+        match &self.known {
+            Some((known, since)) if known == problem => *since,
+            _ => {
+                self.known = Some((problem.to_owned(), now));
+                now
             }
         }
     }
@@ -98,27 +146,21 @@ fn changes(
     stream::select_all(streams)
 }
 
-/// One line on a terminal that changes.
-struct Line {
-    show: bool,
-    told: String,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Line {
-    fn tell(&mut self, text: &str) {
-        if self.show && self.told != text {
-            eprint!("\r\x1b[K{text} …");
-            // Nobody is hurt if it is not seen.
-            let _ = std::io::stderr().flush();
-            text.clone_into(&mut self.told);
-        }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if !self.told.is_empty() {
-            eprint!("\r\x1b[K");
-        }
+    #[tokio::test(start_paused = true)]
+    async fn a_doubt_is_as_old_as_the_time_for_which_it_was_not_dispelled() {
+        let mut doubts = Doubts::default();
+        let start = Instant::now();
+        assert_eq!(doubts.about("one", start), start);
+        let later = start + Duration::from_secs(2);
+        assert_eq!(doubts.about("one", later), start);
+        assert_eq!(doubts.about("another", later), later);
+        assert_eq!(doubts.about("one", later), later);
+        doubts.none();
+        let latest = start + Duration::from_secs(9);
+        assert_eq!(doubts.about("one", latest), latest);
     }
 }

@@ -20,7 +20,7 @@ fn apply(status: &serde_json::Value) -> WorkspaceTemplateApply {
 fn condition(type_: &str, status: &str, reason: &str) -> serde_json::Value {
     json!({"observedGeneration": 2, "conditions": [{
         "type": type_, "status": status, "reason": reason, "message": format!("because of {reason}"),
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 2,
     }]})
 }
 
@@ -50,9 +50,17 @@ fn page(answered: &str, plan: Option<PlanReport>, operation: Option<Operation>) 
 fn said(verdict: Verdict) -> String {
     match verdict {
         Verdict::Answered(_) => "answered".to_owned(),
-        Verdict::Refused(unanswered) => format!("refused: {}", unanswered.problem),
+        Verdict::Refused(Unanswered { why, problem }) => match why {
+            Why::Failed => format!("failed: {problem}"),
+            _ => format!("refused: {problem}"),
+        },
         Verdict::Waiting(reason) => format!("waiting: {reason}"),
-        Verdict::Blocked(unanswered) => format!("blocked: {}", unanswered.problem),
+        Verdict::Depends(reason) => format!("depends: {reason}"),
+        Verdict::Unless { problem, still_after } => {
+            assert_eq!(problem.why, Why::Stuck);
+            let who = if still_after == DOUBT { "blocked" } else { "nobody" };
+            format!("{who}: {}", problem.problem)
+        }
     }
 }
 
@@ -67,8 +75,34 @@ fn what_cannot_be_planned_is_refused_at_once_and_the_rest_is_waited_for() {
             condition("Applied", "False", "TemplateInvalid"),
             "refused: because of TemplateInvalid",
         ),
+        (
+            condition("Applied", "False", "WorkspaceRetained"),
+            "refused: because of WorkspaceRetained",
+        ),
+        (
+            condition("Waiting", "True", "DependencyCycle"),
+            "refused: because of DependencyCycle",
+        ),
+        (
+            // Who only says that it waits says nothing of the spec as a whole.
+            json!({"conditions": condition("Waiting", "True", "OwnerGone")["conditions"]}),
+            "refused: because of OwnerGone",
+        ),
+        (
+            condition("Waiting", "True", "WaitingForSecrets"),
+            "depends: because of WaitingForSecrets",
+        ),
+        (
+            condition("Waiting", "True", "WaitingForWorkspaces"),
+            "depends: because of WaitingForWorkspaces",
+        ),
+        (
+            condition("Waiting", "True", "WaitingForTurn"),
+            "waiting: the Workspace has to be made",
+        ),
         (condition("Paused", "True", "Paused"), "refused: it is paused"),
-        (json!({"observedGeneration": 1}), "waiting: the controllers"),
+        (json!({"observedGeneration": 1}), "nobody: capt's controllers"),
+        (serde_json::Value::Null, "nobody: capt's controllers"),
         (
             json!({"observedGeneration": 2, "message": "Waiting for Secrets"}),
             "waiting: Waiting for Secrets",
@@ -83,7 +117,23 @@ fn what_cannot_be_planned_is_refused_at_once_and_the_rest_is_waited_for() {
     }
     let mut going = apply(&json!({}));
     going.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
-    assert!(said(judge(Some(&going), None, None, "token")).starts_with("refused: it is being deleted"));
+    assert_eq!(
+        said(judge(Some(&going), None, None, "token")),
+        "refused: it is being deleted"
+    );
+    going.status = apply(&condition("Deleting", "True", "Destroying")).status;
+    assert_eq!(
+        said(judge(Some(&going), None, None, "token")),
+        "refused: it is being deleted: because of Destroying"
+    );
+}
+
+#[test]
+fn what_was_said_about_an_older_spec_is_not_taken_for_the_answer() {
+    let mut changed = apply(&condition("Waiting", "True", "DependencyCycle"));
+    changed.metadata.generation = Some(3);
+    let verdict = said(judge(Some(&changed), None, None, "token"));
+    assert!(verdict.starts_with("nobody: capt's controllers"), "{verdict}");
 }
 
 #[test]
@@ -101,8 +151,14 @@ fn during_a_pause_a_plan_is_waited_for_unless_something_stands_in_its_way() {
     held.policies = Some(Vec::new());
     held.finalizers = vec!["finalizer.managedresource.crossplane.io".to_owned()];
     for (status, expected) in [
-        (paused.clone(), "waiting: a runner has to take the Workspace up"),
-        (with("Rendered"), "waiting: a runner has to take the Workspace up"),
+        (
+            paused.clone(),
+            "waiting: a runner has to begin with the Workspace",
+        ),
+        (
+            with("Rendered"),
+            "waiting: a runner has to begin with the Workspace",
+        ),
         (with("VariableMissing"), "blocked: because of VariableMissing"),
         (
             with("StateLocationChanged"),
@@ -118,6 +174,14 @@ fn during_a_pause_a_plan_is_waited_for_unless_something_stands_in_its_way() {
     let waits = json!({"observedGeneration": 2, "message": "Waiting for a turn"});
     let verdict = judge(Some(&apply(&waits)), Some(&held), None, "token");
     assert_eq!(said(verdict), "blocked: Waiting for a turn", "nobody paused it");
+    let mut turn = condition("Waiting", "True", "WaitingForTurn");
+    turn["message"] = json!("It is the turn of another");
+    let verdict = judge(Some(&apply(&turn)), Some(&held), None, "token");
+    assert_eq!(
+        said(verdict),
+        "waiting: It is the turn of another",
+        "turns come by themselves"
+    );
     held.finalizers.clear();
     let never = said(judge(Some(&apply(&paused)), Some(&held), None, "token"));
     assert!(
@@ -153,24 +217,28 @@ fn a_plan_is_the_answer_to_one_question_only() {
             plan.clone(),
             Some(operation("plan", Some("failed")))
         ))),
-        "refused: no credentials"
+        "failed: no credentials"
     );
     assert_eq!(
         judged(Some(page("token", None, None))),
-        "refused: planning failed; see capt logs"
+        "failed: planning failed; see capt logs --plan"
     );
     assert_eq!(
         judged(Some(page("older", plan, Some(operation("apply", None))))),
         "waiting: apply is running"
     );
-    assert_eq!(judged(None), "waiting: a runner has to take the Workspace up");
+    let nobody = judged(None);
+    assert!(
+        nobody.starts_with("nobody: no runner has taken the Workspace up"),
+        "{nobody}"
+    );
 }
 
 #[test]
 fn a_runner_that_waits_for_somebody_is_not_waited_for() {
     for (reason, expected) in [
         ("InputMissing", "blocked: a Secret is not there"),
-        ("Throttled", "waiting: a runner has to take the Workspace up"),
+        ("Throttled", "waiting: a runner has to begin with the Workspace"),
     ] {
         let mut workspace = workspace();
         let failing = json!({
