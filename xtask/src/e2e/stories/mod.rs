@@ -80,6 +80,12 @@ pub(super) const STORIES: &[Story] = &[
         play: |from, to| Box::pin(moving::at_rest(from, to)),
     },
     Story {
+        name: "a Cluster moves with its ClusterClass, and follows it over there",
+        scene: Scene::Two,
+        short: false,
+        play: |from, to| Box::pin(moving::with_its_class(from, to)),
+    },
+    Story {
         name: "a Cluster moves in the middle of an apply",
         scene: Scene::Two,
         short: false,

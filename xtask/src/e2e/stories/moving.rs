@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::super::kinds::{APPLY, CONTROL_PLANE, LEASE, NETWORK, TEMPLATE, WORKSPACE};
 use super::super::side::Side;
 use super::super::story::{NAME, Story};
+use super::topology;
 use crate::cluster_api::clusterctl;
 use crate::objects::{PATIENCE, is, name};
 
@@ -122,6 +123,18 @@ pub(super) async fn at_rest(from: &Side, to: &Side) -> anyhow::Result<()> {
 
     goes_on(&there).await?;
     there.holds(&["vpc", "eks"])?;
+    there.end().await?;
+    is_harmless(&story).await
+}
+
+pub(super) async fn with_its_class(from: &Side, to: &Side) -> anyhow::Result<()> {
+    let story = Story::begin(from, "move-with-class").await?;
+    topology::make_available(&story).await?;
+    let there = moved(&story, to).await?;
+    there.available().await?;
+    there.holds(&["vpc", "eks"])?;
+    is_harmless(&story).await?;
+    topology::bump(&there).await?;
     there.end().await?;
     is_harmless(&story).await
 }

@@ -64,8 +64,8 @@ async fn only(story: &Story<'_>, kind: Kind) -> anyhow::Result<Value> {
     found.pop().context("there is none")
 }
 
-pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
-    let story = Story::begin(side, "topology").await?;
+/// Makes a class and a Cluster of it, and waits until that is available.
+pub(super) async fn make_available(story: &Story<'_>) -> anyhow::Result<()> {
     story.create(NETWORK_TEMPLATE, network_template()).await?;
     story
         .create(CONTROL_PLANE_TEMPLATE, control_plane_template())
@@ -73,21 +73,18 @@ pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
     story.create(CLUSTER_CLASS, class()).await?;
     story.create(CLUSTER, cluster()).await?;
     story.available().await?;
-    story.holds(&["vpc", "eks"])?;
-    let control_plane = only(&story, CONTROL_PLANE).await?;
-    ensure!(
-        control_plane["metadata"]["labels"]["team"] == "platform",
-        "the label of the template did not reach the control plane"
-    );
-    settled(&story).await?;
+    story.holds(&["vpc", "eks"])
+}
 
+/// Asks the Cluster for the next version, and waits until the control plane has it.
+pub(super) async fn bump(story: &Story<'_>) -> anyhow::Result<()> {
     let bump = json!({"spec": {"topology": {"version": NEXT}}});
     story.change(CLUSTER, NAME, &bump).await?;
-    let control_plane = name(&control_plane);
+    let control_plane = only(story, CONTROL_PLANE).await?;
     let reached = story
         .until(
             CONTROL_PLANE,
-            control_plane,
+            name(&control_plane),
             "it has the next version",
             |object| object["spec"]["version"] == NEXT && object["status"]["version"] == NEXT,
         )
@@ -100,6 +97,20 @@ pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
             is(cluster, "TopologyReconciled", "True") && is(cluster, "Available", "True")
         })
         .await?;
+    story.holds(&["vpc", "eks"])
+}
+
+pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
+    let story = Story::begin(side, "topology").await?;
+    make_available(&story).await?;
+    let control_plane = only(&story, CONTROL_PLANE).await?;
+    ensure!(
+        control_plane["metadata"]["labels"]["team"] == "platform",
+        "the label of the template did not reach the control plane"
+    );
+    settled(&story).await?;
+
+    bump(&story).await?;
     for apply in story.list(APPLY).await? {
         if apply["spec"]["variables"]["kubernetes_version"].is_string() {
             ensure!(
@@ -109,7 +120,6 @@ pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
             );
         }
     }
-    story.holds(&["vpc", "eks"])?;
     settled(&story).await?;
 
     // Cluster API looks at an edited template only when it looks at the Cluster next, but at an edited class at once.
