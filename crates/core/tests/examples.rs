@@ -55,7 +55,8 @@ fn check(template: &WorkspaceTemplate, path: &Path) {
             connection_secret: None,
             foreign_namespaces: ForeignNamespaces::Refuse,
         });
-        let rendering = rendering.unwrap_or_else(|problems| panic!("{}: {problems:?}", path.display()));
-        assert!(rendering.left_to_terraform.is_empty(), "{}", path.display());
+        if let Err(problems) = rendering {
+            panic!("{}: {problems:?}", path.display());
+        }
     }
 }

@@ -20,8 +20,7 @@ pub struct Hole {
     pub name: String,
     /// The field that it is in.
     pub path: String,
-    /// Where in the module's text it is, if it is there. Such a hole may also be Terraform's, and stays if no variable
-    /// fills it.
+    /// Where in the module's text it is, if it is there.
     pub in_module: Option<ModulePlace>,
 }
 
@@ -34,6 +33,8 @@ pub struct ModulePlace {
     pub column: usize,
     /// The path in a JSON module; empty for HCL.
     pub within: String,
+    /// Terraform knows what to do with it, so that it may stay if no variable fills it.
+    pub may_stay: bool,
 }
 
 impl Hole {
@@ -50,6 +51,7 @@ impl Hole {
             line: hole.line,
             column: hole.column,
             within: hole.within.to_owned(),
+            may_stay: hole.may_stay,
         };
         Self {
             name: hole.name.to_owned(),
@@ -59,13 +61,24 @@ impl Hole {
     }
 }
 
+impl Hole {
+    /// Whether nothing is wrong with it although no variable fills it.
+    pub(super) fn may_stay(&self) -> bool {
+        self.in_module.as_ref().is_some_and(|place| place.may_stay)
+    }
+
+    /// Where it is, in words.
+    pub(super) fn place(&self) -> String {
+        match &self.in_module {
+            Some(place) => format!("{}, line {}, column {}", self.path, place.line, place.column),
+            None => self.path.clone(),
+        }
+    }
+}
+
 impl fmt::Display for Hole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${{{}}} in {}", self.name, self.path)?;
-        match &self.in_module {
-            Some(place) => write!(f, ", line {}, column {}", place.line, place.column),
-            None => Ok(()),
-        }
+        write!(f, "${{{}}} in {}", self.name, self.place())
     }
 }
 
@@ -100,8 +113,7 @@ pub fn holes(template: &WorkspaceTemplateSpec) -> Result<Vec<Hole>, Vec<RenderPr
     texts(&document.spec, &DOCUMENT, &mut visit);
     texts(&document.connection_secret, &CONNECTION_SECRET, &mut visit);
     if let Some((text, place)) = document.module() {
-        // Holes in keys are a problem only if a variable would fill them, which is not known here.
-        match Module::parse(text, place, |_| false) {
+        match Module::parse(text, place) {
             Ok(module) => holes.extend(
                 module
                     .holes()

@@ -1,6 +1,6 @@
 //! Holes in the text of an inline module, in either of its languages.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use serde::de::IgnoredAny;
 
@@ -23,6 +23,8 @@ pub(super) struct Place<'a> {
 pub(super) struct Module<'a> {
     text: &'a str,
     spots: Vec<Spot>,
+    /// Bare names that Terraform gives a value somewhere in the module.
+    bound: BTreeSet<String>,
 }
 
 /// A part of the text that has holes.
@@ -35,6 +37,8 @@ enum Spot {
         decoded: String,
         holes: Vec<Found>,
         path: String,
+        /// Terraform does not read it.
+        is_comment: bool,
     },
 }
 
@@ -46,24 +50,27 @@ pub(super) struct ModuleHole<'a> {
     pub(super) column: usize,
     /// Where it is in a JSON document; empty for HCL.
     pub(super) within: &'a str,
+    /// Terraform knows what to do with it, so that it may stay if no variable fills it.
+    pub(super) may_stay: bool,
 }
 
 impl<'a> Module<'a> {
-    /// Parses a module. `is_filled` tells whether a variable of that name has a value.
-    pub(super) fn parse(
-        text: &'a str,
-        place: Place<'_>,
-        is_filled: impl Fn(&str) -> bool,
-    ) -> Result<Self, Vec<RenderProblem>> {
+    /// Parses a module.
+    pub(super) fn parse(text: &'a str, place: Place<'_>) -> Result<Self, Vec<RenderProblem>> {
+        // Where blocks have provisioners or conditions, this is the resource that they are in.
+        let mut bound = BTreeSet::from(["self".to_owned()]);
         let spots = match place.format {
             FileFormat::HCL => {
                 let holes =
                     hcl::holes_of_file(text).map_err(|fault| vec![unparsable(place, "HCL", fault)])?;
                 holes.into_iter().map(Spot::Hcl).collect()
             }
-            FileFormat::JSON => json_spots(text, place, is_filled)?,
+            FileFormat::JSON => {
+                bound.extend(bound_in_json(text));
+                json_spots(text, place, &bound)?
+            }
         };
-        Ok(Self { text, spots })
+        Ok(Self { text, spots, bound })
     }
 
     /// All holes, in the order of the text.
@@ -71,11 +78,15 @@ impl<'a> Module<'a> {
         let mut cursor = Cursor::new(self.text);
         let mut holes = Vec::new();
         for spot in &self.spots {
-            let (found, start, within) = match spot {
-                Spot::Hcl(found) => (std::slice::from_ref(found), found.whole.start, ""),
+            let (found, start, within, is_comment) = match spot {
+                Spot::Hcl(found) => (std::slice::from_ref(found), found.whole.start, "", false),
                 Spot::Json {
-                    span, holes, path, ..
-                } => (holes.as_slice(), span.start, path.as_str()),
+                    span,
+                    holes,
+                    path,
+                    is_comment,
+                    ..
+                } => (holes.as_slice(), span.start, path.as_str(), *is_comment),
             };
             let (line, column) = cursor.locate(start);
             holes.extend(found.iter().map(|found| ModuleHole {
@@ -83,6 +94,7 @@ impl<'a> Module<'a> {
                 line,
                 column,
                 within,
+                may_stay: is_comment || self.bound.contains(&found.name),
             }));
         }
         holes
@@ -158,7 +170,7 @@ fn splice<'v>(
 fn json_spots(
     text: &str,
     place: Place<'_>,
-    is_filled: impl Fn(&str) -> bool,
+    bound: &BTreeSet<String>,
 ) -> Result<Vec<Spot>, Vec<RenderProblem>> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         let fault = Fault {
@@ -183,10 +195,11 @@ fn json_spots(
                 };
                 holes.map(|holes| (decoded, holes)).map_err(|fault| fault.message)
             });
+        let is_comment = is_in_comment(&literal.path);
         match holes {
             Ok((_, holes)) if holes.is_empty() => {}
             Ok((_, holes)) if literal.is_key => {
-                if holes.iter().any(|hole| is_filled(&hole.name)) {
+                if !is_comment && holes.iter().any(|hole| !bound.contains(&hole.name)) {
                     problems.push(RenderProblem::HoleInKey {
                         path: format!("{}: {}", place.path, literal.path),
                     });
@@ -198,6 +211,7 @@ fn json_spots(
                     decoded,
                     holes,
                     path: literal.path,
+                    is_comment,
                 });
             }
             Err(message) => {
@@ -220,6 +234,32 @@ fn json_spots(
     } else {
         Err(problems)
     }
+}
+
+/// Whether a path of a JSON module leads through a property that Terraform takes for a comment.
+fn is_in_comment(path: &str) -> bool {
+    path.contains("//") && path.split('.').any(|step| step.split('[').next() == Some("//"))
+}
+
+/// Bare names that a JSON module binds: iterators of dynamic blocks, and what `for_each` gives. Where they are bound is
+/// not looked at, because keys of a document say little about that.
+fn bound_in_json(text: &str) -> Vec<String> {
+    let mut names = vec!["each".to_owned()];
+    if !text.contains("\"dynamic\"") {
+        return names;
+    }
+    for literal in jsontext::strings(text, |_| true) {
+        let (before, name) = literal.path.rsplit_once('.').unwrap_or_default();
+        let before = before.split_once('[').map_or(before, |_| before.trim_end_matches(|end: char| end == ']' || end == '[' || end.is_ascii_digit()));
+        if literal.is_key && (before == "dynamic" || before.ends_with(".dynamic")) {
+            names.push(name.to_owned());
+        }
+        if !literal.is_key && name == "iterator" {
+            let raw = text.get(literal.span).unwrap_or_default();
+            names.push(raw.trim_matches('"').to_owned());
+        }
+    }
+    names
 }
 
 fn unparsable(place: Place<'_>, language: &'static str, fault: Fault) -> RenderProblem {

@@ -5,7 +5,8 @@
 //!
 //! Holes are of two kinds. In the fields of a template, every `${name}` is one, and one that no variable fills is a
 //! problem; `$${` stands for `${`. In the text of an inline module, `${…}` is Terraform's first, and only a bare name in
-//! a string that nothing in the module binds is a hole; one that no variable fills stays.
+//! a string that nothing in the module binds is a hole; Terraform has no meaning for such a name, so that one that no
+//! variable fills is a problem too.
 //!
 //! This module must never know where templates and values come from, nor what becomes of a rendering.
 
@@ -88,8 +89,6 @@ pub struct Rendering {
     pub template_revision: String,
     /// The holes that were filled.
     pub filled: Vec<Hole>,
-    /// Bare names in the module's text that no variable fills, and so are Terraform's.
-    pub left_to_terraform: Vec<Hole>,
 }
 
 /// Renders a template.
@@ -112,30 +111,21 @@ pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> 
         problems: found,
         ..
     } = filling;
-    // A required variable that is missing is told once, not once more for every hole that waits for it.
-    let is_told = |hole: &str| {
-        declared
-            .iter()
-            .any(|variable| variable.name == hole && variable.required == Some(true))
-    };
-    problems.extend(
-        found
-            .into_iter()
-            .filter(|problem| !matches!(problem, RenderProblem::Unfilled { hole, .. } if is_told(hole))),
-    );
-
-    let mut left_to_terraform = Vec::new();
+    problems.extend(found);
     let module_text = match document.module() {
         None => None,
-        Some((text, place)) => match Module::parse(text, place, |name| values.get(name).is_some()) {
+        Some((text, place)) => match Module::parse(text, place) {
             Ok(module) => {
                 for hole in module.holes() {
-                    let side = if values.get(hole.name).is_some() {
-                        &mut filled
-                    } else {
-                        &mut left_to_terraform
-                    };
-                    side.push(Hole::in_module(&hole, &place.path));
+                    let hole = Hole::in_module(&hole, &place.path);
+                    if values.get(&hole.name).is_some() {
+                        filled.push(hole);
+                    } else if !hole.may_stay() {
+                        problems.push(RenderProblem::Unfilled {
+                            path: hole.place(),
+                            hole: hole.name,
+                        });
+                    }
                 }
                 let text = module.fill(|name| values.get(name), MAX_BYTES);
                 too_large |= text.is_none();
@@ -147,6 +137,7 @@ pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> 
             }
         },
     };
+    tell_once(&mut problems);
     if let Some(text) = module_text {
         document.set_module(text);
     }
@@ -181,12 +172,21 @@ pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> 
         spec,
         facts,
         filled,
-        left_to_terraform,
     })
 }
 
-/// The holes of a template that these variables leave open, in fields (where rendering fails) and in the module's text
-/// (where they are left to Terraform).
+/// A variable that is missing is told once, not once more for every hole that waits for it.
+fn tell_once(problems: &mut Vec<RenderProblem>) {
+    let mut told = BTreeSet::new();
+    problems.retain(|problem| match problem {
+        RenderProblem::Required { name, .. } | RenderProblem::Unfilled { hole: name, .. } => {
+            told.insert(name.clone())
+        }
+        _ => true,
+    });
+}
+
+/// The holes of a template that these variables leave open, so that it cannot be rendered.
 ///
 /// # Errors
 ///
@@ -198,7 +198,7 @@ pub fn unfilled(
     let declared = template.variables.as_deref().unwrap_or_default();
     let values = Values::gather(declared, variables, "");
     let mut holes = holes(template)?;
-    holes.retain(|hole| values.get(&hole.name).is_none());
+    holes.retain(|hole| values.get(&hole.name).is_none() && !hole.may_stay());
     Ok(holes)
 }
 

@@ -30,9 +30,6 @@ pub struct Rendered {
     /// References that lead to other namespaces and are not refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,
-    /// Bare names in the module's text that no variable fills, and that are Terraform's for all we know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unfilled: Vec<String>,
 }
 
 impl From<&Rendering> for Rendered {
@@ -50,11 +47,6 @@ impl From<&Rendering> for Rendered {
                 .foreign
                 .iter()
                 .map(|reference| format!("{} ({})", reference.namespace, reference.path))
-                .collect(),
-            unfilled: rendering
-                .left_to_terraform
-                .iter()
-                .map(|hole| format!("${{{}}}", hole.name))
                 .collect(),
         }
     }

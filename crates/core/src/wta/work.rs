@@ -362,13 +362,7 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
             deciding.say(Type::Applied, true, Reason::InputMissing, message);
         }
         None => {
-            let mut message = "The Workspace is what it should be".to_owned();
-            if !resolved.rendering.unfilled.is_empty() {
-                message.push_str(&format!(
-                    ". No variable fills {} in the module, so that it is left to Terraform",
-                    resolved.rendering.unfilled.join(", ")
-                ));
-            }
+            let message = "The Workspace is what it should be";
             deciding.report.say(Type::Applied, true, Reason::Applied, message);
         }
     }

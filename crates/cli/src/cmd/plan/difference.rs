@@ -32,14 +32,7 @@ pub(super) async fn unfilled(
     let variables = apply.spec.variables.clone().unwrap_or_default();
     // Problems that the template has by itself are told by its conditions.
     let holes = render::unfilled(&template.spec, &variables).unwrap_or_default();
-    let words = holes.into_iter().map(|hole| match &hole.in_module {
-        None => format!("${{{}}} in {}", hole.name, hole.path),
-        Some(place) => format!(
-            "${{{}}} in {} at line {}; it is left to Terraform",
-            hole.name, hole.path, place.line
-        ),
-    });
-    Ok(words.collect())
+    Ok(holes.iter().map(ToString::to_string).collect())
 }
 
 /// How the rendering differs from the Workspace.

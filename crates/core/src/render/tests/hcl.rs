@@ -51,7 +51,6 @@ fn what_is_terraforms_stays() {
         r#"a = "${upper(name)}-${(name)}-${name == 1}-${name()}""#,
         r#"a = "$${name} %%{ if name }""#,
         r#"a = name"#,
-        r#"a = "${unknown}""#,
         "# \"${name}\"\n// ${name}\n/* \"${name}\" */\na = 1",
         r#"a = [for name in var.names : "${name}"]"#,
         r#"a = { for name, item in var.names : "${name}" => "${item}" if "${name}" != "" }"#,
@@ -65,6 +64,25 @@ fn what_is_terraforms_stays() {
     ] {
         check(text, text);
     }
+}
+
+#[test]
+fn a_hole_that_no_variable_fills_is_a_problem_with_its_place() {
+    let text = "a = 1\nb = \"é ${unknown} ${name}\"\nc = <<EOT\n${unknown}${other}\nEOT\n";
+    assert_eq!(
+        problems(&inline("HCL", text), &GIVEN),
+        [
+            "spec.template.spec.forProvider.module, line 2, column 8: no variable fills ${unknown}; set unknown in the \
+             variables, give it a default in the template, or write $${ where ${ itself is meant",
+            "spec.template.spec.forProvider.module, line 4, column 11: no variable fills ${other}; set other in the \
+             variables, give it a default in the template, or write $${ where ${ itself is meant",
+        ]
+    );
+    // In a block that has no for_each, nothing gives this a value.
+    assert_eq!(problems(&inline("HCL", "a = \"${each}\"\n"), &[]).len(), 1);
+    // A resource, in its own provisioners.
+    let text = "a = \"${self}\"\n";
+    assert_eq!(module("HCL", text, &[]), text);
 }
 
 #[test]
@@ -150,7 +168,7 @@ fn deep_nesting_is_refused_and_does_no_harm() {
         ("x ? ", " : y"),
     ] {
         let answer = |depth: usize| {
-            let text = format!("a = {}x{}", open.repeat(depth), close.repeat(depth));
+            let text = format!("a = {}name{}", open.repeat(depth), close.repeat(depth));
             render(&input(&inline("HCL", &text), &variables(&GIVEN)))
         };
         assert!(answer(10).is_ok(), "{open}");

@@ -37,8 +37,8 @@ fn values_that_terraform_would_read_are_quoted() {
 #[test]
 fn all_else_stays() {
     for text in [
-        "{\n  \"b\": 1,  \"a\": 2,\t\"a\": 3.50, \"c\": [\"\\u00e9\\/\", \"$${name}\", \"${unknown}\", null]\n}\n",
-        r#"{"a": "${[for name in var.x : name]}", "b": "${var.name}", "${unknown}": 1, "$${name}": 2}"#,
+        "{\n  \"b\": 1,  \"a\": 2,\t\"a\": 3.50, \"c\": [\"\\u00e9\\/\", \"$${name}\", null]\n}\n",
+        r#"{"a": "${[for name in var.x : name]}", "b": "${var.name}", "$${name}": 2}"#,
         r#"{"a": "%{ for name in var.x }${name}%{ endfor }"}"#,
         r#"{"\"\\": {"\\\"": ["\\"]}}"#,
     ] {
@@ -67,6 +67,14 @@ fn problems_have_a_place() {
             r#"{"a": {"${name}": 1}}"#,
             "spec.template.spec.forProvider.module: a.${name}: the key has a hole",
         ),
+        (
+            r#"{"a": {"${unknown}": 1}}"#,
+            "spec.template.spec.forProvider.module: a.${unknown}: the key has a hole",
+        ),
+        (
+            "{\"a\":\n [\"${unknown}\", \"${unknown} ${name}\"]}",
+            "spec.template.spec.forProvider.module, line 2, column 3: no variable fills ${unknown}; set unknown",
+        ),
     ] {
         let problems = problems(&inline("JSON", text), &GIVEN);
         assert!(
@@ -79,12 +87,34 @@ fn problems_have_a_place() {
 }
 
 #[test]
+fn what_terraform_does_not_read_or_binds_itself_may_stay() {
+    for text in [
+        r#"{"//": "${unknown}", "a": [{"//": {"${unknown}": ["${unknown}"]}}]}"#,
+        r#"{"resource": {"r": {"x": {"for_each": "${var.all}", "a": "${each}", "b": "${self}"}}}}"#,
+        r#"{"r": {"dynamic": {"tag": {"for_each": [], "content": {"a": "${tag}"}}}}}"#,
+        r#"{"r": {"dynamic": [{"tag": {"iterator": "it", "content": {"a": "${tag}${it}", "${tag}": 1}}}]}}"#,
+    ] {
+        check(text, text);
+        let open = unfilled(&inline("JSON", text), &variables(&GIVEN)).unwrap();
+        assert!(open.is_empty(), "{open:?}");
+    }
+    for text in [
+        r#"{"a": {"b": "http://${unknown}"}}"#,
+        r#"{"a//b": "${unknown}"}"#,
+        r#"{"r": {"dynamic": {"tag": {"content": {"unknown": "${unknown}"}}}}}"#,
+    ] {
+        assert_eq!(problems(&inline("JSON", text), &GIVEN).len(), 1, "{text}");
+    }
+}
+
+#[test]
 fn holes_name_their_place_in_the_document() {
     let listed = holes(&inline("JSON", "{\"a\": [0,\n {\"b\": \"${one} ${two}\"}]}")).unwrap();
     let place = ModulePlace {
         line: 2,
         column: 8,
         within: "a[1].b".to_owned(),
+        may_stay: false,
     };
     let path = "spec.template.spec.forProvider.module";
     let hole = |name: &str| Hole {
