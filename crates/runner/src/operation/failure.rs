@@ -128,9 +128,14 @@ fn class_reason(class: Class) -> Reason {
 /// What went wrong together with what a person can do about it, where that is not in the words already.
 pub(crate) fn with_advice(reason: Reason, message: &str) -> String {
     let advice = match reason {
+        Reason::Network | Reason::Timeout if is_about_state(message) => {
+            "Check the settings of the backend, and that it can be reached from where the runner runs. It is tried \
+             again by itself."
+        }
+        Reason::Network | Reason::Timeout => {
+            "Check that what it names can be reached from where the runner runs. It is tried again by itself."
+        }
         Reason::Throttled
-        | Reason::Network
-        | Reason::Timeout
         | Reason::Settling
         | Reason::StateLocked
         | Reason::StalePlan
@@ -161,6 +166,21 @@ pub(crate) fn with_advice(reason: Reason, message: &str) -> String {
     format!("{message}\n{advice}")
 }
 
+/// Whether a failure is about the place where state is kept.
+fn is_about_state(message: &str) -> bool {
+    let message = message.to_lowercase();
+    let words = [
+        "backend",
+        "existing workspaces",
+        "the state",
+        "loading state",
+        "load state",
+        "refreshing state",
+        "remote state",
+    ];
+    words.iter().any(|words| message.contains(words))
+}
+
 /// A failure of our own.
 pub(crate) fn own(class: Class, message: impl Into<String>) -> Failure {
     Failure {
@@ -169,5 +189,39 @@ pub(crate) fn own(class: Class, message: impl Into<String>) -> Failure {
         diagnostics: Vec::new(),
         state: None,
         missing: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_reached_is_called_by_what_it_is_for() {
+        let refused = "dial tcp 127.0.0.1:1: connect: connection refused";
+        for (message, is_backend) in [
+            (
+                format!("observe failed: error loading state: Failed to get state: {refused}"),
+                true,
+            ),
+            (
+                format!("connect failed: Error refreshing state: Failed to get state: {refused}"),
+                true,
+            ),
+            (
+                format!("connect failed: Failed to get existing workspaces: {refused}"),
+                true,
+            ),
+            (format!("create failed: creating EC2 VPC: {refused}"), false),
+        ] {
+            for reason in [Reason::Network, Reason::Timeout] {
+                let words = with_advice(reason, &message);
+                assert!(
+                    words.starts_with(&message) && words.ends_with("tried again by itself."),
+                    "{words}"
+                );
+                assert_eq!(words.contains("settings of the backend"), is_backend, "{words}");
+            }
+        }
     }
 }

@@ -229,7 +229,7 @@ fn unavailable(address: &str, has_copy: bool, failure: Failure) -> Failure {
     } else {
         ""
     };
-    let words = plain(&failure.message);
+    let words = cause(&plain(&failure.message));
     let kind = match failure.kind {
         FailureKind::Terraform(class) if class.is_transient() => failure.kind,
         FailureKind::Terraform(_) => FailureKind::ModuleUnavailable,
@@ -241,6 +241,34 @@ fn unavailable(address: &str, has_copy: bool, failure: Failure) -> Failure {
         message,
         ..failure
     }
+}
+
+/// Why a module cannot be fetched, in one line: what Terraform prints about it without the call that is ours, the
+/// address that is told anyway, and the breaks of lines.
+fn cause(printed: &str) -> String {
+    let mut words = printed
+        .lines()
+        .map(str::trim)
+        .filter(|line| {
+            !(line.is_empty() || line.starts_with("on main.tf line") || line.starts_with("1: module"))
+        })
+        .collect::<Vec<_>>()
+        .join(" ");
+    if let Some(at) = words.find("Error: ") {
+        words.drain(..at + "Error: ".len());
+    }
+    let told = words
+        .find("error downloading '")
+        .and_then(|at| words[at..].find("': ").map(|end| at + end + 3));
+    if let Some(start) = told {
+        words.drain(..start);
+    }
+    // Where git works is nothing that anybody could do something about.
+    let cloning = words.find("Cloning into '");
+    if let Some((start, length)) = cloning.and_then(|at| Some((at, words[at..].find("'... ")? + 5))) {
+        words.drain(start..start + length);
+    }
+    words
 }
 
 /// An address between quotes, so that it means itself.

@@ -106,3 +106,31 @@ fn finds_the_folder_in_the_package() {
     .unwrap();
     assert_eq!(subfolder(&data, &package, "registry/x/y"), Path::new("inner"));
 }
+
+#[test]
+fn the_cause_is_told_in_one_line() {
+    let framed = |words: &str| {
+        format!(
+            "There are some problems with the CLI configuration:\n╷\n│ Warning: x\n╵\n\nError: Failed to download module\n\n  \
+             on main.tf line 1:\n   1: module \"module\" {{\n\nCould not download module \"module\" (main.tf:1) source \
+             code from\n{words}\n"
+        )
+    };
+    for (printed, expected) in [
+        (
+            framed(
+                "\"git::https://127.0.0.1:1/x.git\": error downloading\n'https://127.0.0.1:1/x.git': /usr/bin/git exited \
+                 with 128: Cloning into\n'.terraform/modules/module'...\nfatal: unable to access: Couldn't connect to server",
+            ),
+            "/usr/bin/git exited with 128: fatal: unable to access: Couldn't connect to server",
+        ),
+        (
+            framed("\"x\": something else"),
+            "Failed to download module Could not download module \"module\" (main.tf:1) source code from \"x\": something \
+             else",
+        ),
+        ("killed".to_owned(), "killed"),
+    ] {
+        assert_eq!(cause(&plain(&printed)), expected);
+    }
+}
