@@ -52,7 +52,7 @@ impl Applies {
             Err(_) => kept.map(|kept| &kept.rendering.spec),
         };
         let mut missing = Vec::new();
-        for (kind, reference) in spec.map(references).unwrap_or_default() {
+        for (kind, reference, field) in spec.map(references).unwrap_or_default() {
             let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
             let place = ObjectKey::within(namespace, &reference.name);
             let table = match kind {
@@ -61,7 +61,7 @@ impl Applies {
             };
             let what = format!("{} {}", kind.name(), reference.name);
             let Some(held) = table.get(reader, &place) else {
-                missing.push(what);
+                missing.push(format!("{what} ({field} reads it)"));
                 continue;
             };
             let version = format!("{}@{}", held.uid, held.resource_version);
@@ -80,15 +80,15 @@ impl Applies {
                     source,
                 })?;
             if !keys.contains(&reference.key) {
-                missing.push(format!("key {} of the {what}", reference.key));
+                missing.push(format!("key {} of the {what} ({field} reads it)", reference.key));
             }
         }
         Ok(missing)
     }
 }
 
-/// The keys that a spec refers to, each once.
-fn references(spec: &Value) -> Vec<(Kind, KeyReference)> {
+/// The keys that a spec refers to, each once, and the first field that does.
+fn references(spec: &Value) -> Vec<(Kind, KeyReference, String)> {
     let Some(Ok(for_provider)) = spec
         .get("forProvider")
         .map(|fields| serde_json::from_value::<ForProvider>(fields.clone()))
@@ -97,23 +97,28 @@ fn references(spec: &Value) -> Vec<(Kind, KeyReference)> {
     };
     let variables = for_provider.env.unwrap_or_default();
     let files = for_provider.var_files.unwrap_or_default();
-    let of = |secret: Option<KeyReference>, config_map: Option<KeyReference>| {
+    let of = |field: String, secret: Option<KeyReference>, config_map: Option<KeyReference>| {
         [(Kind::Secret, secret), (Kind::ConfigMap, config_map)]
+            .into_iter()
+            .filter_map(move |(kind, reference)| Some((kind, reference?, field.clone())))
     };
     let all = variables
         .into_iter()
-        .flat_map(|variable| of(variable.secret_key_ref, variable.config_map_key_ref))
-        .chain(
-            files
-                .into_iter()
-                .flat_map(|file| of(file.secret_key_ref, file.config_map_key_ref)),
-        );
-    let mut found: Vec<(Kind, KeyReference)> = Vec::new();
-    for (kind, reference) in all {
-        if let Some(reference) = reference
-            && !found.contains(&(kind, reference.clone()))
-        {
-            found.push((kind, reference));
+        .enumerate()
+        .flat_map(|(at, variable)| {
+            let field = format!("spec.forProvider.env[{at}]");
+            of(field, variable.secret_key_ref, variable.config_map_key_ref)
+        })
+        .chain(files.into_iter().enumerate().flat_map(|(at, file)| {
+            let field = format!("spec.forProvider.varFiles[{at}]");
+            of(field, file.secret_key_ref, file.config_map_key_ref)
+        }));
+    let mut found: Vec<(Kind, KeyReference, String)> = Vec::new();
+    for (kind, reference, field) in all {
+        let is_known =
+            |(other, known, _): &(Kind, KeyReference, String)| *other == kind && *known == reference;
+        if !found.iter().any(is_known) {
+            found.push((kind, reference, field));
         }
     }
     found

@@ -86,8 +86,12 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
             Some(Stage::Failed {
                 reason: Reason::TemplateNotFound,
                 message: format!(
-                    "There is no WorkspaceTemplate {}. Make it, or mend spec.vpcTemplateRef",
-                    reference.name
+                    "There is no WorkspaceTemplate {}{}. Make it, or mend spec.vpcTemplateRef",
+                    reference.name,
+                    match reference.namespace.as_deref() {
+                        Some(other) => format!(" in namespace {other}"),
+                        None => String::new(),
+                    }
                 ),
             })
         } else if cluster.is_some_and(|cluster| cluster.deleting) {

@@ -19,10 +19,16 @@ pub(super) fn before_creation(snapshot: &Snapshot) -> Option<Problem> {
         );
     }
     let secrets = names(&snapshot.awaited_secrets, |secret| !secret.exists);
-    if !secrets.is_empty() {
+    let count = snapshot
+        .awaited_secrets
+        .iter()
+        .filter(|secret| !secret.exists)
+        .count();
+    if count > 0 {
+        let (kind, them) = (plural("Secret", count), if count == 1 { "it" } else { "them" });
         return problem(
             Reason::WaitingForSecrets,
-            format!("Waiting for the Secrets {secrets}"),
+            format!("Waiting for the {kind} {secrets}: make {them}, or change spec.waitForSecrets"),
         );
     }
     let workspaces: Vec<String> = snapshot
@@ -41,13 +47,21 @@ pub(super) fn before_creation(snapshot: &Snapshot) -> Option<Problem> {
         })
         .collect();
     if !workspaces.is_empty() {
-        let workspaces = workspaces.join(", ");
+        let kind = plural("Workspace", workspaces.len());
         return problem(
             Reason::WaitingForWorkspaces,
-            format!("Waiting for the Workspaces {workspaces}"),
+            format!("Waiting for the {kind} {}", workspaces.join(", ")),
         );
     }
     None
+}
+
+/// A kind of which there are this many.
+pub(super) fn plural(kind: &str, count: usize) -> String {
+    match count {
+        1 => kind.to_owned(),
+        _ => format!("{kind}s"),
+    }
 }
 
 /// What was there when the Workspace was made, and is gone.
