@@ -12,6 +12,7 @@ pub mod gates;
 pub mod graph;
 mod metadata;
 pub mod names;
+pub mod near;
 pub mod owned;
 pub mod render;
 pub mod template;

@@ -7,6 +7,8 @@ words! {
     WorkspaceTemplateApplyCondition {
         /// The Workspace is what the template and the variables say.
         Applied = "Applied",
+        /// The template uses every variable that is given.
+        VariablesKnown = "VariablesKnown",
         /// Something must happen before the Workspace is made or changed.
         Waiting = "Waiting",
         /// A person must approve a change.
@@ -43,6 +45,10 @@ words! {
         VariableMissing = "VariableMissing",
         /// A variable does not fit.
         VariableInvalid = "VariableInvalid",
+        /// Every variable that is given is used by the template, or declared by it.
+        VariablesKnown = "VariablesKnown",
+        /// A variable that is given fills no hole of the template and is not declared by it, so that it changes nothing.
+        VariableUnknown = "VariableUnknown",
         /// Nothing is waited for.
         NothingToWaitFor = "NothingToWaitFor",
         /// Secrets that are waited for do not exist.

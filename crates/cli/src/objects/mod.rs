@@ -1,7 +1,6 @@
 //! The objects that a command is about, read from the API.
 
 mod call;
-mod near;
 mod report;
 
 use capt_api::{
@@ -337,7 +336,7 @@ impl Cluster {
             .filter(|(_, other)| other == name)
             .filter_map(|(namespace, _)| namespace)
             .collect();
-        let hint = match (near::near(name, &names), &others[..]) {
+        let hint = match (capt_core::near::near(name, &names), &others[..]) {
             (_, [namespace, ..]) => format!("; there is one in namespace {namespace}: add -n {namespace}"),
             (near, []) if !near.is_empty() => format!("; did you mean {}?", near.join(" or ")),
             _ if names.is_empty() => "; there is none at all".to_owned(),

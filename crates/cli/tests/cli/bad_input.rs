@@ -110,11 +110,25 @@ fn of_applies() -> Vec<Case> {
             "terraform validate",
         ),
         case(
-            "unknown-variable",
+            "missing-variable",
             with_hole,
             none(),
             "Applied=False/VariableMissing",
             "set region in the variables",
+        ),
+        case(
+            "open-hole",
+            inline("output \"x\" {\n  value = \"${nobody}\"\n}\n"),
+            none(),
+            "Applied=False/VariableMissing",
+            "line 2, column 12: no variable fills ${nobody}; set nobody",
+        ),
+        case(
+            "unknown-variable",
+            inline("# empty\n"),
+            json!({"variables": {"regoin": "x"}}),
+            "VariablesKnown=False/VariableUnknown",
+            "regoin, which fills no hole of the template and so changes nothing: correct the name",
         ),
         case(
             "round",
@@ -135,7 +149,7 @@ fn of_applies() -> Vec<Case> {
             needs(json!({"name": "nowhere", "key": "token"})),
             none(),
             "Applied=True/InputMissing",
-            "Secret nowhere",
+            "Secret nowhere (spec.forProvider.env[0] reads it). Make what is missing",
         ),
     ]
 }
@@ -178,7 +192,7 @@ fn of_workspaces() -> Vec<Case> {
                  0\n  }\n}\n",
             ),
             "Failing=True/Network",
-            "tried again by itself",
+            "Check the settings of the backend, and that it can be reached",
         ),
         case(
             "disk-full",

@@ -59,7 +59,7 @@ impl Applies {
         let Some(mut snapshot) = self.first_facts(reader, key, &wta) else {
             return Ok(Observed::Unknown);
         };
-        snapshot.rendering = self.renderings.render(key, &snapshot);
+        (snapshot.rendering, snapshot.unknown_variables) = self.renderings.render(key, &snapshot);
         let (progress, pending_plan, used_approval) = self.told_by_runner(reader, &snapshot);
         snapshot.progress = progress;
         snapshot.pending_plan = pending_plan;
@@ -114,6 +114,7 @@ impl Applies {
             owner: self.owner(reader, key, wta),
             template: template?,
             rendering: Err(Vec::new()),
+            unknown_variables: Vec::new(),
             kept: facts
                 .renderings
                 .get(reader, &kept_in(key))

@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 
-use capt_core::wta::{
-    Rendered, Snapshot,
-    snapshot::Problem,
-    source::{self, Inputs},
+use capt_core::{
+    render::UnknownVariable,
+    wta::{
+        Rendered, Snapshot,
+        snapshot::Problem,
+        source::{self, Inputs},
+    },
 };
 use parking_lot::Mutex;
 
 use crate::engine::key::ObjectKey;
 
-type Outcome = Result<Rendered, Vec<Problem>>;
+/// The rendering, and the variables that its template does not know.
+type Outcome = (Result<Rendered, Vec<Problem>>, Vec<UnknownVariable>);
 
 /// The last rendering of every object.
 #[derive(Default)]
@@ -28,7 +32,7 @@ impl Renderings {
         {
             return rendered.clone();
         }
-        let rendered = source::render(snapshot);
+        let rendered = (source::render(snapshot), source::unknown(snapshot));
         let remembered = (inputs, rendered.clone());
         self.last.lock().insert(key.clone(), remembered);
         rendered

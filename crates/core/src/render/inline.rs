@@ -250,7 +250,9 @@ fn bound_in_json(text: &str) -> Vec<String> {
     }
     for literal in jsontext::strings(text, |_| true) {
         let (before, name) = literal.path.rsplit_once('.').unwrap_or_default();
-        let before = before.split_once('[').map_or(before, |_| before.trim_end_matches(|end: char| end == ']' || end == '[' || end.is_ascii_digit()));
+        let before = before.split_once('[').map_or(before, |_| {
+            before.trim_end_matches(|end: char| end == ']' || end == '[' || end.is_ascii_digit())
+        });
         if literal.is_key && (before == "dynamic" || before.ends_with(".dynamic")) {
             names.push(name.to_owned());
         }

@@ -21,6 +21,7 @@ mod jsontext;
 mod leaf;
 mod path;
 mod problem;
+mod unknown;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,7 @@ pub use self::{
     hash::revision,
     holes::{Hole, ModulePlace, holes},
     problem::RenderProblem,
+    unknown::{UnknownVariable, unknown},
     values::WORKSPACE_NAME,
 };
 

@@ -188,6 +188,7 @@ impl Gates for Deciding<'_> {
     }
 
     fn validity(&mut self) -> Option<()> {
+        work::tell_variables(self);
         let problem = work::invalid(self)?;
         work::refuse(self, problem);
         Some(())

@@ -72,11 +72,15 @@ pub(super) fn fresh<'a>(deciding: &Deciding<'a>) -> Result<&'a Rendered, Problem
                 .map_or(Reason::TemplateInvalid, |problem| problem.reason),
             message: match problems.as_slice() {
                 [] => "The template was not rendered".to_owned(),
-                problems => problems
-                    .iter()
-                    .map(|problem| problem.message.as_str())
-                    .collect::<Vec<_>>()
-                    .join("; "),
+                problems => {
+                    let mut messages: Vec<String> =
+                        problems.iter().map(|problem| problem.message.clone()).collect();
+                    // What is missing may be there under another name.
+                    if !snapshot.unknown_variables.is_empty() {
+                        messages.push(source::words(&snapshot.unknown_variables));
+                    }
+                    messages.join("; ")
+                }
             },
         }),
     }

@@ -13,7 +13,10 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use super::{kept::Kept, rendered::Rendered};
-use crate::{decision::Target, render::WorkspaceGroup};
+use crate::{
+    decision::Target,
+    render::{UnknownVariable, WorkspaceGroup},
+};
 
 /// What is known when it is decided about a WorkspaceTemplateApply.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +34,8 @@ pub struct Snapshot {
     pub template: Option<TemplateSeen>,
     /// What rendering gave, from the template that [`super::source::choose`] names. Without one, no problems.
     pub rendering: Result<Rendered, Vec<Problem>>,
+    /// Variables of the object that this template does not know (see [`super::source::unknown`]).
+    pub unknown_variables: Vec<UnknownVariable>,
     /// The Secret that the last rendering is kept in, if it exists.
     pub kept: Option<KeptSeen>,
     /// Workspaces that carry our identity labels, the one that an annotation of the object names, and those whose

@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 
 use capt_api::{
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, references::SecretReference,
+    workspacetemplate::WorkspaceTemplateSpec,
 };
 
 use super::{
     identity::{self, Found},
+    owner,
     rendered::Rendered,
     resolve,
     snapshot::{Problem, Snapshot, TemplateSeen},
 };
-use crate::render::{self, ForeignNamespaces, RenderInput, WorkspaceGroup};
+use crate::render::{self, ForeignNamespaces, RenderInput, UnknownVariable, WorkspaceGroup};
+
+/// How many unknown variables are named.
+const MANY: usize = 10;
 
 /// The template to render.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,21 +36,21 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
     let reference = &snapshot.wta.spec.template_ref;
     let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
     let nothing = |reason, message| Choice::Nothing(Problem { reason, message });
+    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
     let Some(template) = &snapshot.template else {
+        let elsewhere = match reference.namespace.as_deref() {
+            Some(other) if other != namespace => format!(" in namespace {other}"),
+            _ => String::new(),
+        };
+        let name = &reference.name;
         return match kept {
             Some(_) => nothing(
                 Reason::TemplateGone,
-                format!(
-                    "The WorkspaceTemplate {} is gone; its last rendering counts",
-                    reference.name
-                ),
+                format!("The WorkspaceTemplate {name}{elsewhere} is gone; its last rendering counts"),
             ),
             None => nothing(
                 Reason::TemplateNotFound,
-                format!(
-                    "There is no WorkspaceTemplate {}. Make it, or mend spec.templateRef",
-                    reference.name
-                ),
+                format!("There is no WorkspaceTemplate {name}{elsewhere}. Make it, or mend spec.templateRef"),
             ),
         };
     };
@@ -59,7 +64,6 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
             ),
         );
     }
-    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
     if !is_shared(snapshot, template) && !kept.is_some_and(|kept| kept.is_legacy) {
         return nothing(
             Reason::TemplateNotShared,
@@ -104,7 +108,8 @@ pub(super) fn is_shared(snapshot: &Snapshot, template: &TemplateSeen) -> bool {
             .any(|name| name == "*" || name == namespace)
 }
 
-/// Everything that a rendering depends on. What has the same inputs has the same rendering.
+/// Everything that a rendering depends on. What has the same inputs has the same rendering, and the same variables that
+/// are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// Revision of the template, if there is one to render.
@@ -114,6 +119,7 @@ pub struct Inputs {
     namespace: Option<String>,
     connection_secret: Option<SecretReference>,
     is_legacy: bool,
+    owner: Option<String>,
 }
 
 /// What the rendering of a snapshot depends on.
@@ -137,6 +143,7 @@ pub fn inputs(snapshot: &Snapshot) -> Inputs {
         namespace: snapshot.wta.metadata.namespace.clone(),
         connection_secret: spec.write_connection_secret_to_ref.clone(),
         is_legacy: is_legacy(snapshot, found),
+        owner: owner::recorded(&snapshot.wta),
     }
 }
 
@@ -152,15 +159,7 @@ fn is_legacy(snapshot: &Snapshot, found: Found<'_>) -> bool {
 ///
 /// Everything that stands in the way. Without a template there is nothing to say here.
 pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
-    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
-    let template = match choose(snapshot) {
-        Choice::Current => snapshot
-            .template
-            .as_ref()
-            .and_then(|template| template.spec.as_ref()),
-        Choice::Kept => kept.and_then(|kept| kept.template.as_ref()),
-        Choice::Nothing(_) => None,
-    };
+    let template = chosen(snapshot);
     let found = identity::find(snapshot);
     let place = resolve::place_of(snapshot, found);
     let (Some(template), Some((group, name))) = (template, place) else {
@@ -191,4 +190,55 @@ pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
             })
             .collect()),
     }
+}
+
+/// The template that [`choose`] names.
+fn chosen(snapshot: &Snapshot) -> Option<&WorkspaceTemplateSpec> {
+    match choose(snapshot) {
+        Choice::Current => snapshot.template.as_ref()?.spec.as_ref(),
+        Choice::Kept => snapshot.kept.as_ref()?.kept.as_ref()?.template.as_ref(),
+        Choice::Nothing(_) => None,
+    }
+}
+
+/// The variables of an object that the template does not know which [`choose`] names. Owners of our own kinds give every
+/// variable that a template may want, so that what those give is never unknown.
+#[must_use]
+pub fn unknown(snapshot: &Snapshot) -> Vec<UnknownVariable> {
+    let wta = &snapshot.wta;
+    let is_ours = owner::recorded(wta).is_some() && owner::silent(wta).is_none();
+    match (chosen(snapshot), &wta.spec.variables) {
+        (Some(template), Some(variables)) if !is_ours => render::unknown(template, variables),
+        _ => Vec::new(),
+    }
+}
+
+/// What to say about variables that the template does not know.
+pub(super) fn words(unknown: &[UnknownVariable]) -> String {
+    let names: Vec<String> = unknown
+        .iter()
+        .take(MANY)
+        .map(|one| match &one.meant {
+            Some(meant) => format!("{} (did you mean {meant}?)", one.name),
+            None => one.name.clone(),
+        })
+        .collect();
+    let more = match unknown.len().saturating_sub(MANY) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (what, way_out) = match unknown {
+        [_] => (
+            "fills no hole of the template and so changes nothing",
+            "correct the name, or remove it",
+        ),
+        _ => (
+            "fill no hole of the template and so change nothing",
+            "correct the names, or remove them",
+        ),
+    };
+    format!(
+        "spec.variables has {}{more}, which {what}: {way_out}",
+        names.join(", ")
+    )
 }

@@ -19,6 +19,7 @@ use super::{
     deciding::Deciding,
     identity,
     snapshot::{Snapshot, WorkspaceSeen},
+    source,
 };
 use crate::decision::{Event, EventKind};
 
@@ -120,15 +121,14 @@ pub(super) fn our_part(status: &WorkspaceTemplateApplyStatus) -> WorkspaceTempla
 
 /// Where we have nothing to say ourselves: why Terraform failed, or how far it is.
 fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Option<String> {
-    let failed = workspace
-        .and_then(|workspace| workspace.condition("Synced"))
-        .filter(|synced| synced.status == "False")
-        .and_then(|synced| synced.message.as_deref()?.lines().next());
-    if let Some(failure) = failed.filter(|failure| !failure.is_empty()) {
-        return Some(failure.chars().take(MAX_LINE).collect());
+    if let Some(failure) = workspace.and_then(failure) {
+        return Some(failure);
     }
     let Some(progress) = snapshot.progress.as_ref() else {
-        return what_is_to_be_known(workspace?);
+        return match snapshot.unknown_variables.as_slice() {
+            [] => what_is_to_be_known(workspace?),
+            unknown => Some(source::words(unknown)),
+        };
     };
     let mut words = progress.operation.clone()?;
     if let (Some(done), Some(total)) = (progress.resources_done, progress.resources_total) {
@@ -138,6 +138,40 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
         words.push_str(&format!(", now {current}"));
     }
     Some(words)
+}
+
+/// The first thing that went wrong, in one line, and what our runner says can be done.
+fn failure(workspace: &WorkspaceSeen) -> Option<String> {
+    let said = |type_: &str, status: &str| {
+        let condition = workspace.condition(type_).filter(|told| told.status == status)?;
+        condition.message.as_deref()
+    };
+    let message = said("Synced", "False").filter(|message| !message.is_empty())?;
+    let paragraph: Vec<&str> = message
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let mut line = abridged(&paragraph.join(" "));
+    let advice = said("Failing", "True").and_then(|told| told.strip_prefix(message));
+    if let Some(advice) = advice.map(str::trim).filter(|advice| !advice.is_empty()) {
+        line.push_str(if line.ends_with('.') { " " } else { ". " });
+        line.push_str(advice);
+    }
+    Some(line)
+}
+
+/// A line that is not too long. It begins with what failed and ends with the cause, so that the middle is left out.
+fn abridged(line: &str) -> String {
+    let length = line.chars().count();
+    if length <= MAX_LINE {
+        return line.to_owned();
+    }
+    let half = MAX_LINE / 2;
+    let (head, tail) = (line.chars().take(half), line.chars().skip(length - half));
+    let head: String = head.collect();
+    let tail: String = tail.collect();
+    format!("{} … {}", head.trim_end(), tail.trim_start())
 }
 
 /// What our runner says of a Workspace that nothing is wrong with otherwise.
@@ -195,7 +229,11 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
         let is_new = before.is_none_or(|before| before.reason != reason.as_str());
         let is_calm = matches!(
             reason,
-            Reason::NothingToWaitFor | Reason::NotNeeded | Reason::NotPaused | Reason::NotDeleting
+            Reason::NothingToWaitFor
+                | Reason::NotNeeded
+                | Reason::NotPaused
+                | Reason::NotDeleting
+                | Reason::VariablesKnown
         );
         // That nothing is the matter is news only if something was.
         if !is_new || (is_calm && before.is_none()) {
@@ -203,6 +241,7 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
         }
         let is_good = match type_ {
             Type::Applied => *holds || *reason == Reason::Rendered,
+            Type::VariablesKnown => *holds,
             Type::ApprovalNeeded => !*holds,
             _ => true,
         } && !matches!(

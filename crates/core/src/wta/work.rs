@@ -107,6 +107,21 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
     None
 }
 
+/// Says whether the template knows the variables. That it does not keeps nobody from applying the others.
+pub(super) fn tell_variables(deciding: &mut Deciding<'_>) {
+    let unknown = &deciding.snapshot.unknown_variables;
+    if !unknown.is_empty() {
+        let message = source::words(unknown);
+        deciding
+            .report
+            .say(Type::VariablesKnown, false, Reason::VariableUnknown, message);
+    } else if !matches!(source::choose(deciding.snapshot), source::Choice::Nothing(_)) {
+        deciding
+            .report
+            .say(Type::VariablesKnown, true, Reason::VariablesKnown, "");
+    }
+}
+
 /// Makes the Workspace, or brings it to what it should be.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     moving::hold_state(deciding);
@@ -311,7 +326,8 @@ fn exempt(deciding: &Deciding<'_>, resolved: &Resolved) -> String {
     let mut places = resolved.rendering.elsewhere.clone();
     let secrets = waits::in_other_namespaces(deciding.snapshot);
     if !secrets.is_empty() {
-        places.push(format!("the awaited Secrets {secrets}"));
+        let kind = waits::plural("Secret", secrets.matches(", ").count() + 1);
+        places.push(format!("the awaited {kind} {secrets}"));
     }
     let template = deciding.snapshot.template.as_ref();
     places.extend(
@@ -357,7 +373,7 @@ fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
             let message = if was_ready {
                 format!("Inputs are gone, so that nothing can be changed until they are back: {missing}")
             } else {
-                format!("Inputs are missing: {missing}")
+                format!("Inputs are missing: {missing}. Make what is missing, or change the template")
             };
             deciding.say(Type::Applied, true, Reason::InputMissing, message);
         }

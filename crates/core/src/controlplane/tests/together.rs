@@ -261,6 +261,7 @@ fn empty(seen: &OwnedSeen) -> Snapshot {
         awaited_secrets: Vec::new(),
         awaited_workspaces: Vec::new(),
         waits: WaitGraph::default(),
+        unknown_variables: Vec::new(),
         missing_inputs: Vec::new(),
         runner: Runner::Ours { label: None },
         provider_config: None,

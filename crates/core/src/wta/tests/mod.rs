@@ -86,6 +86,7 @@ fn fresh() -> Snapshot {
             ..TemplateSeen::default()
         }),
         rendering: Ok(rendered("r1")),
+        unknown_variables: Vec::new(),
         kept: None,
         workspaces: Vec::new(),
         served: Served {

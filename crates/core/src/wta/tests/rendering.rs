@@ -123,6 +123,19 @@ fn a_template_elsewhere_needs_its_consent() {
             choice => assert_eq!((choice, Reason::Applied), (Choice::Current, expected)),
         }
     }
+    // What is not there is named with its namespace.
+    let mut snapshot = fresh();
+    (snapshot.template, snapshot.wta.spec.template_ref.namespace) = (None, Some("shared".to_owned()));
+    let Choice::Nothing(problem) = source::choose(&snapshot) else {
+        panic!("there is no template");
+    };
+    assert!(
+        problem
+            .message
+            .starts_with("There is no WorkspaceTemplate vpc in namespace shared. Make it"),
+        "{}",
+        problem.message
+    );
     // Consent is no use where the API says no; what to do is another thing then.
     let mut snapshot = fresh();
     let template = snapshot.template.as_mut().expect("a template");

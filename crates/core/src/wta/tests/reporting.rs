@@ -3,7 +3,8 @@
 use capt_api::conditions::find_condition;
 use serde_json::json;
 
-use super::*;
+use super::{super::source, *};
+use crate::decision::EventKind;
 
 fn status(world: &World) -> &WorkspaceTemplateApplyStatus {
     world.snapshot.wta.status.as_ref().expect("a status")
@@ -86,12 +87,150 @@ fn the_message_says_why_terraform_failed_or_how_far_it_is() {
     synced.message = Some("apply failed: no credentials\nand more".to_owned());
     world.workspace_mut().status.conditions = Some(vec![synced]);
     world.calm();
-    assert_eq!(message(&world).as_deref(), Some("apply failed: no credentials"));
+    assert_eq!(
+        message(&world).as_deref(),
+        Some("apply failed: no credentials and more")
+    );
+
+    // What follows is another error. Of a long one the middle is left out; what can be done is said in any case.
+    let long = format!("apply failed: {}\n\nanother", "ä ".repeat(500) + "the cause");
+    let mut failing = condition("Failing", "True", "Network", 7);
+    failing.message = Some(format!("{long}\nTry again."));
+    let mut synced = condition("Synced", "False", "ReconcileError", 7);
+    synced.message = Some(long);
+    world.workspace_mut().status.conditions = Some(vec![synced, failing]);
+    world.calm();
+    let said = message(&world).expect("a message");
+    assert!(
+        said.starts_with("apply failed: ä")
+            && said.contains(" … ä")
+            && said.ends_with("the cause. Try again."),
+        "{said}"
+    );
 
     // What we wait for ourselves comes first.
     world.snapshot.template = None;
     world.calm();
     assert!(message(&world).is_some_and(|message| message.contains("is gone")));
+}
+
+#[test]
+fn variables_that_the_template_does_not_know_are_told_once_and_keep_nobody_from_applying() {
+    let template = |snapshot: &mut Snapshot, value: &str| {
+        let spec = json!({
+            "variables": [{"name": "declared"}],
+            "template": {"spec": {"forProvider": {
+                "source": "Inline", "module": "a = \"${size}\"\n",
+                "vars": [{"key": "region", "value": value}],
+            }}},
+        });
+        snapshot.template.as_mut().expect("a template").spec = serde_json::from_value(spec).ok();
+    };
+    let look = |world: &mut World, given: &[&str]| {
+        let given = given.iter().map(|name| ((*name).to_owned(), "x".to_owned()));
+        world.snapshot.wta.spec.variables = Some(given.collect());
+        world.snapshot.rendering = source::render(&world.snapshot);
+        world.snapshot.unknown_variables = source::unknown(&world.snapshot);
+    };
+    let mut snapshot = fresh();
+    template(&mut snapshot, "${region}");
+    let mut world = World::new(snapshot.clone());
+
+    // Known by a hole in a field, by one in the module, by a declaration.
+    look(&mut world, &["region", "size", "declared", "WORKSPACE_NAME"]);
+    world.settle();
+    assert_eq!(
+        told(&world, "VariablesKnown"),
+        ("True/VariablesKnown".to_owned(), String::new())
+    );
+    assert_eq!(status(&world).message, None);
+
+    // A mistake that leaves a hole open: both are told, and the last rendering stays.
+    look(&mut world, &["regoin", "size"]);
+    let before = world.workspace().spec.clone();
+    let decision = world.step();
+    let events: Vec<_> = decision.events.iter().map(|event| &*event.reason).collect();
+    assert_eq!(events, ["VariableUnknown", "VariableMissing"]);
+    assert!(
+        decision
+            .events
+            .iter()
+            .all(|event| event.kind == EventKind::Warning)
+    );
+    assert_eq!(world.workspace().spec, before);
+    let (said, words) = told(&world, "Applied");
+    assert_eq!(said, "False/VariableMissing");
+    assert!(
+        words.contains("no variable fills ${region}") && words.contains("regoin (did you mean region?)"),
+        "{words}"
+    );
+    assert_eq!(status(&world).message.as_deref(), Some(&*words));
+    assert!(world.calm().is_quiet(), "no loop");
+
+    // One that leaves none open.
+    let mut world = World::new(snapshot);
+    template(&mut world.snapshot, "here");
+    look(&mut world, &["size", "extra", "declraed"]);
+    world.settle();
+    assert!(world.workspace().is_settled());
+    let expected = "spec.variables has declraed (did you mean declared?), extra, which fill no hole of the template and \
+                    so change nothing: correct the names, or remove them";
+    assert_eq!(
+        told(&world, "VariablesKnown"),
+        ("False/VariableUnknown".to_owned(), expected.to_owned())
+    );
+    assert_eq!(told(&world, "Applied").0, "True/Applied");
+    assert_eq!(status(&world).message.as_deref(), Some(expected));
+    assert!(world.calm().is_quiet(), "no loop");
+
+    // Owners of our own kinds give more than every template wants; others are people, or made by people.
+    own(&mut world.snapshot);
+    assert_eq!(source::unknown(&world.snapshot), []);
+    let owner = world
+        .snapshot
+        .wta
+        .metadata
+        .owner_references
+        .as_mut()
+        .expect("an owner");
+    owner[0].kind = "Composition".to_owned();
+    assert_eq!(source::unknown(&world.snapshot).len(), 2);
+}
+
+#[test]
+fn a_hole_in_a_module_is_told_and_nothing_is_made() {
+    let mut snapshot = fresh();
+    let spec =
+        json!({"template": {"spec": {"forProvider": {"source": "Inline", "module": "a = \"${name}\"\n"}}}});
+    snapshot.template.as_mut().expect("a template").spec = serde_json::from_value(spec).ok();
+    snapshot.rendering = source::render(&snapshot);
+    let mut world = World::new(snapshot);
+    let decision = world.settle();
+    let (said, words) = told(&world, "Applied");
+    assert_eq!(said, "False/VariableMissing");
+    assert!(
+        words.contains("module, line 1, column 6: no variable fills ${name}"),
+        "{words}"
+    );
+    assert_eq!(status(&world).message.as_deref(), Some(&*words));
+    assert!(
+        decision
+            .events
+            .iter()
+            .any(|event| event.reason == "VariableMissing"),
+        "{decision:?}"
+    );
+    assert!(world.snapshot.workspaces.is_empty() && world.snapshot.kept.is_none());
+}
+
+/// Status and reason of a condition, and its message.
+fn told(world: &World, type_: &str) -> (String, String) {
+    let conditions = status(world).conditions.as_deref().expect("conditions");
+    let found = find_condition(conditions, type_).expect("the condition");
+    (
+        format!("{}/{}", found.status, found.reason),
+        found.message.clone(),
+    )
 }
 
 #[test]
@@ -132,7 +271,14 @@ fn a_message_that_is_too_long_for_a_condition_is_cut() {
 fn all_conditions_of_ours_are_there_and_keep_their_times() {
     let mut world = living();
     let conditions = status(&world).conditions.clone().expect("conditions");
-    for type_ in ["Applied", "Waiting", "ApprovalNeeded", "Paused", "Deleting"] {
+    for type_ in [
+        "Applied",
+        "VariablesKnown",
+        "Waiting",
+        "ApprovalNeeded",
+        "Paused",
+        "Deleting",
+    ] {
         assert!(find_condition(&conditions, type_).is_some(), "{type_}");
     }
     world.snapshot.rendering = Err(Vec::new());

@@ -4,7 +4,8 @@
 const MANY: usize = 3;
 
 /// The names that are nearest to the one that was written, nearest first.
-pub(super) fn near(written: &str, names: &[String]) -> Vec<String> {
+#[must_use]
+pub fn near(written: &str, names: &[String]) -> Vec<String> {
     let bound = (written.chars().count() / 4).clamp(2, 3);
     let mut found: Vec<(usize, &String)> = names
         .iter()
