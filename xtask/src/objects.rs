@@ -121,11 +121,29 @@ impl Objects {
 
     /// Asks for the deletion of an object, as somebody else would.
     pub(crate) async fn delete(&self, kind: Kind, namespace: &str, name: &str) -> anyhow::Result<()> {
+        self.delete_with(kind, namespace, name, &DeleteParams::background())
+            .await
+    }
+
+    /// Like [`Self::delete`], with parameters.
+    pub(crate) async fn delete_with(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        parameters: &DeleteParams,
+    ) -> anyhow::Result<()> {
         self.api(kind, namespace)
-            .delete(name, &DeleteParams::background())
+            .delete(name, parameters)
             .await
             .with_context(|| format!("deleting the {} {name}", kind.name()))?;
         Ok(())
+    }
+
+    /// An object, if it exists.
+    pub(crate) async fn get(&self, kind: Kind, namespace: &str, name: &str) -> anyhow::Result<Option<Value>> {
+        let found = self.api(kind, namespace).get_opt(name).await?;
+        Ok(found.map(serde_json::to_value).transpose()?)
     }
 
     /// All objects of a kind in a namespace.
@@ -240,12 +258,13 @@ pub(crate) fn summary(object: &Value) -> String {
     }
     let metadata = &object["metadata"];
     format!(
-        "generation {}, deleted {}, labels {}, annotations {}, finalizers {}, conditions [{}], {rest}",
+        "generation {}, deleted {}, labels {}, annotations {}, finalizers {}, policies {}, conditions [{}], {rest}",
         metadata["generation"],
         metadata["deletionTimestamp"],
         metadata["labels"],
         metadata["annotations"],
         metadata["finalizers"],
+        object["spec"]["managementPolicies"],
         conditions.join("; ")
     )
 }

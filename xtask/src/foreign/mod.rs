@@ -3,6 +3,7 @@
 //! Each rule that the controllers promise to keep with somebody else's runner is played out in a namespace of its own and
 //! told in one line. Modules write down what they make and destroy, so that nothing has to be believed.
 
+mod kinds;
 pub(crate) mod ledger;
 mod rules;
 pub(crate) mod runner;

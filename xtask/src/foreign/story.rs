@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
+use super::kinds::{APPLY, CONFIG, NAMESPACE, SECRET, TEMPLATE, WORKSPACE};
 use super::ledger::Ledger;
-use super::stage::{APPLY, CONFIG, NAMESPACE, SECRET, Stage, TEMPLATE, WORKSPACE};
+use super::stage::Stage;
 use crate::provider_terraform::{STATE_SUFFIX, backend};
 
 /// The name of the template, of its filling and of whatever is made of it.
@@ -64,6 +65,7 @@ impl<'a> Story<'a> {
             ledger: Ledger::new(&stage.folder, namespace)?,
         };
         stage
+            .objects
             .create(NAMESPACE, "", json!({"metadata": {"name": namespace}}))
             .await?;
         let configuration = backend(&stage.kubeconfig, namespace, STATE_SUFFIX);
@@ -71,8 +73,11 @@ impl<'a> Story<'a> {
             "metadata": {"name": "default"},
             "spec": {"credentials": [], "configuration": configuration},
         });
-        stage.create(CONFIG, namespace, config).await?;
-        stage.create(TEMPLATE, namespace, template(module)).await?;
+        stage.objects.create(CONFIG, namespace, config).await?;
+        stage
+            .objects
+            .create(TEMPLATE, namespace, template(module))
+            .await?;
         Ok(story)
     }
 
@@ -95,13 +100,16 @@ impl<'a> Story<'a> {
             },
         });
         merge(&mut object, more);
-        self.stage.create(APPLY, &self.namespace, object).await?;
+        self.stage.objects.create(APPLY, &self.namespace, object).await?;
         Ok(())
     }
 
     /// Changes the filling.
     pub(super) async fn change(&self, patch: Value) -> anyhow::Result<()> {
-        self.stage.change(APPLY, &self.namespace, NAME, patch).await
+        self.stage
+            .objects
+            .change(APPLY, &self.namespace, NAME, &patch)
+            .await
     }
 
     /// Gives a variable another value.
@@ -118,7 +126,10 @@ impl<'a> Story<'a> {
 
     /// Waits until something is true of the filling.
     pub(super) async fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
-        self.stage.until(APPLY, &self.namespace, NAME, what, is_so).await
+        self.stage
+            .objects
+            .until(APPLY, &self.namespace, NAME, what, is_so)
+            .await
     }
 
     /// Waits until the Workspace has the newest rendering and Terraform has made it real.
@@ -155,6 +166,7 @@ impl<'a> Story<'a> {
     ) -> anyhow::Result<Value> {
         let name = self.workspace_name().await?;
         self.stage
+            .objects
             .until(WORKSPACE, &self.namespace, &name, what, is_so)
             .await
     }
@@ -162,13 +174,13 @@ impl<'a> Story<'a> {
     /// The Workspace as it is.
     pub(super) async fn workspace(&self) -> anyhow::Result<Value> {
         let name = self.workspace_name().await?;
-        let found = self.stage.get(WORKSPACE, &self.namespace, &name).await?;
+        let found = self.stage.objects.get(WORKSPACE, &self.namespace, &name).await?;
         found.with_context(|| format!("the Workspace {name} is not there"))
     }
 
     /// The only Secret with state in the namespace that is not Terraform's own empty one.
     pub(super) async fn state(&self) -> anyhow::Result<Option<Value>> {
-        let secrets = self.stage.list(SECRET, &self.namespace).await?;
+        let secrets = self.stage.objects.list(SECRET, &self.namespace).await?;
         let mut states = secrets.into_iter().filter(|secret| {
             let labels = &secret["metadata"]["labels"];
             labels["tfstate"] == "true" && labels["tfstateWorkspace"] != "default"
@@ -184,8 +196,8 @@ impl<'a> Story<'a> {
 
     /// Deletes the filling and waits until it is gone.
     pub(super) async fn end(&self) -> anyhow::Result<()> {
-        self.stage.delete(APPLY, &self.namespace, NAME).await?;
-        self.stage.until_gone(APPLY, &self.namespace, NAME).await
+        self.stage.objects.delete(APPLY, &self.namespace, NAME).await?;
+        self.stage.objects.until_gone(APPLY, &self.namespace, NAME).await
     }
 }
 

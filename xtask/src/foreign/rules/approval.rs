@@ -7,7 +7,8 @@ use anyhow::{Context, ensure};
 use capt_api::marks;
 use serde_json::{Value, json};
 
-use super::super::stage::{Stage, TEMPLATE, says};
+use super::super::kinds::TEMPLATE;
+use super::super::stage::{Stage, says};
 use super::super::story::{self, MODULE, NAME, Story};
 
 /// Waits until a change is held back, and gives the hash that an approval has to name.
@@ -54,7 +55,8 @@ pub(super) async fn by_rendering(stage: &Stage) -> anyhow::Result<()> {
     let generation = story.workspace().await?["metadata"]["generation"].clone();
     let module = MODULE.replace("output \"id\"", "output \"identity\"");
     stage
-        .change(TEMPLATE, "approval", NAME, story::template(&module))
+        .objects
+        .change(TEMPLATE, "approval", NAME, &story::template(&module))
         .await?;
     let hash = held_back(&story, &generation).await?;
     story.annotate(marks::APPROVED, &hash).await?;
@@ -73,7 +75,8 @@ pub(super) async fn pinned_modules(stage: &Stage) -> anyhow::Result<()> {
     let remote = |reference: &str| json!({"spec": {"template": {"spec": {"forProvider": {"source": "Remote", "module": address(reference)}}}}});
     let story = Story::begin(stage, "pinned").await?;
     stage
-        .change(TEMPLATE, "pinned", NAME, remote("?ref=main"))
+        .objects
+        .change(TEMPLATE, "pinned", NAME, &remote("?ref=main"))
         .await?;
     story.apply(&[], json!({})).await?;
     story.ready().await?;
@@ -87,7 +90,10 @@ pub(super) async fn pinned_modules(stage: &Stage) -> anyhow::Result<()> {
     let generation = story.workspace().await?["metadata"]["generation"].clone();
     ensure!(generation == 1, "the Workspace was changed");
 
-    stage.change(TEMPLATE, "pinned", NAME, remote("?ref=v1")).await?;
+    stage
+        .objects
+        .change(TEMPLATE, "pinned", NAME, &remote("?ref=v1"))
+        .await?;
     let hash = held_back(&story, &generation).await?;
     story.annotate(marks::APPROVED, &hash).await?;
     story.ready_with("colour", "blue").await?;

@@ -4,8 +4,10 @@ use anyhow::{Context, ensure};
 use capt_api::marks;
 use serde_json::{Value, json};
 
-use super::super::stage::{APPLY, LEASE, Stage, condition, says, until_true};
+use super::super::kinds::{APPLY, LEASE};
+use super::super::stage::{Stage, says, until_true};
 use super::super::story::{MODULE, NAME, Story};
+use crate::objects::condition;
 use crate::provider_terraform::ProviderTerraform;
 
 /// Makes two more things after the first, the last of them slowly.
@@ -28,13 +30,13 @@ resource "terraform_data" "third" {
 
 /// Frees a lock whose holder was killed, as the message about it says.
 async fn unlock(stage: &Stage, namespace: &str) -> anyhow::Result<()> {
-    for lease in stage.list(LEASE, namespace).await? {
+    for lease in stage.objects.list(LEASE, namespace).await? {
         if lease["spec"]["holderIdentity"]
             .as_str()
             .is_some_and(|holder| !holder.is_empty())
         {
             let name = lease["metadata"]["name"].as_str().unwrap_or_default();
-            stage.delete(LEASE, namespace, name).await?;
+            stage.objects.delete(LEASE, namespace, name).await?;
         }
     }
     Ok(())
@@ -92,7 +94,7 @@ pub(super) async fn wedge_and_deletion(
     story.apply(&[("seconds", "300")], json!({})).await?;
     until_true("the creation runs", || Ok(!story.ledger.made()?.is_empty())).await?;
     provider.crash()?;
-    stage.delete(APPLY, "wedge-deleted", NAME).await?;
+    stage.objects.delete(APPLY, "wedge-deleted", NAME).await?;
     provider.start_again()?;
     story
         .until("the wedge is seen", |wta| {
@@ -101,7 +103,7 @@ pub(super) async fn wedge_and_deletion(
         .await?;
     story.until("it tells who holds the lock", is_locked).await?;
     unlock(stage, "wedge-deleted").await?;
-    stage.until_gone(APPLY, "wedge-deleted", NAME).await
+    stage.objects.until_gone(APPLY, "wedge-deleted", NAME).await
 }
 
 pub(super) async fn policies_off(stage: &Stage, provider: &mut ProviderTerraform) -> anyhow::Result<()> {

@@ -4,7 +4,8 @@ use anyhow::{Context, ensure};
 use capt_api::marks;
 use serde_json::json;
 
-use super::super::stage::{APPLY, CONFIG, NAMESPACE, SECRET, Stage, TEMPLATE, WORKSPACE, says};
+use super::super::kinds::{APPLY, CONFIG, NAMESPACE, SECRET, TEMPLATE, WORKSPACE};
+use super::super::stage::{Stage, says};
 use super::super::story::{NAME, Story};
 
 pub(super) async fn deletion_destroys(stage: &Stage) -> anyhow::Result<()> {
@@ -14,6 +15,7 @@ pub(super) async fn deletion_destroys(stage: &Stage) -> anyhow::Result<()> {
     let state = story.state().await?.context("there is no state")?;
     let secret = state["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     stage
+        .objects
         .until(SECRET, "destroyed", &secret, "state is held", |secret| {
             let finalizers = secret["metadata"]["finalizers"].as_array();
             finalizers.is_some_and(|all| all.iter().any(|name| name == marks::TERRAFORM_STATE_FINALIZER))
@@ -25,22 +27,22 @@ pub(super) async fn deletion_destroys(stage: &Stage) -> anyhow::Result<()> {
         "what was made is not what was destroyed"
     );
     ensure!(
-        stage.list(WORKSPACE, "destroyed").await?.is_empty(),
+        stage.objects.list(WORKSPACE, "destroyed").await?.is_empty(),
         "the Workspace is still there"
     );
-    stage.until_gone(SECRET, "destroyed", &secret).await
+    stage.objects.until_gone(SECRET, "destroyed", &secret).await
 }
 
 pub(super) async fn orphaning_template(stage: &Stage) -> anyhow::Result<()> {
     let story = Story::begin(stage, "orphaning").await?;
     let policies = json!(["Observe", "Create", "Update", "LateInitialize"]);
     let patch = json!({"spec": {"template": {"spec": {"managementPolicies": policies}}}});
-    stage.change(TEMPLATE, "orphaning", NAME, patch).await?;
+    stage.objects.change(TEMPLATE, "orphaning", NAME, &patch).await?;
     story.apply(&[], json!({})).await?;
     story.ready().await?;
     story.end().await?;
     ensure!(
-        !stage.list(WORKSPACE, "orphaning").await?.is_empty(),
+        !stage.objects.list(WORKSPACE, "orphaning").await?.is_empty(),
         "the Workspace is gone"
     );
     story.ledger.holds_one()
@@ -53,19 +55,20 @@ pub(super) async fn namespace_deletion(stage: &Stage) -> anyhow::Result<()> {
     let state = story.state().await?.context("there is no state")?;
     let secret = state["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     stage
+        .objects
         .until(SECRET, "namespace", &secret, "state is held", |secret| {
             secret["metadata"]["finalizers"].is_array()
         })
         .await?;
-    stage.delete(NAMESPACE, "", "namespace").await?;
+    stage.objects.delete(NAMESPACE, "", "namespace").await?;
     story
         .until("it says why it stays", |wta| {
             says(wta, "Deleting", "True/NamespaceTerminating")
         })
         .await?;
     let name = story.workspace_name().await?;
-    stage.until_gone(WORKSPACE, "namespace", &name).await?;
-    let held = stage.get(SECRET, "namespace", &secret).await?;
+    stage.objects.until_gone(WORKSPACE, "namespace", &name).await?;
+    let held = stage.objects.get(SECRET, "namespace", &secret).await?;
     ensure!(held.is_some(), "the state went with the namespace");
     story.ledger.holds_one()?;
 
@@ -75,21 +78,23 @@ pub(super) async fn namespace_deletion(stage: &Stage) -> anyhow::Result<()> {
         .await?;
     let release = json!({"metadata": {"finalizers": null}});
     stage
-        .change(SECRET, "namespace", &secret, release.clone())
+        .objects
+        .change(SECRET, "namespace", &secret, &release)
         .await?;
-    stage.until_gone(APPLY, "namespace", NAME).await?;
+    stage.objects.until_gone(APPLY, "namespace", NAME).await?;
     // provider-terraform does not let go of its configuration once the namespace is going, and takes hold of it again
     // until it is deleted itself.
     for _ in 0..120 {
-        if stage.get(CONFIG, "namespace", "default").await?.is_none() {
+        if stage.objects.get(CONFIG, "namespace", "default").await?.is_none() {
             break;
         }
         // It may be gone by now.
         let _ = stage
-            .change(CONFIG, "namespace", "default", release.clone())
+            .objects
+            .change(CONFIG, "namespace", "default", &release)
             .await;
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     }
-    stage.until_gone(NAMESPACE, "", "namespace").await?;
+    stage.objects.until_gone(NAMESPACE, "", "namespace").await?;
     story.ledger.holds_one()
 }

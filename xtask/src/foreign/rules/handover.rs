@@ -7,12 +7,11 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use capt_core::wta::snapshot::Runner as Who;
 use serde_json::{Value, json};
 
+use super::super::kinds::{CLUSTER_USAGE, CLUSTER_WORKSPACE, CONFIG_MAP, LEASE, TEMPLATE, USAGE, WORKSPACE};
 use super::super::runner::{self, Runner};
-use super::super::stage::{
-    CLUSTER_USAGE, CLUSTER_WORKSPACE, CONFIG_MAP, Kind, LEASE, Stage, TEMPLATE, USAGE, WORKSPACE, condition,
-    says,
-};
+use super::super::stage::{Stage, says};
 use super::super::story::{NAME, Story};
+use crate::objects::{Kind, condition};
 use crate::ours::Profile;
 use crate::provider_terraform::ProviderTerraform;
 
@@ -33,6 +32,7 @@ impl Part<'_> {
         let found = self
             .story
             .stage
+            .objects
             .get(self.workspace, self.namespace, &name)
             .await?;
         found.context("the Workspace is not there")
@@ -56,6 +56,7 @@ impl Part<'_> {
         let name = self.story.workspace_name().await?;
         self.story
             .stage
+            .objects
             .until(
                 self.workspace,
                 self.namespace,
@@ -76,7 +77,7 @@ impl Part<'_> {
 
     /// Nobody holds the lock of its state.
     async fn is_unlocked(&self) -> anyhow::Result<()> {
-        for lease in self.story.stage.list(LEASE, self.state).await? {
+        for lease in self.story.stage.objects.list(LEASE, self.state).await? {
             let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
             ensure!(
                 holder.is_empty(),
@@ -96,7 +97,10 @@ pub(in super::super) async fn there_and_back(
     namespaced.apply(&[], json!({})).await?;
     let whole = Story::begin(stage, "handover-cluster").await?;
     let template = json!({"spec": {"template": {"spec": {"providerConfigRef": {"kind": null}}}}});
-    stage.change(TEMPLATE, "handover-cluster", NAME, template).await?;
+    stage
+        .objects
+        .change(TEMPLATE, "handover-cluster", NAME, &template)
+        .await?;
     let chosen = json!({"metadata": {"annotations": {(marks::WORKSPACE): "tf.upbound.io/handover-thing"}}});
     whole.apply(&[], chosen).await?;
     let parts = [
@@ -128,6 +132,7 @@ pub(in super::super) async fn there_and_back(
     for part in &parts {
         let uid = part.workspace().await?["metadata"]["uid"].clone();
         stage
+            .objects
             .delete(part.usage, part.namespace, uid.as_str().unwrap_or_default())
             .await?;
     }
@@ -157,7 +162,7 @@ pub(in super::super) async fn there_and_back(
         );
         part.story.ledger.holds_one()?;
         let uid = part.workspace().await?["metadata"]["uid"].clone();
-        let reports = stage.list(CONFIG_MAP, &part.story.namespace).await?;
+        let reports = stage.objects.list(CONFIG_MAP, &part.story.namespace).await?;
         ensure!(
             reports
                 .iter()

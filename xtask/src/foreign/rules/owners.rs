@@ -5,7 +5,8 @@ use capt_api::marks;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
-use super::super::stage::{APPLY, CLUSTER, Stage, WORKSPACE, says};
+use super::super::kinds::{APPLY, CLUSTER, WORKSPACE};
+use super::super::stage::{Stage, says};
 use super::super::story::{NAME, Story};
 
 /// Makes an owner that does nothing by itself, and gives the reference to it.
@@ -14,7 +15,7 @@ async fn owner(stage: &Stage, namespace: &str) -> anyhow::Result<Value> {
         "metadata": {"name": "owner"},
         "spec": {"region": "eu-central-1", "existingVpcId": "vpc-0123456789abcdef0"},
     });
-    let made = stage.create(CLUSTER, namespace, object).await?;
+    let made = stage.objects.create(CLUSTER, namespace, object).await?;
     Ok(json!({"metadata": {"ownerReferences": [{
         "apiVersion": CLUSTER.api_version(), "kind": CLUSTER.name(), "name": "owner",
         "uid": made["metadata"]["uid"], "controller": true, "blockOwnerDeletion": true,
@@ -40,6 +41,7 @@ pub(super) async fn foreground_cascade(stage: &Stage) -> anyhow::Result<()> {
     story.apply(&[], owner(stage, "cascade").await?).await?;
     story.ready().await?;
     stage
+        .objects
         .delete_with(CLUSTER, "cascade", "owner", &DeleteParams::foreground())
         .await?;
     story
@@ -49,12 +51,12 @@ pub(super) async fn foreground_cascade(stage: &Stage) -> anyhow::Result<()> {
         .await?;
     is_untouched(&story).await?;
     story.annotate(marks::LET_GO, "true").await?;
-    stage.until_gone(APPLY, "cascade", NAME).await?;
+    stage.objects.until_gone(APPLY, "cascade", NAME).await?;
     ensure!(
         story.ledger.gone()?.len() == 1,
         "the owner's mark did not let it be destroyed"
     );
-    stage.until_gone(CLUSTER, "cascade", "owner").await
+    stage.objects.until_gone(CLUSTER, "cascade", "owner").await
 }
 
 pub(super) async fn stripped_reference(stage: &Stage) -> anyhow::Result<()> {
@@ -69,9 +71,9 @@ pub(super) async fn stripped_reference(stage: &Stage) -> anyhow::Result<()> {
     story
         .change(json!({"metadata": {"ownerReferences": null}}))
         .await?;
-    stage.delete(CLUSTER, "stripped", "owner").await?;
-    stage.until_gone(CLUSTER, "stripped", "owner").await?;
-    stage.delete(APPLY, "stripped", NAME).await?;
+    stage.objects.delete(CLUSTER, "stripped", "owner").await?;
+    stage.objects.until_gone(CLUSTER, "stripped", "owner").await?;
+    stage.objects.delete(APPLY, "stripped", NAME).await?;
     let wta = story
         .until("it says that nobody consented", |wta| {
             says(wta, "Deleting", "True/OwnerGone")
@@ -85,9 +87,9 @@ pub(super) async fn stripped_reference(stage: &Stage) -> anyhow::Result<()> {
     story
         .change(json!({"spec": {"retainWorkspaceOnDelete": true}}))
         .await?;
-    stage.until_gone(APPLY, "stripped", NAME).await?;
+    stage.objects.until_gone(APPLY, "stripped", NAME).await?;
     ensure!(
-        stage.get(WORKSPACE, "stripped", &name).await?.is_some(),
+        stage.objects.get(WORKSPACE, "stripped", &name).await?.is_some(),
         "the Workspace went with it"
     );
     story.ledger.holds_one()

@@ -8,8 +8,10 @@ use futures::StreamExt as _;
 use kube::runtime::watcher;
 use serde_json::{Value, json};
 
-use super::super::stage::{Stage, WORKSPACE, condition, says, until_true};
+use super::super::kinds::WORKSPACE;
+use super::super::stage::{Stage, says, until_true};
 use super::super::story::Story;
+use crate::objects::condition;
 
 fn is_at_rest(workspace: &Value) -> bool {
     workspace["spec"]["managementPolicies"] == json!([])
@@ -56,7 +58,10 @@ pub(super) async fn during_a_creation(stage: &Stage) -> anyhow::Result<()> {
 
     // Every version of the Workspace is looked at until it rests.
     let watching = async {
-        let mut seen = pin!(watcher::watch_object(stage.api(WORKSPACE, "mid-creation"), &name));
+        let mut seen = pin!(watcher::watch_object(
+            stage.objects.api(WORKSPACE, "mid-creation"),
+            &name
+        ));
         while let Some(object) = seen.next().await {
             let Ok(Some(object)) = object else { continue };
             let object = serde_json::to_value(object)?;

@@ -4,10 +4,10 @@ use anyhow::{Context, ensure};
 use capt_api::marks;
 use serde_json::json;
 
-use super::super::stage::{
-    APPLY, CLUSTER_WORKSPACE, CONFIG, SECRET, Stage, TEMPLATE, WORKSPACE, condition, says,
-};
+use super::super::kinds::{APPLY, CLUSTER_WORKSPACE, CONFIG, SECRET, TEMPLATE, WORKSPACE};
+use super::super::stage::{Stage, says};
 use super::super::story::{self, NAME, PASSWORD, Story};
+use crate::objects::condition;
 use crate::provider_terraform::{STATE_SUFFIX, backend};
 
 pub(super) async fn ready_for_this_rendering(stage: &Stage) -> anyhow::Result<()> {
@@ -24,6 +24,7 @@ pub(super) async fn ready_for_this_rendering(stage: &Stage) -> anyhow::Result<()
         "a sensitive output is in the status"
     );
     let secret = stage
+        .objects
         .get(SECRET, "ready", "connection")
         .await?
         .context("no connection Secret")?;
@@ -45,7 +46,7 @@ pub(super) async fn ready_for_this_rendering(stage: &Stage) -> anyhow::Result<()
 pub(super) async fn both_groups(stage: &Stage) -> anyhow::Result<()> {
     let story = Story::begin(stage, "groups").await?;
     let template = json!({"spec": {"template": {"spec": {"providerConfigRef": {"kind": null}}}}});
-    stage.change(TEMPLATE, "groups", NAME, template).await?;
+    stage.objects.change(TEMPLATE, "groups", NAME, &template).await?;
     // Which group it is was decided once, and is written here.
     let chosen = json!({"metadata": {"annotations": {(marks::WORKSPACE): "tf.upbound.io/groups-thing"}}});
     story.apply(&[], chosen).await?;
@@ -55,13 +56,13 @@ pub(super) async fn both_groups(stage: &Stage) -> anyhow::Result<()> {
         "another Workspace was made: {}",
         wta["status"]["workspaceName"]
     );
-    let workspace = stage.get(CLUSTER_WORKSPACE, "", "groups-thing").await?;
+    let workspace = stage.objects.get(CLUSTER_WORKSPACE, "", "groups-thing").await?;
     ensure!(
         workspace.is_some(),
         "there is no Workspace in the cluster's group"
     );
     ensure!(
-        stage.list(WORKSPACE, "groups").await?.is_empty(),
+        stage.objects.list(WORKSPACE, "groups").await?.is_empty(),
         "there is one in the other group"
     );
     story.set("colour", "blue").await?;
@@ -75,7 +76,10 @@ pub(super) async fn both_groups(stage: &Stage) -> anyhow::Result<()> {
 pub(super) async fn no_durable_state(stage: &Stage) -> anyhow::Result<()> {
     let story = Story::begin(stage, "fleeting").await?;
     let without = json!({"spec": {"configuration": "terraform {}"}});
-    stage.change(CONFIG, "fleeting", "default", without).await?;
+    stage
+        .objects
+        .change(CONFIG, "fleeting", "default", &without)
+        .await?;
     story.apply(&[], json!({})).await?;
     story
         .until("it is refused", |wta| {
@@ -83,12 +87,12 @@ pub(super) async fn no_durable_state(stage: &Stage) -> anyhow::Result<()> {
         })
         .await?;
     ensure!(
-        stage.list(WORKSPACE, "fleeting").await?.is_empty(),
+        stage.objects.list(WORKSPACE, "fleeting").await?.is_empty(),
         "a Workspace was made"
     );
     let durable = backend(&stage.kubeconfig, "fleeting", STATE_SUFFIX);
     let with = json!({"spec": {"configuration": durable}});
-    stage.change(CONFIG, "fleeting", "default", with).await?;
+    stage.objects.change(CONFIG, "fleeting", "default", &with).await?;
     story.ready().await?;
     story.end().await
 }
@@ -117,7 +121,8 @@ pub(super) async fn decoded_messages(stage: &Stage) -> anyhow::Result<()> {
     );
     // It is no use to wait for the runner: the template is what has to be mended.
     stage
-        .change(TEMPLATE, "messages", NAME, story::template(story::MODULE))
+        .objects
+        .change(TEMPLATE, "messages", NAME, &story::template(story::MODULE))
         .await?;
     story.ready().await?;
     story.end().await
@@ -130,7 +135,8 @@ pub(super) async fn state_location_is_fixed(stage: &Stage) -> anyhow::Result<()>
     let elsewhere = backend(&stage.kubeconfig, "location", "elsewhere");
     let patch = |text: &str| json!({"spec": {"configuration": text}});
     stage
-        .change(CONFIG, "location", "default", patch(&elsewhere))
+        .objects
+        .change(CONFIG, "location", "default", &patch(&elsewhere))
         .await?;
     story
         .until("the change is refused", |wta| {
@@ -143,9 +149,12 @@ pub(super) async fn state_location_is_fixed(stage: &Stage) -> anyhow::Result<()>
         })
         .await?;
     let back = backend(&stage.kubeconfig, "location", STATE_SUFFIX);
-    stage.change(CONFIG, "location", "default", patch(&back)).await?;
+    stage
+        .objects
+        .change(CONFIG, "location", "default", &patch(&back))
+        .await?;
     story.ready().await?;
     story.ledger.holds_one()?;
-    stage.delete(APPLY, "location", NAME).await?;
-    stage.until_gone(APPLY, "location", NAME).await
+    stage.objects.delete(APPLY, "location", NAME).await?;
+    stage.objects.until_gone(APPLY, "location", NAME).await
 }

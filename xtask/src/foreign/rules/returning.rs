@@ -4,7 +4,8 @@ use anyhow::ensure;
 use capt_api::marks;
 use serde_json::json;
 
-use super::super::stage::{APPLY, Stage, WORKSPACE, says};
+use super::super::kinds::{APPLY, WORKSPACE};
+use super::super::stage::{Stage, says};
 use super::super::story::{NAME, Story};
 
 pub(super) async fn deleted_by_hand(stage: &Stage) -> anyhow::Result<()> {
@@ -13,7 +14,7 @@ pub(super) async fn deleted_by_hand(stage: &Stage) -> anyhow::Result<()> {
     story.ready().await?;
     let before = story.workspace().await?;
     let name = story.workspace_name().await?;
-    stage.delete(WORKSPACE, "by-hand", &name).await?;
+    stage.objects.delete(WORKSPACE, "by-hand", &name).await?;
     let after = story
         .until_workspace("another one is ready in its place", |workspace| {
             workspace["metadata"]["uid"] != before["metadata"]["uid"]
@@ -45,6 +46,7 @@ pub(super) async fn retained(stage: &Stage) -> anyhow::Result<()> {
     let name = story.workspace_name().await?;
     story.end().await?;
     let kept = stage
+        .objects
         .until(
             WORKSPACE,
             "retained",
@@ -73,8 +75,8 @@ pub(super) async fn retained(stage: &Stage) -> anyhow::Result<()> {
     story.annotate(marks::ADOPT_RETAINED, &name).await?;
     story.ready().await?;
     story.ledger.holds_one()?;
-    stage.delete(APPLY, "retained", NAME).await?;
-    stage.until_gone(APPLY, "retained", NAME).await?;
+    stage.objects.delete(APPLY, "retained", NAME).await?;
+    stage.objects.until_gone(APPLY, "retained", NAME).await?;
     ensure!(
         story.ledger.gone()?.len() == 1,
         "what was taken back was not destroyed"
