@@ -27,7 +27,7 @@ use crate::{
     namespaced,
     derive = "PartialEq",
     doc = "CAPTClusterTemplate is what a ClusterClass makes the CAPTCluster of each of its clusters from. It may be \
-           edited: the clusters follow.",
+           edited: the clusters follow when Cluster API next looks at them, by default within ten minutes.",
     printcolumn(
         name = "VPC-TEMPLATE",
         type_ = "string",

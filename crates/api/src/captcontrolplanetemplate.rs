@@ -30,7 +30,7 @@ use crate::{
     namespaced,
     derive = "PartialEq",
     doc = "CAPTControlPlaneTemplate is what a ClusterClass makes the CAPTControlPlane of each of its clusters from. \
-           It may be edited: the clusters follow.",
+           It may be edited: the clusters follow when Cluster API next looks at them, by default within ten minutes.",
     printcolumn(
         name = "TEMPLATE",
         type_ = "string",
