@@ -1,11 +1,12 @@
-//! How long operations take, for each template: kept in a ConfigMap beside it, so that it survives and is shared.
+//! How long operations take, for each template: kept in a ConfigMap beside it, so that it survives and is shared, and
+//! owned by it, so that it goes with it.
 //!
 //! It is read once, and written some time after something was learned, so that many control planes that become ready
 //! together cost one write. Losing a lesson does no harm, and nobody waits for any of this.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use capt_api::marks;
+use capt_api::{WorkspaceTemplate, marks};
 use capt_core::{
     controlplane::{
         progress,
@@ -15,7 +16,7 @@ use capt_core::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Api, Client,
+    Api, Client, Resource as _,
     api::{Patch, PatchParams},
 };
 use parking_lot::Mutex;
@@ -125,6 +126,13 @@ impl Statistics {
     }
 
     async fn write(&self, template: &ObjectKey, averages: &Averages) -> Result<(), CallError> {
+        let templates: Api<WorkspaceTemplate> = Api::namespaced(self.client.clone(), template.namespace());
+        let owner = within_deadline(templates.get_metadata_opt(&template.name)).await?;
+        // Nobody learns from a template that is gone.
+        let Some(uid) = owner.and_then(|owner| owner.metadata.uid) else {
+            self.known.lock().remove(template);
+            return Ok(());
+        };
         let name = names::statistics(&template.name);
         let document = json!({
             "apiVersion": "v1",
@@ -133,6 +141,12 @@ impl Statistics {
                 "name": name,
                 "namespace": template.namespace(),
                 "labels": {marks::STATISTICS_OF: names::label_value(&template.name)},
+                "ownerReferences": [{
+                    "apiVersion": WorkspaceTemplate::api_version(&()),
+                    "kind": WorkspaceTemplate::kind(&()),
+                    "name": template.name,
+                    "uid": uid,
+                }],
             },
             "data": averages.data(),
         });
