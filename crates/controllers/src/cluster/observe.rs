@@ -37,7 +37,6 @@ impl Clusters {
             infrastructure,
             control_plane,
             workers: self.workers(reader, key).await,
-            probe: None,
             cluster: (*cluster).clone(),
         })
     }

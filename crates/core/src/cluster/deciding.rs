@@ -115,6 +115,12 @@ impl<'a> Deciding<'a> {
         set_condition(self.status.conditions.get_or_insert_default(), new);
     }
 
+    /// Says nothing by a condition any more.
+    pub(super) fn unsay(&mut self, type_: Type) {
+        let conditions = self.status.conditions.get_or_insert_default();
+        conditions.retain(|condition| condition.type_ != type_.as_str());
+    }
+
     /// Says by a condition what another object says by one of its own, since when it says so.
     pub(super) fn mirror(&mut self, type_: Type, original: &Condition, good: Reason) {
         let is_unexplained =

@@ -18,7 +18,7 @@ mod summary;
 mod work;
 
 pub use contract::{Contracted, Role};
-pub use snapshot::{Probe, Referenced, Snapshot, Worker};
+pub use snapshot::{Referenced, Snapshot, Worker};
 
 use capt_api::{
     conditions::cluster::{ClusterCondition as Type, ClusterReason as Reason},

@@ -1,7 +1,6 @@
 //! Everything that a decision about a Cluster depends on, as plain data.
 
 use capt_api::foreign::Cluster;
-use k8s_openapi::jiff::Timestamp;
 
 use super::contract::Contracted;
 use crate::decision::Target;
@@ -21,9 +20,6 @@ pub struct Snapshot {
     /// label `cluster.x-k8s.io/cluster-name`, without Machines of a control plane. None where these kinds are not
     /// served.
     pub workers: Vec<Worker>,
-    /// How the workload cluster answered, from a prober that uses the Secret `<cluster>-kubeconfig`. None where nobody
-    /// probes.
-    pub probe: Option<Probe>,
 }
 
 /// What a reference of a Cluster leads to.
@@ -62,13 +58,4 @@ pub struct Worker {
     pub deleting: bool,
     /// The Cluster itself owns it, rather than another worker.
     pub owned_by_cluster: bool,
-}
-
-/// How a workload cluster answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probe {
-    /// When it last answered, if it ever did since the prober runs.
-    pub last_success: Option<Timestamp>,
-    /// How many tries failed since then.
-    pub failures: u32,
 }

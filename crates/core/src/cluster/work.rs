@@ -1,7 +1,5 @@
 //! What is done for a Cluster that lives and is not paused, and what is said about any Cluster.
 
-use std::time::Duration;
-
 use capt_api::{
     conditions::{
         ConditionStatus,
@@ -9,20 +7,19 @@ use capt_api::{
     },
     foreign::cluster::ContractReference,
 };
-use k8s_openapi::jiff::SignedDuration;
 
 use super::{
     adoption,
     contract::{Contracted, Role},
     deciding::Deciding,
-    snapshot::{Probe, Referenced},
+    snapshot::Referenced,
 };
 use crate::names;
 
-/// How long a workload cluster may be silent before it counts as not reached.
-const GRACE: SignedDuration = SignedDuration::from_secs(50);
-/// How many tries must fail before one that never answered counts as not reached.
-const TRIES: u32 = 5;
+/// The condition of a CAPTControlPlane that says whether its API server answers.
+const ENDPOINT_ANSWERS: &str = "EndpointAnswers";
+/// The reason by which it says that nobody asks.
+const NOT_CHECKED: &str = "EndpointNotChecked";
 
 /// Takes over what the Cluster refers to, and takes from it what it has to give.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
@@ -101,9 +98,7 @@ pub(super) fn report(deciding: &mut Deciding<'_>) {
             message,
         );
     }
-    if let Some(probe) = snapshot.probe {
-        report_probe(deciding, probe);
-    }
+    report_connection(deciding);
 }
 
 fn report_object(
@@ -211,37 +206,24 @@ fn report_initialized(deciding: &mut Deciding<'_>) {
     }
 }
 
-fn report_probe(deciding: &mut Deciding<'_>, probe: Probe) {
+/// Says whether the workload cluster is reached, where its control plane says whether it answers: one prober is enough.
+fn report_connection(deciding: &mut Deciding<'_>) {
     let type_ = Type::RemoteConnectionProbe;
-    let silence = probe.last_success.map(|time| deciding.now.duration_since(time));
-    match silence {
-        Some(silence) if silence <= GRACE => {
-            deciding.say(type_, true, Reason::ProbeSucceeded, "");
-            // Silence is noticed by the clock alone.
-            let rest = (GRACE - silence).max(SignedDuration::ZERO) + SignedDuration::from_secs(1);
-            deciding.decision.look_again = Duration::try_from(rest).ok();
+    let control_plane = deciding.snapshot.control_plane.found();
+    let answers = control_plane.and_then(|object| object.condition(ENDPOINT_ANSWERS));
+    match answers.map(|answers| (answers.status.as_str(), answers.reason.as_str())) {
+        Some(("True", _)) => deciding.say(type_, true, Reason::ProbeSucceeded, ""),
+        Some(("False", _)) => {
+            let message = answers.map_or("", |answers| answers.message.as_str()).to_owned();
+            deciding.say(type_, false, Reason::ProbeFailed, message);
         }
-        Some(_) => deciding.say(
-            type_,
-            false,
-            Reason::ProbeFailed,
-            "The workload cluster does not answer any more",
-        ),
-        None if probe.failures >= TRIES => {
-            deciding.say(
-                type_,
-                false,
-                Reason::ProbeFailed,
-                "The workload cluster does not answer",
-            );
-        }
+        // Nobody asks, so that nobody can tell, and nothing depends on it.
+        None | Some((_, NOT_CHECKED)) => deciding.unsay(type_),
         // Shortly after a start nothing is known, and what was known counts.
-        None if deciding.condition(type_).is_none() => deciding.say(
-            type_,
-            false,
-            Reason::ProbeFailed,
-            "The workload cluster was not reached yet",
-        ),
-        None => {}
+        Some(_) if deciding.condition(type_).is_some() => {}
+        Some(_) => {
+            let message = "The workload cluster was not reached yet";
+            deciding.say(type_, false, Reason::ProbeFailed, message);
+        }
     }
 }

@@ -19,7 +19,7 @@ use k8s_openapi::{
 };
 use serde_json::{Value, json};
 
-use super::{Contracted, Probe, Referenced, Role, Snapshot, Worker, decide};
+use super::{Contracted, Referenced, Role, Snapshot, Worker, decide};
 use crate::decision::{Decision, EventKind, Guard, Target};
 
 fn at(second: i64) -> Timestamp {
@@ -91,7 +91,6 @@ fn snapshot() -> Snapshot {
         infrastructure: infrastructure(&json!({}), &json!({})),
         control_plane: control_plane(&json!({}), &json!({})),
         workers: Vec::new(),
-        probe: None,
     }
 }
 

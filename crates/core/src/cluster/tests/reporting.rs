@@ -102,7 +102,7 @@ fn available_sums_up_what_speaks_against_it() {
     let mut unknown = ready.clone();
     unknown.control_plane = Referenced::Unresolvable("No such kind".to_owned());
     let mut silent = ready.clone();
-    silent.probe = Some(Probe::default());
+    silent.control_plane = answering("False", "EndpointNotReady");
     let mut gated = ready.clone();
     let gates = json!([{"conditionType": "Backups"}, {"conditionType": "Alarms", "polarity": "Negative"}]);
     gated
@@ -133,11 +133,7 @@ fn available_sums_up_what_speaks_against_it() {
             "Unknown/AvailableUnknown",
             "* ControlPlaneAvailable: No such kind",
         ),
-        (
-            silent,
-            "False/NotAvailable",
-            "* RemoteConnectionProbe: The workload cluster was not reached yet",
-        ),
+        (silent, "False/NotAvailable", "* RemoteConnectionProbe: refused"),
         (
             gated,
             "False/NotAvailable",
@@ -151,34 +147,61 @@ fn available_sums_up_what_speaks_against_it() {
     }
 }
 
+/// A control plane that answers, or does not.
+fn answering(status: &str, reason: &str) -> Referenced {
+    let mut told = initialized();
+    told["conditions"] = json!([{
+        "type": "EndpointAnswers", "status": status, "reason": reason, "message": "refused",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]);
+    control_plane(&json!({}), &told)
+}
+
 #[test]
-fn a_probe_counts_until_it_is_old() {
-    let told = "True/ProbeSucceeded";
-    for (last_success, failures, before, expected) in [
-        (Some(100), 0, None, told),
-        (Some(51), 3, None, told),
-        (Some(49), 3, None, "False/ProbeFailed"),
-        (None, 0, None, "False/ProbeFailed"),
-        (None, 4, Some(told), told),
-        (None, 5, Some(told), "False/ProbeFailed"),
+fn whether_the_workload_cluster_is_reached_is_known_from_its_control_plane() {
+    let silent = control_plane(&json!({}), &initialized());
+    for (name, then, expected) in [
+        (
+            "it answers",
+            answering("True", "EndpointReady"),
+            Some("True/ProbeSucceeded"),
+        ),
+        (
+            "it is silent",
+            answering("False", "EndpointNotReady"),
+            Some("False/ProbeFailed"),
+        ),
+        ("nobody asks", answering("Unknown", "EndpointNotChecked"), None),
+        ("it says nothing of it", silent, None),
     ] {
         let mut snapshot = snapshot();
-        if before.is_some() {
-            snapshot.probe = Some(Probe {
-                last_success: Some(at(0)),
-                failures: 0,
-            });
+        snapshot.control_plane = then;
+        let decision = decide(&snapshot, at(1));
+        let found = condition(&snapshot, &decision, "RemoteConnectionProbe");
+        let found = found.map(|found| format!("{}/{}", found.status, found.reason));
+        assert_eq!(found.as_deref(), expected, "{name}");
+        assert_eq!(decision.look_again, None, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_known_yet_leaves_what_was_known() {
+    for (before, expected) in [
+        (None, "False/ProbeFailed"),
+        (Some(answering("True", "EndpointReady")), "True/ProbeSucceeded"),
+        (
+            Some(answering("Unknown", "EndpointNotChecked")),
+            "False/ProbeFailed",
+        ),
+    ] {
+        let mut snapshot = snapshot();
+        if let Some(before) = before {
+            snapshot.control_plane = before;
             let decision = decide(&snapshot, at(0));
             carry_out(&mut snapshot, &decision);
         }
-        snapshot.probe = Some(Probe {
-            last_success: last_success.map(at),
-            failures,
-        });
-        let decision = decide(&snapshot, at(100));
+        snapshot.control_plane = answering("Unknown", "EndpointNotReady");
+        let decision = decide(&snapshot, at(1));
         assert_eq!(verdict(&snapshot, &decision, "RemoteConnectionProbe"), expected);
-        // Silence is noticed by the clock.
-        let is_heard = last_success.is_some() && expected == told;
-        assert_eq!(decision.look_again.is_some(), is_heard, "{last_success:?}");
     }
 }
