@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use capt_api::{
     CAPTCluster, CAPTControlPlane,
-    foreign::{Cluster, cluster::ContractReference, marks},
+    foreign::{cluster::ContractReference, marks},
 };
 use capt_core::{captcluster::snapshot, decision::Target, names, owned::OwnedSeen};
 use kube::{Api, api::ListParams};
@@ -30,45 +30,85 @@ impl CaptClusters {
         reader: &Reader,
         key: &ObjectKey,
         captcluster: &CAPTCluster,
-        cluster: Option<&Cluster>,
         apply: Option<&OwnedSeen>,
     ) -> Result<Vec<String>, Failure> {
         if captcluster.metadata.deletion_timestamp.is_none() {
             return Ok(Vec::new());
         }
         let facts = &self.hands.facts;
+        let has_begun = apply.is_some_and(OwnedSeen::is_deleting);
         let mut found = BTreeSet::new();
-        let Some(name) = snapshot::owner(captcluster) else {
-            return Ok(Vec::new());
-        };
-        let label = names::label_value(name);
-        for value in BTreeSet::from([name, &label]) {
-            let place = within(key.namespace(), value);
-            let members = facts.captcontrolplanes.members(reader, indexes::CLUSTER, &place);
+        let mut to_ask = Vec::new();
+        for name in self.clusters_of(reader, key, captcluster, apply) {
+            let label = names::label_value(&name);
+            for value in BTreeSet::from([&name, &label]) {
+                let place = within(key.namespace(), value);
+                let members = facts.captcontrolplanes.members(reader, indexes::CLUSTER, &place);
+                let members = members.into_iter();
+                found.extend(members.map(|member| told("CAPTControlPlane", &member.name)));
+            }
+            let place = ObjectKey::within(key.namespace(), &name);
+            let cluster = facts.clusters.glance(reader, indexes::SPEC, &place);
+            let reference = cluster.and_then(|cluster| cluster.spec.control_plane_ref.clone());
+            if let Some(reference) = &reference {
+                found.extend(self.referred_to(reader, key, reference).await);
+            }
+            to_ask.push((label, reference));
+        }
+        for (label, reference) in to_ask {
+            if !found.is_empty() || has_begun {
+                break;
+            }
             found.extend(
-                members
-                    .into_iter()
-                    .map(|member| told("CAPTControlPlane", &member.name)),
+                self.ask_for_control_planes(key, &label, reference.as_ref())
+                    .await?,
             );
         }
-        let reference = cluster.and_then(|cluster| cluster.spec.control_plane_ref.as_ref());
-        if let Some(reference) = reference {
-            match facts.referenced(reader, key.namespace(), reference).await {
-                Lookup::Found(_) => {
-                    found.insert(told(&reference.kind, &reference.name));
-                }
-                // What cannot be looked up may well be there.
-                Lookup::Unresolvable(problem) => {
-                    found.insert(format!("{} ({problem})", told(&reference.kind, &reference.name)));
-                }
-                Lookup::Missing | Lookup::NotServed(_) => {}
-            }
-        }
-        let has_begun = apply.is_some_and(OwnedSeen::is_deleting);
-        if found.is_empty() && !has_begun && facts.captcontrolplanes.is_served(reader) {
-            found.extend(self.ask_for_control_planes(key, &label, reference).await?);
-        }
         Ok(found.into_iter().collect())
+    }
+
+    /// Names of all Clusters whose network this may be. Anybody can strip a reference or a label.
+    fn clusters_of(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        captcluster: &CAPTCluster,
+        apply: Option<&OwnedSeen>,
+    ) -> BTreeSet<String> {
+        let place = within(key.namespace(), &key.name);
+        let clusters = &self.hands.facts.clusters;
+        let referring = clusters.members(reader, indexes::INFRASTRUCTURE, &place);
+        let labels = captcluster.metadata.labels.as_ref();
+        snapshot::owner(captcluster)
+            .or(labels.and_then(|labels| labels.get(marks::CLUSTER_NAME).map(String::as_str)))
+            .into_iter()
+            .chain(apply.and_then(|apply| apply.label(marks::CLUSTER_NAME)))
+            .map(str::to_owned)
+            .chain(referring.into_iter().map(|cluster| cluster.name))
+            .collect()
+    }
+
+    /// What a Cluster refers to as its control plane, unless that is known not to exist.
+    async fn referred_to(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        reference: &ContractReference,
+    ) -> Option<String> {
+        let looked_up = self
+            .hands
+            .facts
+            .referenced(reader, key.namespace(), reference)
+            .await;
+        let name = told(&reference.kind, &reference.name);
+        match looked_up {
+            Lookup::Found(_) => Some(name),
+            Lookup::Missing => None,
+            // The API itself is asked for our own kind.
+            Lookup::NotServed(_) if is_ours(reference) => None,
+            // What cannot be looked up may well be there: the definition may have another name than it should have.
+            Lookup::Unresolvable(problem) | Lookup::NotServed(problem) => Some(format!("{name} ({problem})")),
+        }
     }
 
     async fn ask_for_control_planes(
@@ -89,19 +129,18 @@ impl CaptClusters {
             source,
         };
         let of_cluster = ListParams::default().labels(&format!("{}={cluster}", marks::CLUSTER_NAME));
-        let labelled = within_deadline(api.list_metadata(&of_cluster))
-            .await
-            .map_err(failed)?;
+        let labelled = match within_deadline(api.list_metadata(&of_cluster)).await {
+            Ok(labelled) => labelled,
+            // There are no control planes where nobody knows what that is.
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
         let mut found: Vec<String> = labelled
             .into_iter()
             .filter_map(|object| object.metadata.name)
             .map(|name| told("CAPTControlPlane", &name))
             .collect();
-        let is_ours = |reference: &&ContractReference| {
-            reference.kind == kinds::CAPTCONTROLPLANE.kind
-                && reference.api_group == kinds::CAPTCONTROLPLANE.group
-        };
-        if let Some(reference) = reference.filter(is_ours) {
+        if let Some(reference) = reference.filter(|reference| is_ours(reference)) {
             let there = within_deadline(api.get_metadata_opt(&reference.name))
                 .await
                 .map_err(failed)?;
@@ -109,6 +148,10 @@ impl CaptClusters {
         }
         Ok(found)
     }
+}
+
+fn is_ours(reference: &ContractReference) -> bool {
+    reference.kind == kinds::CAPTCONTROLPLANE.kind && reference.api_group == kinds::CAPTCONTROLPLANE.group
 }
 
 fn told(kind: &str, name: &str) -> String {

@@ -59,9 +59,7 @@ impl CaptClusters {
         let secrets = self
             .secrets(reader, &captcluster, apply, workspace_secret.as_ref())
             .await?;
-        let control_planes = self
-            .control_planes(reader, key, &captcluster, cluster.as_deref(), apply)
-            .await?;
+        let control_planes = self.control_planes(reader, key, &captcluster, apply).await?;
         Ok(Some(Snapshot {
             cluster: cluster.as_deref().map(ClusterSeen::of),
             control_planes,

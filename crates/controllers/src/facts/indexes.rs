@@ -8,7 +8,10 @@ use capt_core::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::views::{HeldView, ReportView, TemplateView, WorkerView};
+use super::{
+    kinds,
+    views::{HeldView, ReportView, TemplateView, WorkerView},
+};
 use crate::engine::{key::ObjectKey, table::Index};
 
 /// WorkspaceTemplateApplies by the template that they refer to, as `namespace/name`.
@@ -30,6 +33,8 @@ pub(crate) const IDENTITY: &str = "identity";
 pub(crate) const LABEL: &str = "label";
 /// CAPTControlPlanes and workers by the Cluster that they belong to, as `namespace/name`.
 pub(crate) const CLUSTER: &str = "cluster";
+/// Clusters by the CAPTCluster that their specs name, as `namespace/name`.
+pub(crate) const INFRASTRUCTURE: &str = "infrastructure";
 /// CAPTControlPlanes by the WorkspaceTemplateApply that their specs name, as `namespace/name`.
 pub(crate) const APPLY: &str = "apply";
 /// Secrets by the Terraform workspace whose state they hold, as `namespace/name`.
@@ -174,6 +179,19 @@ pub(super) const CLUSTERS: &[Index<Cluster>] = &[
     Index {
         name: SPEC,
         values: |_, cluster| vec![spec_of(&cluster.metadata)],
+    },
+    Index {
+        name: INFRASTRUCTURE,
+        values: |key, cluster| {
+            let reference = cluster.spec.infrastructure_ref.iter();
+            reference
+                .filter(|reference| {
+                    reference.kind == kinds::CAPTCLUSTER.kind
+                        && reference.api_group == kinds::CAPTCLUSTER.group
+                })
+                .map(|reference| within(key.namespace(), &reference.name))
+                .collect()
+        },
     },
     Index {
         name: REACHED,

@@ -2,7 +2,8 @@
 
 use capt_api::{
     CAPTCluster, WorkspaceTemplate,
-    foreign::{Cluster, cluster::ClusterEndpoint},
+    foreign::{Cluster, cluster::ClusterEndpoint, marks as foreign_marks},
+    marks,
 };
 
 use super::secrets::SecretSeen;
@@ -20,10 +21,13 @@ pub struct Snapshot {
     /// The Cluster that [`owner`] names, in the object's namespace, if it exists. From the cache of Clusters; every
     /// Cluster is mapped to the objects that it owns and to the one that its `spec.infrastructureRef` names.
     pub cluster: Option<ClusterSeen>,
-    /// Control planes that exist and stand in this network, also while they are going, as `Kind name`: CAPTControlPlanes
-    /// of the namespace with an owner reference to the same Cluster, or with its name in the label
-    /// `cluster.x-k8s.io/cluster-name`; and what the Cluster's `spec.controlPlaneRef` names, if it exists, of whatever
-    /// kind. For an object that is going away this must be read freshly.
+    /// Control planes that exist and stand in this network, also while they are going, as `Kind name`. A network is that
+    /// of the Cluster that [`owner`] names, that the label `cluster.x-k8s.io/cluster-name` of the object or of its
+    /// WorkspaceTemplateApply names, and of every Cluster whose `spec.infrastructureRef` names the object: a reference
+    /// that was stripped must not hide anybody. Of each of these Clusters it is the CAPTControlPlanes of the namespace with
+    /// an owner reference to it, or with its name in the label `cluster.x-k8s.io/cluster-name`; and what its
+    /// `spec.controlPlaneRef` names, of whatever kind, unless it is known not to exist. For an object that is going away
+    /// this must be read freshly.
     pub control_planes: Vec<String>,
     /// WorkspaceTemplateApplies of the namespace that carry the object's label `owner`, or have an owner reference to it,
     /// or have one of the names in [`super::apply_names`]. From the cache of WorkspaceTemplateApplies.
@@ -106,9 +110,14 @@ impl TemplateSeen {
     }
 }
 
-/// Name of the Cluster that owns an object, by its owner references.
+/// Name of the Cluster that an object belongs to: by its owner references or, where something was begun for it and the
+/// reference was stripped since, by its label.
 #[must_use]
 pub fn owner(captcluster: &CAPTCluster) -> Option<&str> {
-    let owners = captcluster.metadata.owner_references.as_deref()?;
-    metadata::cluster_owner(owners).map(|owner| owner.name.as_str())
+    let metadata = &captcluster.metadata;
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let is_begun = metadata::has_finalizer(metadata, marks::CAPTCLUSTER_FINALIZER);
+    metadata::cluster_owner(owners)
+        .map(|owner| owner.name.as_str())
+        .or_else(|| metadata::label(metadata, foreign_marks::CLUSTER_NAME).filter(|_| is_begun))
 }

@@ -152,3 +152,22 @@ fn the_object_is_held_before_anything_is_made_or_said() {
         assert_eq!(decision.own.status, None, "nothing is ready before it is made");
     }
 }
+
+#[test]
+fn what_was_begun_is_known_by_its_label_when_its_owner_is_stripped() {
+    let label = |snapshot: &mut Snapshot| {
+        let labels = snapshot.captcluster.metadata.labels.get_or_insert_default();
+        labels.insert(foreign_marks::CLUSTER_NAME.to_owned(), "blue".to_owned());
+        snapshot.captcluster.metadata.owner_references = None;
+    };
+    let mut new = fresh();
+    label(&mut new);
+    assert_eq!(
+        super::super::snapshot::owner(&new.captcluster),
+        None,
+        "nothing was begun"
+    );
+    let mut begun = held();
+    label(&mut begun);
+    assert_eq!(super::super::snapshot::owner(&begun.captcluster), Some("blue"));
+}
