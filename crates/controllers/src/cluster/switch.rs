@@ -31,6 +31,10 @@ fn verdict(wish: ClusterController, definition: Option<&Definition>) -> Verdict 
         (ClusterController::On, _) => (true, "it was asked for"),
         (ClusterController::Off, _) => (false, "it was asked not to"),
         (ClusterController::Auto, None) => (false, "the API does not serve Clusters"),
+        (ClusterController::Auto, Some(definition)) if definition.version.is_empty() => (
+            false,
+            "whose the definition of Clusters is may not be read; --cluster-controller says what to do",
+        ),
         (ClusterController::Auto, Some(definition)) => {
             let is_cluster_apis = definition.labels.contains_key(PROVIDER);
             if is_cluster_apis || !definition.annotations.contains(marks::LEAN_VIEW) {
@@ -116,6 +120,9 @@ mod tests {
             (Auto, Some(definition(Some(PROVIDER), true)), false),
             (On, Some(definition(Some(PROVIDER), false)), true),
             (Off, Some(definition(None, true)), false),
+            // Only that there is one is known.
+            (Auto, Some(Definition::default()), false),
+            (On, Some(Definition::default()), true),
         ] {
             let told = verdict(wish, definition.as_ref());
             assert_eq!(told.is_on, is_on, "{wish:?} {definition:?}: {}", told.why);

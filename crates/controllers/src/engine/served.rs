@@ -20,8 +20,8 @@ use tokio::time::sleep;
 use super::{
     call::{CallError, within_deadline},
     key::ObjectKey,
-    table::Table,
-    watch::{Read, keep_up},
+    table::{Row, Table},
+    watch::{Read, keep_up, keep_up_if_allowed},
 };
 
 /// A definition is there somewhat sooner than what it defines.
@@ -43,10 +43,13 @@ pub(crate) struct CustomKind {
     pub(crate) is_namespaced: bool,
 }
 
+/// How long it is before something is asked for again that the API did not let us read.
+const ASK_AGAIN: Duration = Duration::from_secs(600);
+
 /// The definition of a kind, as far as it is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Definition {
-    /// Its version.
+    /// Its version. Empty where only the kind is known, and the definition may not be read.
     pub(crate) version: String,
     /// Its labels.
     pub(crate) labels: BTreeMap<String, String>,
@@ -90,7 +93,60 @@ impl CustomKind {
     }
 }
 
-/// Keeps a table up to date for as long as its kind is served, and empty while it is not. Never ends.
+/// Keeps the definitions up to date. Where they may not be read, as with rights in one namespace only, these kinds are asked
+/// for instead: everybody may know what an API serves. Never ends.
+pub(crate) async fn follow_definitions<K>(
+    client: Client,
+    definitions: Arc<Definitions>,
+    read: Read<K, Definition>,
+    kinds: &'static [CustomKind],
+) where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut is_told = false;
+    loop {
+        let all: Api<K> = Api::all(client.clone());
+        keep_up_if_allowed(all, watcher::Config::default(), &definitions, read).await;
+        if !is_told {
+            is_told = true;
+            tracing::warn!(
+                "CustomResourceDefinitions may not be listed and watched. The kinds that are served are asked for every \
+                 {} minutes instead, and Clusters can refer to capt's own kinds only",
+                ASK_AGAIN.as_secs() / 60
+            );
+        }
+        let after = match discovered(&client, kinds).await {
+            Ok(rows) => {
+                definitions.replace(rows);
+                ASK_AGAIN
+            }
+            Err(error) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(error, "the API does not say which kinds it serves");
+                TRY_AGAIN * 2u32.pow(TRIES)
+            }
+        };
+        sleep(after).await;
+    }
+}
+
+/// Which of these kinds are served.
+async fn discovered(client: &Client, kinds: &[CustomKind]) -> Result<Vec<Row<Definition>>, CallError> {
+    let mut rows = Vec::new();
+    for kind in kinds {
+        if kind.served(client).await?.is_some() {
+            rows.push(Row {
+                key: kind.definition(),
+                version: 0,
+                value: Some(Definition::default()),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// Keeps a table up to date for as long as its kind is served, and empty while it is not. A kind of the whole cluster counts
+/// as not served for somebody who has rights in one namespace only. Never ends.
 pub(crate) async fn follow<K, T>(
     client: Client,
     namespace: Option<String>,
@@ -128,9 +184,27 @@ pub(crate) async fn follow<K, T>(
                     Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
                     None => Api::all_with(client.clone(), &resource),
                 };
-                tokio::select! {
-                    () = keep_up(api, watcher::Config::default(), &table, read) => {}
-                    () = is_gone(&definitions, &name) => {}
+                let config = watcher::Config::default();
+                let is_limited = namespace.is_some() && !kind.is_namespaced;
+                if !is_limited {
+                    tokio::select! {
+                        () = keep_up(api, config, &table, read) => {}
+                        () = is_gone(&definitions, &name) => {}
+                    }
+                    continue;
+                }
+                let is_forbidden = tokio::select! {
+                    () = keep_up_if_allowed(api, config, &table, read) => true,
+                    () = is_gone(&definitions, &name) => false,
+                };
+                if is_forbidden {
+                    table.close();
+                    tracing::warn!(
+                        kind = kind.kind,
+                        group = kind.group,
+                        "a kind of the whole cluster may not be listed and watched, and is left alone"
+                    );
+                    sleep(ASK_AGAIN).await;
                 }
                 continue;
             }

@@ -23,6 +23,32 @@ where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     T: PartialEq,
 {
+    keep(api, config, table, read, false).await;
+}
+
+/// The same, but ends where the API does not let us read.
+pub(crate) async fn keep_up_if_allowed<K, T>(
+    api: Api<K>,
+    config: watcher::Config,
+    table: &Table<T>,
+    read: Read<K, T>,
+) where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    T: PartialEq,
+{
+    keep(api, config, table, read, true).await;
+}
+
+async fn keep<K, T>(
+    api: Api<K>,
+    config: watcher::Config,
+    table: &Table<T>,
+    read: Read<K, T>,
+    ends_if_forbidden: bool,
+) where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    T: PartialEq,
+{
     let row = |object: K| {
         let key = ObjectKey::of(object.meta());
         let version = version(&object);
@@ -43,8 +69,22 @@ where
             Ok(watcher::Event::Delete(object)) => {
                 table.delete(ObjectKey::of(object.meta()), version(&object));
             }
-            Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "a watch broke"),
+            Err(error) => {
+                if ends_if_forbidden && code(&error) == Some(403) {
+                    return;
+                }
+                tracing::warn!(error = &error as &dyn std::error::Error, "a watch broke");
+            }
         }
+    }
+}
+
+/// What the API answered to a watch that did not begin.
+pub(crate) fn code(error: &watcher::Error) -> Option<u16> {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => Some(status.code),
+        _ => None,
     }
 }
 

@@ -25,7 +25,7 @@ use crate::engine::{
     served::CustomKind,
     table::{Row, Table},
     wakes::{Reader, Wakes},
-    watch::Read,
+    watch::{Read, code},
 };
 
 /// How long it is waited for an object that nobody asked for before.
@@ -162,14 +162,5 @@ impl<T: PartialEq + Send + Sync + 'static> Elsewhere<T> {
                 },
             }
         }
-    }
-}
-
-/// What the API answered to a watch that did not begin.
-fn code(error: &watcher::Error) -> Option<u16> {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => Some(status.code),
-        _ => None,
     }
 }

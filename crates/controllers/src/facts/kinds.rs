@@ -103,3 +103,23 @@ pub(super) const LEGACY_USAGE: CustomKind = kind(
     "providerconfigusages",
     false,
 );
+
+/// All of them.
+pub(super) const ALL: &[CustomKind] = &[
+    APPLY,
+    TEMPLATE,
+    CAPTCLUSTER,
+    CAPTCONTROLPLANE,
+    CLUSTER,
+    WORKERS[0],
+    WORKERS[1],
+    WORKERS[2],
+    WORKERS[3],
+    WORKSPACE,
+    CLUSTER_WORKSPACE,
+    PROVIDER_CONFIG,
+    CLUSTER_PROVIDER_CONFIG,
+    LEGACY_PROVIDER_CONFIG,
+    USAGE,
+    LEGACY_USAGE,
+];

@@ -20,9 +20,9 @@ use super::{Facts, kinds, views};
 use crate::{
     cluster::switch,
     engine::{
-        served::{CustomKind, follow},
+        served::{CustomKind, follow, follow_definitions},
         table::Table,
-        watch::{Read, keep_up},
+        watch::{Read, keep_up, keep_up_if_allowed},
     },
     options::ClusterController,
 };
@@ -38,10 +38,12 @@ impl Facts {
             tasks: JoinSet::new(),
         };
         let definitions = self.definitions.clone();
-        let all = Api::all(client.clone());
-        watches.start(async move {
-            keep_up(all, watcher::Config::default(), &definitions, views::definition).await;
-        });
+        watches.start(follow_definitions(
+            client.clone(),
+            definitions,
+            views::definition,
+            kinds::ALL,
+        ));
         watches.custom(kinds::APPLY, &self.applies, views::apply);
         watches.custom(kinds::TEMPLATE, &self.templates, views::template);
         watches.custom(kinds::WORKSPACE, &self.workspaces, views::namespaced_workspace);
@@ -87,7 +89,19 @@ impl Facts {
             None => everything,
         };
         let api = Api::all(client.clone());
-        watches.start(async move { keep_up(api, config, &table, views::namespace).await });
+        let is_limited = namespace.is_some();
+        watches.start(async move {
+            if !is_limited {
+                return keep_up(api, config, &table, views::namespace).await;
+            }
+            keep_up_if_allowed(api, config, &table, views::namespace).await;
+            // Whether it goes away is asked for where that counts, which needs the right to get this one namespace.
+            table.close();
+            tracing::warn!(
+                "the namespace may not be watched, so that it is only asked for where something is made or destroyed"
+            );
+            std::future::pending().await
+        });
         watches.tasks
     }
 }

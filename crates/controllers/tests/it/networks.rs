@@ -5,15 +5,16 @@ use std::{collections::BTreeMap, time::Duration};
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster, marks,
 };
-use capt_testkit::{Disturbance, Events, Times, World};
+use capt_controllers::ClusterController;
+use capt_testkit::{Call, Calls, Disturbance, Events, Fault, Times, Verb, World};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _, api::DeleteParams};
 use serde_json::json;
 
 use crate::{
-    network::{NetworkUser as _, cluster, existing_network, made_network},
+    network::{NetworkUser as _, cluster, cluster_with_control_plane, existing_network, made_network},
     runner::Obstacle,
-    stage::{CAPT, Setting, Stage, User as _, external_name, template},
+    stage::{CAPT, Setting, Stage, User as _, external_name, start_controllers, template},
 };
 
 /// A Cluster with a network from a template.
@@ -477,5 +478,89 @@ async fn a_control_plane_that_is_not_known_yet_keeps_its_network() {
         .await;
     stage.until_network_is_gone("blue").await;
     assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
+
+/// A reference that was stripped must not let a network go under a control plane, also where nobody brings it back.
+#[tokio::test]
+async fn a_network_that_lost_its_owner_still_waits_for_its_control_plane() {
+    for (by, labels) in [
+        ("its own label", json!({})),
+        (
+            "its WorkspaceTemplateApply's",
+            json!({"cluster.x-k8s.io/cluster-name": null}),
+        ),
+    ] {
+        let stage = Stage::embedded().await;
+        make(&stage, "blue").await;
+        stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+        let _: CAPTControlPlane = stage
+            .create(json!({
+                "metadata": {
+                    "name": "blue",
+                    "labels": {"cluster.x-k8s.io/cluster-name": "blue"},
+                    "finalizers": ["example.org/held"],
+                },
+                "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+            }))
+            .await;
+        stage.settle().await;
+        stage.world.stop(CAPT);
+        let stripped = json!({"metadata": {"ownerReferences": null, "labels": labels}});
+        let _: CAPTCluster = stage.patch("blue", stripped).await;
+        stage.delete_cluster("blue").await;
+        let _: Cluster = stage
+            .patch("blue", json!({"metadata": {"finalizers": null}}))
+            .await;
+        stage.delete_network("blue").await;
+        start_controllers(&stage.world, &Setting::default());
+        stage
+            .until(&format!("the network to be known by {by}"), async || {
+                stage.network_says("blue", "Deleting").await == "True/WaitingForControlPlane"
+            })
+            .await;
+        stage.settle().await;
+        assert!(stage.ledger.destroyed().is_empty(), "{by}");
+        stage.world.finish().await;
+    }
+}
+
+/// What a Cluster refers to may exist, although nobody here knows its kind.
+#[tokio::test]
+async fn a_control_plane_of_a_kind_that_is_not_known_keeps_its_network() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster_with_control_plane("blue")).await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.delete_network("blue").await;
+    stage
+        .until_network_says("blue", "Deleting", "True/WaitingForControlPlane")
+        .await;
+    stage.settle().await;
+    assert!(stage.ledger.destroyed().is_empty());
+    stage.world.finish().await;
+}
+
+/// A service account that has Roles in its namespace, and nothing in the whole cluster.
+#[tokio::test]
+async fn rights_in_one_namespace_are_enough_to_work_there() {
+    let world = World::embedded_only().await;
+    let is_cluster_wide =
+        |call: &Call| call.namespace.is_empty() && matches!(call.verb, Verb::List | Verb::Watch);
+    let forbidden = Calls::by(CAPT).matching(is_cluster_wide);
+    let rule = world.faults().inject(forbidden, Times::Every, Fault::fail(403));
+    let setting = Setting {
+        // Whose the definition of Clusters is cannot be read.
+        cluster_controller: ClusterController::On,
+        ..Setting::default()
+    };
+    let stage = Stage::set(world, &setting);
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.delete_cluster("blue").await;
+    stage.until_cluster_is_gone("blue").await;
+    assert_eq!(stage.ledger.destroyed().len(), 1);
+    assert!(rule.acted() > 0);
     stage.world.finish().await;
 }

@@ -3,7 +3,7 @@
 use std::{ops::Deref, sync::Arc};
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition, marks};
-use capt_controllers::{Options, Outside};
+use capt_controllers::{ClusterController, Options, Outside};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
 use kube::{
@@ -35,6 +35,8 @@ pub(crate) struct Setting {
     /// Look only at what is labelled with this.
     pub(crate) watch_filter: Option<String>,
     pub(crate) elsewhere: Elsewhere,
+    /// Whether Clusters are looked after.
+    pub(crate) cluster_controller: ClusterController,
 }
 
 impl Default for Setting {
@@ -45,6 +47,7 @@ impl Default for Setting {
             everywhere: false,
             watch_filter: None,
             elsewhere: Elsewhere::default(),
+            cluster_controller: ClusterController::Auto,
         }
     }
 }
@@ -74,6 +77,7 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
             let mut options = Options::new(Arc::new(move || clock.now()), setting.runner);
             options.workspace_api = setting.workspace_api;
             options.watch_filter = setting.watch_filter;
+            options.cluster_controller = setting.cluster_controller;
             options.outside = Outside {
                 endpoints: Arc::new(setting.elsewhere.clone()),
                 credentials: Arc::new(setting.elsewhere),
