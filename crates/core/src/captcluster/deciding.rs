@@ -84,7 +84,10 @@ impl<'a> Deciding<'a> {
             let finalizers = &mut self.decision.own.add_finalizers;
             finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
         }
-        // A request is passed on by this very decision, and then is done with.
+    }
+
+    /// A request for another try is passed on by this very decision, and then is done with.
+    pub(super) fn answer_retry(&mut self) {
         if self.retry.is_some() {
             let annotations = &mut self.decision.own.annotations;
             annotations.insert(marks::RETRY_REQUESTED.to_owned(), None);

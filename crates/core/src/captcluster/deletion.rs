@@ -27,7 +27,9 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         } else {
             Fate::Destroyed
         };
-        let next = owned::end(&deciding.owner, &Role::Vpc, apply, fate);
+        let retry = deciding.retry.filter(|_| apply.trouble.is_some());
+        deciding.answer_retry();
+        let next = owned::end(&deciding.owner, &Role::Vpc, apply, fate, retry);
         // A person may have said so on the WorkspaceTemplateApply itself.
         let is_kept = is_retained || (apply.is_retained() && !matches!(next, End::Mark(_)));
         let (reason, message) = if is_kept {

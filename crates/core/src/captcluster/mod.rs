@@ -40,6 +40,7 @@ use crate::{
     decision::Decision,
     gates::{self, Gates},
     metadata, names,
+    owned::{Standing, standing},
 };
 
 /// Decides what has to be done for a CAPTCluster.
@@ -148,8 +149,15 @@ impl Gates for Deciding<'_> {
 
     fn validity(&mut self) -> Option<()> {
         self.prepare();
-        let (reason, message) = validity::problem(self)?;
+        let Some((reason, message)) = validity::problem(self) else {
+            self.answer_retry();
+            return None;
+        };
         let apply = self.found.usable();
+        // What is stuck is tried again when the spec makes sense.
+        if apply.is_none_or(|apply| standing(apply) == Standing::Ready) {
+            self.answer_retry();
+        }
         let conclusion = Conclusion {
             stage: Stage::Failed { reason, message },
             is_there: self.status.vpc_id.is_some() && apply.is_none_or(|apply| apply.is("Ready")),

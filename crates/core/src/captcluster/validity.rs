@@ -24,6 +24,14 @@ pub(super) fn problem(deciding: &Deciding<'_>) -> Option<(Reason, String)> {
         );
         return Some((Reason::WorkspaceNotOurs, message));
     }
+    if let Found::OtherRole { seen, role } = &deciding.found {
+        let message = format!(
+            "spec.workspaceTemplateApplyName names {}, which is for something else: {role}. Name another one, or remove \
+             the field",
+            seen.name()
+        );
+        return Some((Reason::WorkspaceNotOurs, message));
+    }
     None
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Deciding<'a> {
     pub(super) own: OwnChange<CAPTControlPlaneStatus>,
     pub(super) events: Vec<Event>,
     pub(super) status: CAPTControlPlaneStatus,
+    /// A request for another try could not be passed on to all that are stuck.
+    pub(super) retry_is_kept: bool,
     said: Vec<Said>,
     /// The spec was looked at.
     has_looked: bool,
@@ -68,6 +70,7 @@ impl<'a> Deciding<'a> {
             own: OwnChange::default(),
             events: Vec::new(),
             status: snapshot.control_plane.status.clone().unwrap_or_default(),
+            retry_is_kept: false,
             said: Vec::new(),
             has_looked: false,
             look_again: None,

@@ -6,7 +6,7 @@ use capt_api::{
 };
 
 use super::{
-    adoption::{self, Remnant},
+    adoption,
     deciding::Deciding,
     fargate,
     judging::{Answer, Note},
@@ -18,18 +18,13 @@ use super::{
 use crate::{
     decision::Removal,
     metadata,
-    owned::{self, End, Fate, Found, OwnedSeen, Role},
+    owned::{self, End, Fate, OwnedSeen, Role},
     wta::owner,
 };
 
 /// Decides about a control plane that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
-    // What was never taken over is not ours to destroy.
-    let eks = match deciding.found {
-        Found::Ours(seen) => Some(seen),
-        _ => None,
-    };
-    let dependents: Vec<&OwnedSeen> = dependents(deciding);
+    let (last, dependents) = in_order(deciding);
     let (message, percent) = if !dependents.is_empty() {
         let names: Vec<&str> = dependents.iter().map(|seen| seen.name()).collect();
         let names = names.join(", ");
@@ -44,17 +39,18 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             join(&format!("These go before the EKS cluster: {names}"), &waits),
             10,
         )
-    } else if let Some(eks) = eks {
+    } else if !last.is_empty() {
         deciding.status.endpoint = None;
-        let wait = end(deciding, eks, &Role::Eks, Fate::Destroyed);
-        let message = join(
-            &format!(
-                "The EKS cluster goes, with its WorkspaceTemplateApply {}",
-                eks.name()
-            ),
-            wait.as_slice(),
+        let names: Vec<&str> = last.iter().map(|seen| seen.name()).collect();
+        let message = format!(
+            "The EKS cluster goes, with its WorkspaceTemplateApply {}",
+            names.join(", ")
         );
-        (message, 30)
+        let waits: Vec<String> = last
+            .into_iter()
+            .filter_map(|seen| end(deciding, seen, &Role::Eks, Fate::Destroyed))
+            .collect();
+        (join(&message, &waits), 30)
     } else {
         deciding.status.endpoint = None;
         if remove_secrets(deciding) {
@@ -63,40 +59,44 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             return go(deciding);
         }
     };
-    let takers = taking::takers(deciding);
-    let turns = taking::give(deciding, &takers);
-    fargate::tell_going(deciding, &turns);
+    let parts = fargate::going(deciding);
+    let turns = taking::hand_out(deciding, &fargate::late(&parts));
+    fargate::tell(deciding, &parts, &turns);
+    deciding.answer_retry();
     advance(deciding, percent, &message);
     deciding.say(view::deleting(Some(&message)));
     deciding.stay(&Note::new(Reason::Deleting, message), &Answer::Unknown);
 }
 
-/// Everything of this owner but the EKS cluster.
-fn dependents<'a>(deciding: &Deciding<'a>) -> Vec<&'a OwnedSeen> {
+/// Everything of this owner: the EKS cluster, and what goes before it. What was never taken over is not ours to destroy.
+///
+/// What the spec names goes last, and so does what says that it is the EKS cluster: where these are two, nobody knows
+/// which of them the others stand on.
+fn in_order<'a>(deciding: &Deciding<'a>) -> (Vec<&'a OwnedSeen>, Vec<&'a OwnedSeen>) {
     let label = deciding.owner.label();
-    let eks = deciding.found.usable().map(OwnedSeen::name);
-    deciding
-        .snapshot
-        .applies
-        .iter()
-        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label) && Some(seen.name()) != eks)
-        .collect()
+    let role = Role::Eks.label();
+    let applies = deciding.snapshot.applies.iter();
+    applies
+        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label))
+        .partition(|seen| seen.name() == deciding.found.name() || seen.label(marks::ROLE) == Some(&role))
 }
 
 /// What one of them is for, and what becomes of it.
 fn role_and_fate(deciding: &Deciding<'_>, seen: &OwnedSeen) -> (Role, Fate) {
-    let remnant = adoption::remnant(deciding.owner.name, seen.name());
-    let fate = remnant.map_or(Fate::Destroyed, Remnant::fate);
+    if let Some(remnant) = adoption::remnant(deciding.owner.name, seen.name()) {
+        return (Role::Remnant, remnant.fate());
+    }
     let profile = seen
         .label(marks::ROLE)
         .and_then(|role| role.strip_prefix("fargate-profile."))
         .unwrap_or_else(|| seen.name());
-    (Role::FargateProfile(profile.to_owned()), fate)
+    (Role::FargateProfile(profile.to_owned()), Fate::Destroyed)
 }
 
 /// Takes the next step to the end of one, and says what it waits for.
 fn end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role, fate: Fate) -> Option<String> {
-    match owned::end(&deciding.owner, role, seen, fate) {
+    let retry = deciding.retry_for(Some(seen), fargate::was_late(deciding, seen));
+    match owned::end(&deciding.owner, role, seen, fate, retry) {
         End::Mark(mark) => {
             deciding.children.push(*mark);
             None

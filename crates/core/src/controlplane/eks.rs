@@ -91,6 +91,13 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
     }
 }
 
+/// Whether Terraform is at work although nothing else is wanted. Nobody knows how long that takes, so that others who need
+/// the turn go first.
+#[must_use]
+pub fn is_unwell(seen: &OwnedSeen) -> bool {
+    !is_change(seen) && matches!(standing(seen), Standing::Working | Standing::Retrying { .. })
+}
+
 /// Whether something else is wanted than what Terraform last made real.
 #[must_use]
 pub fn is_change(seen: &OwnedSeen) -> bool {

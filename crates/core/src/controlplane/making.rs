@@ -94,10 +94,11 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
             names.iter().map(|reference| reference.name.clone()).collect()
         }),
         retain: false,
-        retry: deciding.retry().map(str::to_owned),
+        retry: deciding.retry_for(seen, deciding.was_unwell()).map(str::to_owned),
     };
     if let Some(seen) = seen {
         if seen.is_deleting() {
+            deciding.keep_retry_for(Some(seen), true);
             return made;
         }
         if wanted.changes_template(&deciding.owner, seen) {

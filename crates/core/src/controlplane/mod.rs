@@ -25,6 +25,7 @@ pub mod machine;
 mod making;
 pub mod progress;
 pub mod provider;
+mod retrying;
 pub mod setup;
 pub mod snapshot;
 pub mod statistics;
@@ -62,9 +63,15 @@ use crate::{
 #[must_use]
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<CAPTControlPlaneStatus> {
     let metadata = &snapshot.control_plane.metadata;
-    // Whoever let go of an object, or moved it to another cluster, has nothing to say about it any more.
-    let is_let_go = metadata::is_deleting(metadata)
-        && !metadata::has_finalizer(metadata, marks::CAPTCONTROLPLANE_FINALIZER);
+    // Whoever let go of an object, or moved it to another cluster, has nothing to say about it any more. One hold is
+    // enough to bring the end that was begun to its end.
+    let is_held = [
+        marks::CAPTCONTROLPLANE_FINALIZER,
+        marks::FARGATE_PROFILES_FINALIZER,
+    ]
+    .into_iter()
+    .any(|finalizer| metadata::has_finalizer(metadata, finalizer));
+    let is_let_go = metadata::is_deleting(metadata) && !is_held;
     if is_let_go || metadata::annotation(metadata, foreign_marks::DELETE_FOR_MOVE).is_some() {
         return Decision::default();
     }

@@ -6,7 +6,11 @@ use super::{
     deciding::Deciding,
     turns::{self, Child, Need},
 };
-use crate::{metadata, owned::Found, wta::owner};
+use crate::{
+    metadata,
+    owned::{Found, Trouble, TroubleClass},
+    wta::owner,
+};
 
 /// Whose turn it is, and who comes after that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +41,8 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
             child.is_at_rest = false;
         }
     }
-    // Who took too long lets others go first, and stays where it is if there are none.
-    let is_late = |child: &Child| late.contains(&child.name);
+    // Who took too long, or cannot be destroyed, lets others go first, and stays where it is if there are none.
+    let is_late = |child: &Child| late.contains(&child.name) || cannot_go(deciding, &child.name);
     let others_wait = children
         .iter()
         .any(|child| !is_late(child) && child.need != Need::Nothing);
@@ -48,6 +52,15 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
         }
     }
     give(deciding, &children)
+}
+
+/// Whether the destruction of one failed for good.
+fn cannot_go(deciding: &Deciding<'_>, name: &str) -> bool {
+    let mut applies = deciding.snapshot.applies.iter();
+    applies.any(|seen| {
+        let is_terminal = |trouble: &Trouble| trouble.class == TroubleClass::Terminal;
+        seen.name() == name && seen.is_deleting() && seen.trouble.as_ref().is_some_and(is_terminal)
+    })
 }
 
 /// Whether something else is about to be wanted of a WorkspaceTemplateApply that exists.
@@ -74,7 +87,7 @@ fn new(deciding: &Deciding<'_>) -> Vec<Child> {
 }
 
 /// Everything of this owner that takes turns.
-pub(super) fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
+fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
     let label = deciding.owner.label();
     let taken_over = match &deciding.found {
         Found::TakenOver(seen) => Some(seen.name()),
@@ -90,7 +103,7 @@ pub(super) fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
 }
 
 /// Writes down whose turn it is, if that changes.
-pub(super) fn give(deciding: &mut Deciding<'_>, children: &[Child]) -> Turns {
+fn give(deciding: &mut Deciding<'_>, children: &[Child]) -> Turns {
     let holder = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
     let next = turns::hand_out(holder, children);
     if next.as_deref() != holder {

@@ -1,9 +1,12 @@
 //! Turns: EKS does one thing at a time with a cluster, so that its owner says which of its children may operate.
 //!
 //! Whose turn it is stands in an annotation on the owner, written before the turn is used and only if nobody wrote since.
-//! It is given to a child only while every other one is at rest, so that a stale view can delay an operation but never
-//! put two side by side. Who cannot use the turn does not hold it: it fails, or waits for a person, a Secret or the end
-//! of a pause.
+//! It is given to a child only while every other one is seen at rest, so that no change of ours runs beside another one.
+//! Who cannot use the turn does not hold it: it fails, or waits for a person, a Secret or the end of a pause.
+//!
+//! That is no proof that EKS never sees two: what is settled is still looked at by its runner from time to time, which
+//! mends what somebody changed by hand; and what a runner does with Workspaces that are out of our reach is not known.
+//! EKS refuses the second one then, which counts as a wait.
 
 use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
 use k8s_openapi::jiff::Timestamp;
@@ -86,7 +89,7 @@ fn need(seen: &OwnedSeen) -> Need {
     }
 }
 
-/// Whether it is proved that nothing runs for a WorkspaceTemplateApply and nothing will start by itself.
+/// Whether nothing of ours runs for a WorkspaceTemplateApply and no change of it will start by itself.
 fn is_at_rest(seen: &OwnedSeen) -> bool {
     let is_running = seen.run.as_ref().is_some_and(|run| run.is_running);
     let is_paused = seen.condition("Synced").is_some_and(|synced| {
@@ -94,17 +97,52 @@ fn is_at_rest(seen: &OwnedSeen) -> bool {
         synced.reason == "ReconcilePaused" && synced.observed_generation == generation
     });
     // One that goes says so as soon as it begins to.
-    let waits = seen.condition("Deleting").is_some_and(|deleting| {
-        deleting.status == "True"
-            && matches!(
-                deleting.reason.as_str(),
-                "WaitingForTurn" | "WaitingForDependents" | "WaitingForOwner"
-            )
+    let deleting = seen
+        .condition("Deleting")
+        .filter(|deleting| deleting.status == "True" && seen.is_deleting());
+    let waits = deleting.is_some_and(|deleting| {
+        matches!(
+            deleting.reason.as_str(),
+            "WaitingForTurn" | "WaitingForDependents" | "WaitingForOwner"
+        )
     });
     let is_still = seen.holds() && !is_running && (!seen.is_deleting() || waits);
     // A Workspace that is written down and gone, as after a move: nothing can run for it until it is made again.
     let is_absent = seen.workspace.is_none() && !is_running && (waits || waits_for_turn(seen));
-    !seen.has_workspace() || is_paused || is_still || is_absent
+    // What cannot be paused would hold up everybody for ever.
+    let is_out_of_reach = !is_running && (is_refused(seen) || cannot_go(seen).is_some());
+    !seen.has_workspace() || is_paused || is_still || is_absent || is_out_of_reach
+}
+
+/// Whether a WorkspaceTemplateApply is refused for a reason by which nothing can be written to its Workspace, or nobody
+/// heeds it.
+fn is_refused(seen: &OwnedSeen) -> bool {
+    matches!(
+        standing(seen),
+        Standing::Refused {
+            reason: Reason::WorkspaceNotOurs
+                | Reason::WorkspaceRetained
+                | Reason::WorkspaceApiMissing
+                | Reason::ManagementPoliciesDisabled,
+            ..
+        }
+    )
+}
+
+/// Why a WorkspaceTemplateApply that goes cannot go before somebody changes something.
+pub(super) fn cannot_go(seen: &OwnedSeen) -> Option<&str> {
+    let deleting = seen
+        .condition("Deleting")
+        .filter(|deleting| deleting.status == "True" && seen.is_deleting())?;
+    let is_final = matches!(
+        deleting.reason.as_str(),
+        "WorkspaceNotOurs"
+            | "RenderingLost"
+            | "WorkspaceApiMissing"
+            | "NoDurableState"
+            | "NamespaceTerminating"
+    );
+    is_final.then_some(deleting.message.as_str())
 }
 
 fn waits_for_turn(seen: &OwnedSeen) -> bool {
@@ -319,5 +357,55 @@ mod tests {
             "a failed one does not block the rest"
         );
         assert_eq!(work, [0, 2, 0, 0]);
+    }
+
+    /// A WorkspaceTemplateApply that has a Workspace, and says this.
+    fn saying(is_deleting: bool, said: &[(&str, &str, &str)]) -> OwnedSeen {
+        let conditions: Vec<_> = said
+            .iter()
+            .map(|(type_, status, reason)| {
+                serde_json::json!({
+                    "type": type_, "status": status, "reason": reason, "message": "",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                })
+            })
+            .collect();
+        let deleted = is_deleting.then_some("2026-01-01T00:00:00Z");
+        let wta = serde_json::json!({
+            "metadata": {
+                "name": "a", "generation": 1, "deletionTimestamp": deleted,
+                "annotations": {marks::WORKSPACE: "tf.m.upbound.io/a", marks::LET_GO: "true"},
+            },
+            "spec": {"templateRef": {"name": "t"}},
+            "status": {"observedGeneration": 1, "conditions": conditions},
+        });
+        OwnedSeen {
+            wta: serde_json::from_value(wta).expect("a WorkspaceTemplateApply"),
+            trouble: None,
+            workspace: None,
+            run: None,
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_reach_holds_up_nobody() {
+        for (is_deleting, type_, status, reason, is_at_rest) in [
+            (false, "Applied", "False", "WorkspaceNotOurs", true),
+            (false, "Applied", "False", "WorkspaceApiMissing", true),
+            (false, "Applied", "False", "ManagementPoliciesDisabled", true),
+            (false, "Applied", "False", "TemplateInvalid", false),
+            (true, "Deleting", "True", "WorkspaceNotOurs", true),
+            (true, "Deleting", "True", "RenderingLost", true),
+            (true, "Deleting", "True", "WaitingForTurn", true),
+            (true, "Deleting", "True", "Destroying", false),
+        ] {
+            let mut seen = saying(is_deleting, &[(type_, status, reason)]);
+            assert_eq!(Child::of(&seen).is_at_rest, is_at_rest, "{reason} {is_deleting}");
+            seen.run = Some(crate::owned::RunGlance {
+                is_running: true,
+                ..crate::owned::RunGlance::default()
+            });
+            assert!(!Child::of(&seen).is_at_rest, "{reason}: it runs");
+        }
     }
 }

@@ -79,6 +79,16 @@ fn claims(snapshot: &Snapshot, cluster: &ClusterSeen, found: &Found<'_>) -> Resu
             ),
         ));
     }
+    if let Found::OtherRole { seen, role } = found {
+        return Err(wrong(
+            Reason::WorkspaceNotOurs,
+            format!(
+                "spec.workspaceTemplateApplyName names {}, which this control plane has for something else: {role}. Name \
+                 the one of the EKS cluster, or leave that out",
+                seen.name()
+            ),
+        ));
+    }
     if let (Found::TakenOver(seen), false) = (found, snapshot.rivals.is_empty()) {
         return Err(wrong(
             Reason::WorkspaceNotOurs,

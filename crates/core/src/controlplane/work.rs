@@ -1,12 +1,8 @@
 //! What is done for a CAPTControlPlane that lives, is not paused and belongs to a Cluster.
 
 use capt_api::{
-    captcontrolplane::{ControlPlaneState as State, ReportedVersion},
-    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
-    marks,
-    region::Region,
-    version::Version,
-    workspacestatus::WorkspaceTemplateStatus,
+    captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+    region::Region, version::Version, workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -33,7 +29,6 @@ use crate::{
 /// Decides about a control plane of this Cluster.
 pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     let snapshot = deciding.snapshot;
-    let restarts = restarts(deciding);
     let was_initialized = deciding.was_initialized();
     let valid = validity::check(snapshot, cluster, &deciding.found);
     let seen = deciding.found.usable();
@@ -44,11 +39,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         let made = making::make(deciding, cluster, valid);
         is_written = made.is_written;
         impairments.extend(made.impairments);
-    }
-    if deciding.retry().is_some() {
-        // It is passed on by now, and would restart everything for ever.
-        let mark = marks::RETRY_REQUESTED.to_owned();
-        deciding.own.annotations.insert(mark, None);
+    } else {
+        deciding.keep_retry_for(seen, deciding.was_unwell());
     }
     let mut reading = eks::read(seen, is_written);
     making::name_versions(deciding, &mut reading);
@@ -64,6 +56,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         Err(_) => Err(Lack::Cluster),
     };
     let parts = fargate::make(deciding, &ground);
+    let restarts = restarts(deciding, is_written);
     let mut facts = Facts {
         was_initialized,
         infrastructure,
@@ -84,7 +77,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     };
     clock::judge(deciding, &mut facts, seen, restarts);
     let mut late = fargate::late(&parts);
-    if facts.expired.is_some() {
+    if facts.expired.is_some() || seen.is_some_and(|seen| !is_written && eks::is_unwell(seen)) {
         late.push(deciding.found.name().to_owned());
     }
     let turns = taking::hand_out(deciding, &late);
@@ -100,11 +93,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
 }
 
 /// Whether time is to begin anew: a person asked for another try, or changed the spec of something that is not well.
-fn restarts(deciding: &Deciding<'_>) -> bool {
-    let status = &deciding.status;
-    let is_unwell = matches!(status.state, Some(State::Failed | State::Degraded));
-    let is_changed = status.observed_generation != deciding.snapshot.control_plane.metadata.generation;
-    deciding.retry().is_some() || (is_unwell && is_changed)
+fn restarts(deciding: &mut Deciding<'_>, is_written: bool) -> bool {
+    let generation = deciding.snapshot.control_plane.metadata.generation;
+    let is_changed = deciding.status.observed_generation != generation;
+    let is_asked_for = deciding.answer_retry() || (deciding.retry().is_some() && is_written);
+    is_asked_for || (deciding.was_unwell() && is_changed)
 }
 
 /// Whether the infrastructure was ready once; else what is waited for.

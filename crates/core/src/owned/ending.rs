@@ -35,16 +35,18 @@ pub enum End {
     },
 }
 
-/// Decides the next step to the end of a WorkspaceTemplateApply that exists and belongs to this owner.
+/// Decides the next step to the end of a WorkspaceTemplateApply that exists and belongs to this owner. `retry` is what a
+/// person asks of its owner: another try.
 #[must_use]
-pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> End {
+pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate, retry: Option<&str>) -> End {
     let is_marked = match fate {
         // A person who set retainWorkspaceOnDelete is not overruled: the mark consents to destruction, and forces none.
         Fate::Destroyed => seen.annotation(marks::LET_GO) == Some("true") && !is_retained_by_owner(seen),
         Fate::Retained => seen.annotation(marks::LET_GO).is_none() && seen.is_retained(),
     };
-    if !is_marked {
-        return End::Mark(Box::new(marked(owner, role, seen, fate)));
+    let is_asked = retry.is_none() || seen.annotation(marks::RETRY_REQUESTED) == retry;
+    if !is_marked || !is_asked {
+        return End::Mark(Box::new(marked(owner, role, seen, fate, retry)));
     }
     if seen.is_deleting() {
         let deleting = seen.condition("Deleting");
@@ -66,8 +68,11 @@ fn is_retained_by_owner(seen: &OwnedSeen) -> bool {
 }
 
 /// The object as it is, with the owner's will written on it.
-fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate) -> Desired {
+fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate, retry: Option<&str>) -> Desired {
     let mut annotations = wanted::requests(Some(seen));
+    if let Some(retry) = retry {
+        annotations.insert(marks::RETRY_REQUESTED.to_owned(), retry.to_owned());
+    }
     if let Some(hash) = seen.annotation(marks::AUTHORED) {
         annotations.insert(marks::AUTHORED.to_owned(), hash.to_owned());
     }

@@ -27,6 +27,13 @@ pub enum Found<'a> {
         /// Whose it is.
         owner: String,
     },
+    /// The owner's spec names one that the owner has for something else. Two authors would fight over it.
+    OtherRole {
+        /// The one that it names.
+        seen: &'a OwnedSeen,
+        /// What it is for, as its label says.
+        role: String,
+    },
 }
 
 impl<'a> Found<'a> {
@@ -35,7 +42,7 @@ impl<'a> Found<'a> {
     pub fn usable(&self) -> Option<&'a OwnedSeen> {
         match self {
             Self::Ours(seen) | Self::TakenOver(seen) => Some(seen),
-            Self::Absent { .. } | Self::NotOurs { .. } => None,
+            Self::Absent { .. } | Self::NotOurs { .. } | Self::OtherRole { .. } => None,
         }
     }
 
@@ -44,7 +51,10 @@ impl<'a> Found<'a> {
     pub fn name(&self) -> &str {
         match self {
             Self::Absent { name } => name,
-            Self::Ours(seen) | Self::TakenOver(seen) | Self::NotOurs { seen, .. } => seen.name(),
+            Self::Ours(seen)
+            | Self::TakenOver(seen)
+            | Self::NotOurs { seen, .. }
+            | Self::OtherRole { seen, .. } => seen.name(),
         }
     }
 }
@@ -64,11 +74,28 @@ pub fn find<'a>(
 ) -> Found<'a> {
     let at = |name: &str| seen.iter().find(|one| one.name() == name);
     let is_ours = |one: &OwnedSeen| owner::recorded(&one.wta) == Some(owner.label());
+    let label = role.label();
+    let candidates = [new_name.preferred(), new_name.parted()];
+    let former = former_names.iter().map(String::as_str);
+    // What it is for, if that is something else. A label can be changed by anybody, a name by nobody: what is called as
+    // only this role's is called is this role's.
+    let other_role = |one: &'a OwnedSeen| -> Option<&'a str> {
+        let mut own_names = candidates.into_iter().chain(former.clone());
+        let is_its_name = own_names.any(|name| name == one.name()) && role.names_are_its_own();
+        one.label(marks::ROLE)
+            .filter(|other| *other != label && !is_its_name)
+    };
     if let Some(name) = named
         && let Some(one) = at(name)
     {
         return match owner::recorded(&one.wta) {
-            Some(recorded) if recorded == owner.label() => Found::Ours(one),
+            Some(recorded) if recorded == owner.label() => match other_role(one) {
+                Some(role) => Found::OtherRole {
+                    seen: one,
+                    role: role.to_owned(),
+                },
+                None => Found::Ours(one),
+            },
             Some(recorded) => Found::NotOurs {
                 seen: one,
                 owner: recorded,
@@ -76,7 +103,6 @@ pub fn find<'a>(
             None => Found::TakenOver(one),
         };
     }
-    let label = role.label();
     if let Some(one) = seen
         .iter()
         .find(|one| is_ours(one) && one.label(marks::ROLE) == Some(&label))
@@ -88,10 +114,8 @@ pub fn find<'a>(
             name: name.to_owned(),
         };
     }
-    let candidates = [new_name.preferred(), new_name.parted()];
-    let former = former_names.iter().map(String::as_str);
     for name in candidates.into_iter().chain(former.clone()) {
-        if let Some(one) = at(name).filter(|one| is_ours(one)) {
+        if let Some(one) = at(name).filter(|one| is_ours(one) && other_role(one).is_none()) {
             return Found::Ours(one);
         }
     }

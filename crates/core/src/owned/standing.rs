@@ -161,6 +161,7 @@ fn is_refusal(reason: Reason) -> bool {
             | Reason::StateLocationChanged
             | Reason::NoDurableState
             | Reason::RenderingLost
+            | Reason::RevisionNotFound
             | Reason::WorkspaceApiMissing
             | Reason::ManagementPoliciesDisabled
             | Reason::OwnerGone

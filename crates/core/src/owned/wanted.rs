@@ -76,6 +76,8 @@ pub enum Role {
     Eks,
     /// The Fargate profile of this name.
     FargateProfile(String),
+    /// Something that the Go implementation needed and nothing here does.
+    Remnant,
 }
 
 impl Role {
@@ -86,7 +88,14 @@ impl Role {
             Self::Vpc => "vpc".to_owned(),
             Self::Eks => "eks".to_owned(),
             Self::FargateProfile(name) => names::label_value(&format!("fargate-profile.{name}")),
+            Self::Remnant => "remnant".to_owned(),
         }
+    }
+
+    /// Whether nothing else can be called as something for this role is called. A spec may give the EKS cluster any name,
+    /// also one that a profile would have.
+    pub(super) fn names_are_its_own(&self) -> bool {
+        matches!(self, Self::Vpc | Self::Eks)
     }
 }
 
@@ -171,7 +180,11 @@ impl Wanted {
             spec.insert(name.to_owned(), value);
         };
         set("templateRef", json!(template));
-        if let Some(revision) = &self.revision {
+        // A revision is one of the template that is referred to, and means nothing to another one.
+        let kept = seen
+            .filter(|seen| self.changes_template(owner, seen))
+            .map(|seen| seen.wta.spec.template_revision.as_ref());
+        if let Some(revision) = kept.unwrap_or(self.revision.as_ref()) {
             set("templateRevision", json!(revision));
         }
         set("variables", json!(self.variables));

@@ -386,3 +386,38 @@ fn nothing_new_is_made_for_a_cluster_that_goes() {
     assert_eq!(world.verdict("Ready"), "False/Deleting");
     assert_eq!(world.status().failure_reason, None);
 }
+
+#[test]
+fn a_request_for_another_try_is_kept_while_the_spec_makes_no_sense() {
+    let mut world = ready();
+    let apply = world.apply();
+    apply.trouble = Some(Trouble {
+        class: TroubleClass::Terminal,
+        message: "no address is left".to_owned(),
+    });
+    world::say(apply, "Synced", "False", "ReconcileError", at(1));
+    let region = world.snapshot.captcluster.spec.region.clone();
+    world.snapshot.captcluster.spec.region = "nowhere".into();
+    annotate(&mut world.snapshot, marks::RETRY_REQUESTED, "try-1");
+    let decision = world.step();
+    assert!(!decision.own.annotations.contains_key(marks::RETRY_REQUESTED));
+    world.snapshot.captcluster.spec.region = region;
+    let decision = world.step();
+    let apply = written(&decision, "WorkspaceTemplateApply").expect("it is passed on");
+    let asked = &apply.fields["metadata"]["annotations"][marks::RETRY_REQUESTED];
+    assert_eq!(asked, "try-1");
+    assert_eq!(decision.own.annotations[marks::RETRY_REQUESTED], None);
+}
+
+#[test]
+fn another_template_is_refused_and_its_revision_stays_away() {
+    let mut world = ready();
+    let before = world.apply().wta.spec.clone();
+    let reference = world.snapshot.captcluster.spec.vpc_template_ref.as_mut();
+    reference.expect("a template").name = "another".to_owned();
+    world.snapshot.template.as_mut().expect("a template").revision = "another-1".to_owned();
+    world.rest();
+    assert_eq!(world.apply().wta.spec, before);
+    assert_eq!(world.verdict("VPCFailed"), "True/InvalidVPCConfig");
+    assert!(world.status().ready, "it serves as it is");
+}

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     controlplane::deciding::Deciding,
     names,
-    owned::{self, Found, OwnedSeen, Role, Standing, Wanted, standing},
+    owned::{self, Found, OwnedSeen, Role, Wanted},
 };
 
 /// Makes a profile what it should be.
@@ -36,9 +36,15 @@ pub(super) fn make<'a>(
         apply: found.name().to_owned(),
         seen,
         reading: Reading::default(),
-        selectors: Some(hash(profile)),
+        selectors: seen
+            .and_then(|seen| seen.wta.spec.variables.as_ref()?.get("selectors"))
+            .map(|told| hash(told)),
         before: before(deciding, profile),
     };
+    let was_late = part
+        .before
+        .as_ref()
+        .is_some_and(|before| before.failure_message.is_some());
     part.reading = match (ground, seen) {
         (Err(lack), None) => reading::waiting(lack),
         (Ok(ground), None) if !ground.is_up => reading::waiting(&Lack::Cluster),
@@ -50,26 +56,57 @@ pub(super) fn make<'a>(
             None,
         ) if profile.subnet_ids.is_none() => reading::waiting(lack),
         (Ok(ground), _) => {
-            let is_written = write(deciding, profile, &found, ground);
-            reading::read(seen, is_written)
+            let written = write(deciding, profile, &found, ground, was_late);
+            if written.is_another_try
+                && let Some(before) = &mut part.before
+            {
+                before.since = None;
+            }
+            let reading = reading::read(seen, written.is_change);
+            written
+                .refusal
+                .map_or(reading.clone(), |why| reading.refused(why))
         }
         // What exists stays as it is while nothing is known that it could be changed by.
-        (Err(_), Some(_)) => reading::read(seen, false),
+        (Err(lack), Some(exists)) => {
+            deciding.keep_retry_for(seen, was_late);
+            let wanted = variables(&snapshot.control_plane.spec, profile, None, seen);
+            let is_as_wanted = exists.wta.spec.variables.as_ref() == Some(&wanted);
+            let reading = reading::read(seen, false);
+            if is_as_wanted || exists.is_deleting() {
+                reading
+            } else {
+                reading.held_back(lack)
+            }
+        }
     };
     part
 }
 
-/// Writes what has to be written, and says whether that leads to another rendering.
+/// What was written.
+#[derive(Default)]
+struct Written {
+    /// It leads to another rendering, or to another try.
+    is_change: bool,
+    /// It is another try that a person asked for.
+    is_another_try: bool,
+    /// Why it cannot be what the spec says.
+    refusal: Option<String>,
+}
+
+/// Writes what has to be written.
 fn write(
     deciding: &mut Deciding<'_>,
     profile: &AdditionalFargateProfile,
     found: &Found<'_>,
     ground: &Ground,
-) -> bool {
+    was_late: bool,
+) -> Written {
     let snapshot = deciding.snapshot;
     let seen = found.usable();
     if seen.is_some_and(OwnedSeen::is_deleting) {
-        return false;
+        deciding.keep_retry_for(seen, was_late);
+        return Written::default();
     }
     let known = snapshot.profiles.get(&profile.name);
     let template = known.and_then(|known| known.template.as_ref());
@@ -78,47 +115,57 @@ fn write(
         template.map(|template| template.revision.as_str()),
         known.map_or(&[], |known| &known.peers),
     );
-    // Those that are well have nothing to try again.
-    let is_stuck = seen.is_some_and(|seen| {
-        matches!(
-            standing(seen),
-            Standing::Failed { .. } | Standing::Refused { .. } | Standing::Retrying { .. }
-        )
-    });
     let wanted = Wanted {
         name: found.name().to_owned(),
         role: Role::FargateProfile(profile.name.clone()),
         template: profile.workspace_template_ref.clone(),
         revision: released.revision,
-        variables: variables(&snapshot.control_plane.spec, profile, ground, seen),
+        variables: variables(&snapshot.control_plane.spec, profile, Some(ground), seen),
         connection_secret: None,
         wait_for_secrets: ground.secrets.clone(),
         wait_for_workspaces: Vec::new(),
         retain: false,
-        retry: deciding.retry().filter(|_| is_stuck).map(str::to_owned),
+        retry: deciding.retry_for(seen, was_late).map(str::to_owned),
     };
+    let refusal = seen
+        .filter(|seen| wanted.changes_template(&deciding.owner, seen))
+        .map(|seen| {
+            format!(
+                "workspaceTemplateRef cannot be changed while the profile exists: it is made from {}. Write that again, \
+                 or give the profile another name",
+                seen.wta.spec.template_ref.name
+            )
+        });
     let Some(change) = wanted.change(&deciding.owner, seen) else {
-        return false;
+        return Written {
+            refusal,
+            ..Written::default()
+        };
     };
     let authored = seen.and_then(|seen| seen.annotation(marks::AUTHORED));
-    let is_written = authored != change.rendered_from.as_deref() || wanted.retry.is_some();
+    let is_another_try = wanted.retry.is_some();
+    let is_change = authored != change.rendered_from.as_deref() || is_another_try;
     deciding.children.push(change);
-    is_written
+    Written {
+        is_change,
+        is_another_try,
+        refusal,
+    }
 }
 
-/// The variables of a profile's module.
+/// The variables of a profile's module. Where there is nothing to stand on, what was known before counts.
 fn variables(
     spec: &CAPTControlPlaneSpec,
     profile: &AdditionalFargateProfile,
-    ground: &Ground,
+    ground: Option<&Ground>,
     seen: Option<&OwnedSeen>,
 ) -> BTreeMap<String, String> {
     let before = seen.and_then(|seen| seen.wta.spec.variables.as_ref());
     // What exists keeps its cluster: another name would replace it.
     let cluster_name = before
         .and_then(|before| before.get("cluster_name"))
-        .unwrap_or(&ground.cluster_name);
-    let told = ground.private_subnets.as_ref().ok();
+        .or(ground.map(|ground| &ground.cluster_name));
+    let told = ground.and_then(|ground| ground.private_subnets.as_ref().ok());
     let subnets = profile
         .subnet_ids
         .as_ref()
@@ -127,14 +174,19 @@ fn variables(
     // What was known once and is not any more changes nothing.
     let subnets = subnets.or_else(|| before?.get("private_subnets").cloned());
     let mut all = BTreeMap::from([
-        ("cluster_name".to_owned(), cluster_name.clone()),
+        (
+            "cluster_name".to_owned(),
+            cluster_name.cloned().unwrap_or_default(),
+        ),
         ("profile_name".to_owned(), profile.name.clone()),
         ("selectors".to_owned(), json!(profile.selectors).to_string()),
     ]);
     if let Some(subnets) = subnets {
         all.insert("private_subnets".to_owned(), subnets);
     }
-    let region = ground.region.as_ref().or_else(|| before?.get("region"));
+    let region = ground
+        .and_then(|ground| ground.region.as_ref())
+        .or_else(|| before?.get("region"));
     if let Some(region) = region {
         all.insert("region".to_owned(), region.clone());
     }
@@ -147,9 +199,9 @@ fn variables(
     all
 }
 
-/// Hash of the selectors of a profile.
-fn hash(profile: &AdditionalFargateProfile) -> String {
-    let digest = Sha256::digest(json!(profile.selectors).to_string());
+/// Hash of the selectors that a profile's module is told.
+fn hash(selectors: &str) -> String {
+    let digest = Sha256::digest(selectors);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -13,13 +13,17 @@ pub mod timeouts;
 
 use std::collections::BTreeMap;
 
-use capt_api::{CAPTControlPlane, captcontrolplane::FargateProfileStatus, marks};
+use capt_api::{
+    CAPTControlPlane,
+    captcontrolplane::{FargateProfilePhase as Phase, FargateProfileStatus},
+    marks,
+};
 
 use self::{
     ground::{Ground, Lack},
     reading::Reading,
 };
-use super::{deciding::Deciding, judging::Profiles, taking::Turns};
+use super::{adoption, deciding::Deciding, judging::Profiles, taking::Turns};
 use crate::{
     names,
     owned::{self, End, Fate, OwnedSeen, Peer, Role},
@@ -103,10 +107,19 @@ pub(super) fn make<'a>(deciding: &mut Deciding<'a>, ground: &Result<Ground, Lack
     parts
 }
 
-/// Those that took too long, by the names of their WorkspaceTemplateApplies.
+/// Those that took too long or cannot be destroyed, by the names of their WorkspaceTemplateApplies.
 pub(super) fn late(parts: &[Part<'_>]) -> Vec<String> {
-    let late = parts.iter().filter(|part| part.reading.is_late);
+    let late = parts.iter().filter(|part| {
+        let cannot_go = part.reading.phase == Phase::Deleting && part.reading.failure.is_some();
+        part.reading.is_late || cannot_go
+    });
     late.map(|part| part.apply.clone()).collect()
+}
+
+/// Whether it was said of a profile that it takes too long or went wrong.
+pub(super) fn was_late(deciding: &Deciding<'_>, seen: &OwnedSeen) -> bool {
+    let before = status_of(deciding, seen);
+    before.is_some_and(|before| before.failure_message.is_some())
 }
 
 /// Says what became of all of them.
@@ -114,16 +127,16 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
     telling::tell(deciding, parts, turns)
 }
 
-/// Says that they go, one after the other, before everything else does.
-pub(super) fn tell_going(deciding: &mut Deciding<'_>, turns: &Turns) {
-    let mut parts: Vec<Part<'_>> = unwanted(deciding, &[])
+/// All of them, where they go one after the other before everything else does.
+pub(super) fn going<'a>(deciding: &mut Deciding<'a>) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part<'a>> = unwanted(deciding, &[])
         .into_iter()
         .map(|seen| Part::going(deciding, seen))
         .collect();
     for part in &mut parts {
         timeouts::judge(deciding, part);
     }
-    telling::tell(deciding, &parts, turns);
+    parts
 }
 
 fn role(profile: &str) -> String {
@@ -133,23 +146,38 @@ fn role(profile: &str) -> String {
 /// Profiles of this owner whose roles are not among the wanted ones.
 fn unwanted<'a>(deciding: &Deciding<'a>, wanted: &[String]) -> Vec<&'a OwnedSeen> {
     let label = deciding.owner.label();
-    // A label can be changed by anybody; the EKS cluster is known by more than that.
-    let eks = deciding.found.usable().map(OwnedSeen::name);
     let applies = deciding.snapshot.applies.iter();
     applies
-        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label) && Some(seen.name()) != eks)
+        .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label) && is_profile(deciding, seen))
         .filter(|seen| {
             let role = seen.label(marks::ROLE);
-            role.is_some_and(|role| role.starts_with(ROLE) && !wanted.iter().any(|wanted| wanted == role))
+            role.is_some_and(|role| !wanted.iter().any(|wanted| wanted == role))
         })
         .collect()
+}
+
+/// Whether a WorkspaceTemplateApply of this owner is a profile's. A label can be changed by anybody: what the spec names as
+/// the EKS cluster's is none, nor is what the Go implementation made.
+fn is_profile(deciding: &Deciding<'_>, seen: &OwnedSeen) -> bool {
+    seen.label(marks::ROLE).is_some_and(|role| role.starts_with(ROLE))
+        && seen.name() != deciding.found.name()
+        && adoption::remnant(deciding.owner.name, seen.name()).is_none()
+}
+
+/// What was said about the profile of a WorkspaceTemplateApply.
+fn status_of(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<FargateProfileStatus> {
+    let mut statuses = deciding.status.fargate_profile_statuses.iter().flatten();
+    statuses
+        .find(|status| status.workspace_template_apply_name.as_deref() == Some(seen.name()))
+        .cloned()
 }
 
 /// Takes the next step to the end of a profile.
 fn remove<'a>(deciding: &mut Deciding<'a>, seen: &'a OwnedSeen) -> Part<'a> {
     let part = Part::going(deciding, seen);
     let role = Role::FargateProfile(part.name.clone());
-    match owned::end(&deciding.owner, &role, seen, Fate::Destroyed) {
+    let retry = deciding.retry_for(Some(seen), was_late(deciding, seen));
+    match owned::end(&deciding.owner, &role, seen, Fate::Destroyed, retry) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
         End::Wait { .. } => {}
@@ -160,15 +188,14 @@ fn remove<'a>(deciding: &mut Deciding<'a>, seen: &'a OwnedSeen) -> Part<'a> {
 impl<'a> Part<'a> {
     /// One that is not wanted any more.
     fn going(deciding: &Deciding<'_>, seen: &'a OwnedSeen) -> Self {
-        let statuses = deciding
-            .status
-            .fargate_profile_statuses
-            .as_deref()
-            .unwrap_or_default();
-        let before = statuses
-            .iter()
-            .find(|status| status.workspace_template_apply_name.as_deref() == Some(seen.name()))
-            .cloned();
+        let mut before = status_of(deciding, seen);
+        // Another try begins anew with everything that was said.
+        let retry = deciding.retry_for(Some(seen), was_late(deciding, seen));
+        let is_another_try = retry.is_some() && retry != seen.annotation(marks::RETRY_REQUESTED);
+        if let Some(before) = before.as_mut().filter(|_| is_another_try) {
+            before.since = None;
+            before.failure_message = None;
+        }
         let by_role = seen.label(marks::ROLE).and_then(|role| role.strip_prefix(ROLE));
         Self {
             name: before.as_ref().map_or_else(
@@ -177,7 +204,7 @@ impl<'a> Part<'a> {
             ),
             apply: seen.name().to_owned(),
             seen: Some(seen),
-            reading: reading::going(seen),
+            reading: reading::going(seen, before.as_ref()),
             selectors: None,
             before,
         }

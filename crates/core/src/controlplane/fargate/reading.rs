@@ -1,15 +1,19 @@
 //! What became of one profile, read from its WorkspaceTemplateApply.
 
 use capt_api::{
-    captcontrolplane::FargateProfilePhase as Phase,
+    captcontrolplane::{FargateProfilePhase as Phase, FargateProfileStatus},
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
 };
 
 use super::ground::Lack;
 use crate::{
-    controlplane::eks,
+    controlplane::{eks, turns},
     owned::{OwnedSeen, Standing, TroubleClass, standing},
 };
+
+/// What has to be known before a change that may destroy something is approved.
+const REPLACEMENT: &str = "Other selectors, subnets or another role make it a replacement: AWS removes the profile, and \
+                           its pods with it, and makes another one. ";
 
 /// What became of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +48,31 @@ impl Default for Reading {
     }
 }
 
+impl Reading {
+    /// The same, where what the spec asks for cannot be.
+    pub(super) fn refused(self, why: String) -> Self {
+        Self {
+            phase: Phase::Failed,
+            failure: Some(format!("Failed to change Fargate profile: {why}")),
+            message: why,
+            wants_turn: false,
+            ..self
+        }
+    }
+
+    /// The same, where something else is wanted of it and cannot be made yet.
+    pub(super) fn held_back(self, lack: &Lack) -> Self {
+        if self.failure.is_some() || self.phase != Phase::Ready {
+            return self;
+        }
+        Self {
+            phase: Phase::Waiting,
+            message: format!("A change waits. {lack}"),
+            ..self
+        }
+    }
+}
+
 /// One that has nothing to stand on yet.
 pub(super) fn waiting(lack: &Lack) -> Reading {
     Reading {
@@ -53,13 +82,22 @@ pub(super) fn waiting(lack: &Lack) -> Reading {
     }
 }
 
-/// One that is not wanted any more.
-pub(super) fn going(seen: &OwnedSeen) -> Reading {
+/// One that is not wanted any more. What went wrong is remembered from `before` while others have the turn, or it would
+/// get in line as if nothing had been.
+pub(super) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> Reading {
     let (message, failure) = match standing(seen) {
         Standing::Going { message } => {
             let trouble = seen.trouble.as_ref();
             let terminal = trouble.filter(|trouble| trouble.class == TroubleClass::Terminal);
-            (message, terminal.map(|trouble| trouble.message.clone()))
+            let deleting = seen.condition("Deleting");
+            let waits = deleting.is_some_and(|deleting| deleting.reason == "WaitingForTurn");
+            let remembered = before
+                .filter(|before| waits && before.phase == Some(Phase::Deleting))
+                .and_then(|before| before.failure_message.clone());
+            let failure = terminal
+                .map(|trouble| trouble.message.as_str())
+                .or(turns::cannot_go(seen));
+            (message, failure.map(str::to_owned).or(remembered))
         }
         _ => (String::new(), None),
     };
@@ -126,10 +164,12 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
             ..
         } => at_work("Terraform is about to be at work"),
         Standing::Waiting { message, .. } => with(Phase::Waiting, message),
-        Standing::AwaitsApproval { message } => with(
-            Phase::Waiting,
-            format!("The change replaces or removes the profile, and its pods with it. {message}"),
-        ),
+        Standing::AwaitsApproval { message } => {
+            let asked = seen.condition("ApprovalNeeded");
+            let may_destroy = asked.is_some_and(|asked| asked.reason == "DestructiveChange");
+            let why = if may_destroy { REPLACEMENT } else { "" };
+            with(Phase::Waiting, format!("{why}{message}"))
+        }
         Standing::Refused { message, .. } => Reading {
             failure: Some(format!("Failed to apply the WorkspaceTemplateApply: {message}")),
             ..with(Phase::Failed, message)

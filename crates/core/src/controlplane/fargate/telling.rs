@@ -10,7 +10,7 @@ use capt_api::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::{Part, ROLE};
+use super::Part;
 use crate::{
     controlplane::{
         deciding::Deciding,
@@ -20,7 +20,6 @@ use crate::{
     },
     decision::EventKind,
     metadata,
-    wta::owner,
 };
 
 /// Says what became of all profiles.
@@ -233,12 +232,10 @@ fn let_go(deciding: &mut Deciding<'_>) {
             .additional_fargate_profiles
             .as_ref()
             .is_some_and(|profiles| !profiles.is_empty());
-    let label = deciding.owner.label();
-    let any = deciding.snapshot.applies.iter().any(|seen| {
-        owner::recorded(&seen.wta).as_ref() == Some(&label)
-            && seen.label(marks::ROLE).is_some_and(|role| role.starts_with(ROLE))
-    });
-    if is_held && !is_wanted && !any {
+    let any = !super::unwanted(deciding, &[]).is_empty();
+    // The last hold stays until everything is gone.
+    let is_last = !metadata::has_finalizer(&control_plane.metadata, marks::CAPTCONTROLPLANE_FINALIZER);
+    if is_held && !is_wanted && !any && !is_last {
         let finalizers = &mut deciding.own.remove_finalizers;
         finalizers.push(marks::FARGATE_PROFILES_FINALIZER.to_owned());
     }

@@ -242,12 +242,21 @@ fn the_role_of_the_whole_account_stays_and_the_kubeconfig_goes_before_the_cluste
     assert_eq!(world.status().state, Some(State::Ready));
     assert_eq!(world.snapshot.applies.len(), 4, "nothing of it is touched before");
     world.delete();
+    world.step();
+    world.step();
+    assert_eq!(
+        world.status().fargate_profile_statuses,
+        None,
+        "none of it is a Fargate profile"
+    );
     world.settle();
     assert!(world.is_gone);
     assert_eq!(
         world.destroyed,
         ["blue-kubeconfig-apply", "blue-eks-controlplane-apply"]
     );
+    let told = world.events.iter().find(|event| event.contains("Fargate"));
+    assert_eq!(told, None);
 }
 
 #[test]

@@ -516,3 +516,300 @@ fn the_turn_stays_with_the_one_that_is_given_something_new_to_do() {
     assert_eq!(world.status().version.as_deref(), Some("1.33"));
     assert_eq!(phase(&world, "b"), Some(Phase::Ready));
 }
+
+#[test]
+fn the_name_of_a_profiles_apply_is_refused_for_the_cluster_and_nothing_is_written_twice() {
+    let mut world = with(&["a"]);
+    world.settle();
+    let before = variables(&world, "blue-a-fargate-apply");
+    world.edit(|spec| spec.workspace_template_apply_name = Some("blue-a-fargate-apply".to_owned()));
+    world.settle();
+    assert_eq!(said(&world.status(), "Ready"), "True/WorkspaceNotOurs");
+    let text = message(&world.status(), "Ready");
+    assert!(
+        text.contains("blue-a-fargate-apply") && text.contains("spec.workspaceTemplateApplyName"),
+        "{text}"
+    );
+    assert_eq!(variables(&world, "blue-a-fargate-apply"), before);
+    // Not even a profile that is not wanted any more goes while it is said to be the cluster.
+    want(&mut world, &[]);
+    world.settle();
+    assert!(world.destroyed.is_empty(), "{:?}", world.destroyed);
+    // Its end still has an order: what may be the cluster goes after the others.
+    want(&mut world, &["a", "b"]);
+    world.edit(|spec| spec.workspace_template_apply_name = None);
+    world.settle();
+    world.edit(|spec| spec.workspace_template_apply_name = Some("blue-a-fargate-apply".to_owned()));
+    world.delete();
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.destroyed.len(), 3);
+    assert_eq!(
+        world.destroyed[0], "blue-b-fargate-apply",
+        "{:?}",
+        world.destroyed
+    );
+}
+
+#[test]
+fn a_cluster_is_destroyed_after_its_profiles_also_where_the_spec_names_somebody_elses() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    let mut other = world.apply().clone();
+    other.wta.metadata.name = Some("theirs".to_owned());
+    other.wta.metadata.uid = Some("theirs".to_owned());
+    other.wta.metadata.owner_references = None;
+    other.wta.metadata.labels = Some(BTreeMap::from([(marks::OWNER.to_owned(), "Other.x".to_owned())]));
+    world.snapshot.applies.push(other);
+    world.edit(|spec| spec.workspace_template_apply_name = Some("theirs".to_owned()));
+    world.delete();
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.destroyed.len(), 3, "{:?}", world.destroyed);
+    assert_eq!(world.destroyed[2], "blue-eks-controlplane-apply");
+}
+
+#[test]
+fn another_template_is_refused_and_its_revision_stays_away() {
+    let mut world = with(&["a"]);
+    world.settle();
+    world.edit(|spec| {
+        let profiles = spec.additional_fargate_profiles.as_mut().expect("profiles");
+        profiles[0].workspace_template_ref.name = "another".to_owned();
+    });
+    let seen = world.snapshot.profiles.get_mut("a").expect("a profile");
+    seen.template.as_mut().expect("a template").revision = "another-1".to_owned();
+    world.settle();
+    let apply = world
+        .snapshot
+        .applies
+        .iter()
+        .find(|seen| seen.name() == "blue-a-fargate-apply")
+        .expect("it stays");
+    assert_eq!(apply.wta.spec.template_ref.name, "fargate-profile");
+    assert_eq!(apply.wta.spec.template_revision.as_deref(), Some("f1"));
+    let told = of(&world, "a").expect("it is listed");
+    assert!(told.ready, "it works as it is");
+    let text = told.failure_message.unwrap_or_default();
+    assert!(
+        text.contains("workspaceTemplateRef") && text.contains("fargate-profile"),
+        "{text}"
+    );
+    assert!(world.step().is_quiet());
+}
+
+#[test]
+fn another_try_goes_only_to_what_is_stuck() {
+    let mut world = with(&["a", "b"]);
+    world.fails_for = vec!["blue-b-fargate-apply".to_owned()];
+    world.settle();
+    world.annotate(marks::RETRY_REQUESTED, "again");
+    world.calm();
+    let asked = |world: &World| -> Vec<String> {
+        let applies = world.snapshot.applies.iter();
+        applies
+            .filter(|seen| seen.annotation(marks::RETRY_REQUESTED) == Some("again"))
+            .map(|seen| seen.name().to_owned())
+            .collect()
+    };
+    assert_eq!(asked(&world), ["blue-b-fargate-apply"]);
+    let annotations = world.snapshot.control_plane.metadata.annotations.clone();
+    assert!(
+        !annotations
+            .unwrap_or_default()
+            .contains_key(marks::RETRY_REQUESTED)
+    );
+}
+
+#[test]
+fn a_request_for_another_try_is_kept_until_it_can_be_passed_on() {
+    let mut world = with(&["a"]);
+    world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
+    world.settle();
+    let secret = world.snapshot.vpc_secret.take();
+    world.fails_for.clear();
+    world.annotate(marks::RETRY_REQUESTED, "again");
+    world.calm();
+    let is_kept = |world: &World| {
+        let annotations = world.snapshot.control_plane.metadata.annotations.clone();
+        annotations
+            .unwrap_or_default()
+            .contains_key(marks::RETRY_REQUESTED)
+    };
+    assert!(
+        is_kept(&world),
+        "nothing is known that a profile could be written by"
+    );
+    assert!(world.step().is_quiet(), "and nothing goes round for that");
+    world.snapshot.vpc_secret = secret;
+    world.settle();
+    assert!(!is_kept(&world));
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+
+    let mut world = with(&["a"]);
+    world.terraform = Terraform::Fails(crate::owned::TroubleClass::Terminal);
+    world.settle();
+    let version = world.snapshot.control_plane.spec.version.clone();
+    world.edit(|spec| spec.version = capt_api::version::Version::from("nonsense"));
+    world.annotate(marks::RETRY_REQUESTED, "again");
+    world.calm();
+    assert!(
+        is_kept(&world),
+        "nothing is written for a spec that makes no sense"
+    );
+    world.terraform = Terraform::Works;
+    world.edit(|spec| spec.version = version);
+    world.settle();
+    assert!(!is_kept(&world));
+    assert_eq!(world.status().state, Some(State::Ready), "{:#?}", world.status());
+}
+
+#[test]
+fn another_try_of_a_late_profile_begins_with_all_its_time() {
+    let mut world = with(&["a"]);
+    hang_when_the_cluster_is_up(&mut world);
+    world.pass(21);
+    world.settle();
+    assert!(of(&world, "a").and_then(|one| one.failure_message).is_some());
+    world.annotate(marks::RETRY_REQUESTED, "again");
+    world.settle();
+    assert_eq!(of(&world, "a").and_then(|one| one.failure_message), None);
+    assert_eq!(phase(&world, "a"), Some(Phase::Creating));
+    world.pass(19);
+    world.settle();
+    assert_eq!(of(&world, "a").and_then(|one| one.failure_message), None);
+    world.pass(2);
+    world.settle();
+    assert!(of(&world, "a").and_then(|one| one.failure_message).is_some());
+}
+
+#[test]
+fn a_profile_that_cannot_be_destroyed_does_not_hold_up_the_others() {
+    for is_whole in [true, false] {
+        let mut world = with(&["a", "b", "c"]);
+        world.settle();
+        world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
+        if is_whole {
+            world.delete();
+        } else {
+            want(&mut world, &[]);
+        }
+        for _ in 0..40 {
+            world.calm();
+            world.act();
+        }
+        let mut destroyed = world.destroyed.clone();
+        destroyed.sort();
+        assert_eq!(
+            destroyed,
+            ["blue-b-fargate-apply", "blue-c-fargate-apply"],
+            "{is_whole}"
+        );
+        let told = of(&world, "a").expect("it is listed");
+        assert_eq!(told.phase, Some(Phase::Deleting));
+        assert!(told.failure_message.unwrap_or_default().contains("pods are left"));
+        world.fails_for.clear();
+        world.settle();
+        assert_eq!(world.is_gone, is_whole);
+        assert!(world.destroyed.contains(&"blue-a-fargate-apply".to_owned()));
+        if is_whole {
+            assert_eq!(
+                world.destroyed.last().map(String::as_str),
+                Some("blue-eks-controlplane-apply")
+            );
+        }
+    }
+}
+
+#[test]
+fn one_hold_is_enough_to_bring_a_deletion_to_its_end() {
+    for stripped in [
+        marks::CAPTCONTROLPLANE_FINALIZER,
+        marks::FARGATE_PROFILES_FINALIZER,
+    ] {
+        let mut world = with(&["a"]);
+        world.settle();
+        world.delete();
+        world.step();
+        let finalizers = world.snapshot.control_plane.metadata.finalizers.as_mut();
+        finalizers.expect("it is held").retain(|name| name != stripped);
+        world.settle();
+        assert!(world.is_gone, "{stripped}");
+        assert_eq!(
+            world.destroyed,
+            ["blue-a-fargate-apply", "blue-eks-controlplane-apply"],
+            "{stripped}"
+        );
+    }
+}
+
+#[test]
+fn a_change_that_cannot_be_made_is_not_told_as_done() {
+    let mut world = with(&["a"]);
+    world.settle();
+    let hash = of(&world, "a").and_then(|one| one.observed_selectors_hash);
+    let secret = world.snapshot.vpc_secret.take();
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready), "nothing else is wanted");
+    world.edit(|spec| {
+        let profile = &mut spec.additional_fargate_profiles.as_mut().expect("profiles")[0];
+        profile.selectors[0].namespace = Some("elsewhere".to_owned());
+    });
+    world.settle();
+    let told = of(&world, "a").expect("it is listed");
+    assert_eq!(told.phase, Some(Phase::Waiting));
+    assert!(told.ready, "it works as it is");
+    assert_eq!(told.observed_selectors_hash, hash);
+    let text = told.message.unwrap_or_default();
+    assert!(text.contains("vpc-connection"), "{text}");
+    world.snapshot.vpc_secret = secret;
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+    assert_ne!(of(&world, "a").and_then(|one| one.observed_selectors_hash), hash);
+}
+
+#[test]
+fn a_cluster_that_is_not_well_does_not_keep_the_turn_from_profiles() {
+    for is_transient in [true, false] {
+        let mut world = with(&["a", "b"]);
+        world.settle();
+        let now = super::at(world.clock);
+        let eks = world.apply_mut();
+        if is_transient {
+            eks.trouble = Some(crate::owned::Trouble {
+                class: crate::owned::TroubleClass::Transient,
+                message: "throttled".to_owned(),
+            });
+            super::world::say(eks, "Synced", false, "ReconcileError", now);
+        } else {
+            super::world::say(eks, "Ready", false, "Unavailable", now);
+        }
+        world.annotate(marks::TURN, "blue-eks-controlplane-apply");
+        want(&mut world, &["a"]);
+        world.calm();
+        assert_eq!(turn(&world), None, "{is_transient}: it gives it up");
+        let eks = world.apply_mut();
+        eks.trouble = None;
+        super::world::say(eks, "Synced", false, "ReconcilePaused", now);
+        world.calm();
+        assert_eq!(
+            turn(&world).as_deref(),
+            Some("blue-b-fargate-apply"),
+            "{is_transient}"
+        );
+    }
+}
+
+#[test]
+fn only_a_change_that_may_destroy_is_told_as_a_replacement() {
+    for (reason, is_told) in [("DestructiveChange", true), ("AdoptedChange", false)] {
+        let mut world = with(&["a"]);
+        world.settle();
+        let apply = world.snapshot.applies.last_mut().expect("a profile's");
+        super::world::say(apply, "ApprovalNeeded", true, reason, super::at(world.clock));
+        world.calm();
+        let text = of(&world, "a").and_then(|one| one.message).unwrap_or_default();
+        assert_eq!(text.contains("replacement"), is_told, "{text}");
+        assert!(text.contains("about ApprovalNeeded"), "{text}");
+    }
+}

@@ -232,9 +232,17 @@ impl Together {
     }
 
     fn connect(&mut self) {
-        let kubeconfig = super::Hidden::new("clusters: []\nusers: []\n");
+        let facts = [
+            ("kubeconfig", "clusters: []\nusers: []\n"),
+            ("cluster_name", "blue"),
+            ("cluster_endpoint", "https://10.0.0.1:6443"),
+            ("cluster_certificate_authority_data", "eA=="),
+        ];
         self.world.snapshot.connection = self.infrastructure.keys().next().map(|_| super::SecretSeen {
-            data: [("kubeconfig".to_owned(), kubeconfig)].into(),
+            name: "blue-eks-connection".to_owned(),
+            data: facts
+                .map(|(key, value)| (key.to_owned(), super::Hidden::new(value)))
+                .into(),
             ..super::SecretSeen::default()
         });
     }

@@ -333,18 +333,37 @@ impl World {
                 let seen = &self.snapshot.applies[index];
                 let retains = seen.wta.spec.retain_workspace_on_delete == Some(true);
                 let is_let_go = seen.annotation(marks::LET_GO) == Some("true");
-                if retains || !seen.has_workspace() || !is_let_go || has_turn {
+                let is_stuck = has_turn && self.fails_for.contains(&name);
+                if retains || !seen.has_workspace() || !is_let_go || (has_turn && !is_stuck) {
                     if is_let_go && !retains && seen.has_workspace() {
                         self.destroyed.push(name);
                     }
                     self.snapshot.applies.remove(index);
                     continue;
                 }
+                self.hold_up(index, is_stuck);
             } else {
                 self.act_on(index, has_turn);
             }
             index += 1;
         }
+    }
+
+    /// One that goes, and either cannot be destroyed or is paused until it is its turn.
+    fn hold_up(&mut self, index: usize, is_stuck: bool) {
+        let now = at(self.clock);
+        let seen = &mut self.snapshot.applies[index];
+        seen.trouble = is_stuck.then(|| Trouble {
+            class: TroubleClass::Terminal,
+            message: "pods are left".to_owned(),
+        });
+        let (going, synced) = if is_stuck {
+            ("Destroying", "ReconcileError")
+        } else {
+            ("WaitingForTurn", "ReconcilePaused")
+        };
+        say(seen, "Deleting", true, going, now);
+        say(seen, "Synced", false, synced, now);
     }
 
     fn act_on(&mut self, index: usize, has_turn: bool) {

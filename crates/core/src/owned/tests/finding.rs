@@ -24,6 +24,13 @@ fn legacy(name: &str) -> OwnedSeen {
     seen
 }
 
+fn for_role(name: &str, role: &str) -> OwnedSeen {
+    let mut seen = named(name);
+    let labels = seen.wta.metadata.labels.get_or_insert_default();
+    labels.insert(marks::ROLE.to_owned(), role.to_owned());
+    seen
+}
+
 fn somebody_elses(name: &str) -> OwnedSeen {
     let mut seen = unowned(name);
     seen.wta.metadata.owner_references = Some(vec![OwnerReference {
@@ -82,6 +89,24 @@ fn it_is_found_by_labels_by_the_name_in_the_spec_and_by_former_names() {
             "not ours theirs CAPTControlPlane.green".to_owned(),
         ),
         (
+            "by the spec, for something else",
+            Some("blue-a-fargate-apply"),
+            vec![for_role("blue-a-fargate-apply", "fargate-profile.a")],
+            "other blue-a-fargate-apply fargate-profile.a".to_owned(),
+        ),
+        (
+            "by the spec, with its own name and a label that somebody changed",
+            Some(plain),
+            vec![for_role(plain, "fargate-profile.a")],
+            format!("ours {plain}"),
+        ),
+        (
+            "by its plain name, with a label that somebody changed",
+            None,
+            vec![for_role(plain, "fargate-profile.a")],
+            format!("ours {plain}"),
+        ),
+        (
             "the plain name is taken",
             None,
             vec![unowned(plain)],
@@ -100,6 +125,7 @@ fn it_is_found_by_labels_by_the_name_in_the_spec_and_by_former_names() {
             Found::Ours(seen) => format!("ours {}", seen.name()),
             Found::TakenOver(seen) => format!("taken {}", seen.name()),
             Found::NotOurs { seen, owner } => format!("not ours {} {owner}", seen.name()),
+            Found::OtherRole { seen, role } => format!("other {} {role}", seen.name()),
         };
         assert_eq!(found, expected, "{name}");
     }
@@ -107,18 +133,22 @@ fn it_is_found_by_labels_by_the_name_in_the_spec_and_by_former_names() {
 
 #[test]
 fn one_for_another_role_is_not_taken_for_it() {
-    let mut profile = named("odd");
-    profile
-        .wta
-        .metadata
-        .labels
-        .get_or_insert_default()
-        .insert(marks::ROLE.to_owned(), "fargate-profile.a".to_owned());
-    let seen = [profile];
+    let seen = [for_role("odd", "fargate-profile.a")];
     let new_name = names::eks_apply("blue");
     let found = find(&OWNER, &Role::Eks, None, &new_name, &[], &seen);
     assert!(matches!(found, Found::Absent { .. }), "{found:?}");
     let role = Role::FargateProfile("a".to_owned());
     let found = find(&OWNER, &role, None, &new_name, &[], &seen);
     assert!(matches!(found, Found::Ours(_)), "{found:?}");
+}
+
+/// The spec may give the EKS cluster the name that a profile would have.
+#[test]
+fn a_profile_does_not_take_what_has_its_name_for_another_role() {
+    let new_name = names::fargate_apply("blue", "a");
+    let seen = [for_role("blue-a-fargate-apply", "eks")];
+    let role = Role::FargateProfile("a".to_owned());
+    let found = find(&OWNER, &role, None, &new_name, &[], &seen);
+    let name = new_name.parted().to_owned();
+    assert_eq!(found, Found::Absent { name });
 }

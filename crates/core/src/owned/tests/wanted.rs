@@ -138,6 +138,13 @@ fn the_template_of_a_workspace_stays_and_that_another_is_wanted_is_told() {
     wanted.template.name = "other".to_owned();
     assert!(wanted.changes_template(&OWNER, &living()));
     assert_eq!(wanted.change(&OWNER, Some(&living())), None);
+    let mut released = wanted.clone();
+    released.revision = Some("other-1".to_owned());
+    assert_eq!(
+        released.change(&OWNER, Some(&living())),
+        None,
+        "a revision of the other template means nothing to this one"
+    );
     assert!(!wanted.changes_template(&OWNER, &fresh()));
     let change = wanted.change(&OWNER, Some(&fresh())).expect("a change");
     assert_eq!(change.fields["spec"]["templateRef"]["name"], "other");

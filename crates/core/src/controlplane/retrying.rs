@@ -1,0 +1,53 @@
+//! Another try, as a person asks for it on a control plane: passed on to what is stuck, and to nothing else.
+//!
+//! What is well would run without its turn. A request that could not be passed on yet is kept until it can be.
+
+use capt_api::{
+    captcontrolplane::ControlPlaneState as State,
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason, marks,
+};
+
+use super::deciding::Deciding;
+use crate::owned::{OwnedSeen, Standing, standing};
+
+/// Whether there is anything to try again. `is_late` says that it takes longer than it may.
+fn is_stuck(seen: &OwnedSeen, is_late: bool) -> bool {
+    match standing(seen) {
+        Standing::Failed { .. } | Standing::Refused { .. } | Standing::Retrying { .. } => true,
+        Standing::Working
+        | Standing::Waiting {
+            reason: ApplyReason::WaitingForTurn,
+            ..
+        } => is_late,
+        Standing::Going { .. } => is_late || seen.trouble.is_some(),
+        Standing::Waiting { .. } | Standing::AwaitsApproval { .. } | Standing::Ready => false,
+    }
+}
+
+impl<'a> Deciding<'a> {
+    /// What has to be passed on to one of the children.
+    pub(super) fn retry_for(&self, seen: Option<&OwnedSeen>, is_late: bool) -> Option<&'a str> {
+        let is_stuck = seen.is_some_and(|seen| is_stuck(seen, is_late));
+        self.retry().filter(|_| is_stuck)
+    }
+
+    /// One that nothing can be passed on to now.
+    pub(super) fn keep_retry_for(&mut self, seen: Option<&OwnedSeen>, is_late: bool) {
+        self.retry_is_kept |= self.retry_for(seen, is_late).is_some();
+    }
+
+    /// Whether the control plane said of itself that something takes too long or went wrong.
+    pub(super) fn was_unwell(&self) -> bool {
+        matches!(self.status.state, Some(State::Failed | State::Degraded))
+    }
+
+    /// Forgets the request where it is passed on by now: it would restart everything for ever. Says whether it did.
+    pub(super) fn answer_retry(&mut self) -> bool {
+        let is_answered = self.retry().is_some() && !self.retry_is_kept;
+        if is_answered {
+            let mark = marks::RETRY_REQUESTED.to_owned();
+            self.own.annotations.insert(mark, None);
+        }
+        is_answered
+    }
+}
