@@ -7,15 +7,13 @@ use capt_core::{
         snapshot::{self, ClusterSeen, SecretName, TemplateSeen},
     },
     owned::{self, OwnedSeen},
-    render::WorkspaceGroup,
     wta::owner,
 };
-use serde_json::Value;
 
 use super::CaptClusters;
 use crate::{
     engine::{execute::Failure, key::ObjectKey, wakes::Reader},
-    facts::indexes,
+    facts::{indexes, owned::connection_secret},
 };
 
 impl CaptClusters {
@@ -55,7 +53,20 @@ impl CaptClusters {
             Some(template) if owned::needs_peers(apply, revision) => facts.peers(reader, apply, template),
             _ => Vec::new(),
         };
-        let workspace_secret = apply.and_then(|apply| self.workspace_secret(reader, key, apply));
+        let workspace = match apply {
+            Some(apply) => facts.workspace_of(reader, key, &apply.wta),
+            None => {
+                let name = captcluster::apply_name(&captcluster, &applies);
+                facts.workspace_left_for(reader, namespace, &name)
+            }
+        };
+        let workspace_secret = workspace
+            .as_deref()
+            .and_then(|workspace| connection_secret(namespace, workspace))
+            .map(|(namespace, name)| SecretName {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            });
         let secrets = self
             .secrets(reader, &captcluster, apply, workspace_secret.as_ref())
             .await?;
@@ -65,26 +76,12 @@ impl CaptClusters {
             control_planes,
             template,
             peers,
+            workspace_uid: workspace.map(|workspace| workspace.uid.clone()),
             workspace_secret,
             secrets,
             captcluster: (*captcluster).clone(),
             applies,
         }))
-    }
-
-    /// The Secret that the Workspace of the network writes.
-    fn workspace_secret(&self, reader: &Reader, key: &ObjectKey, apply: &OwnedSeen) -> Option<SecretName> {
-        let workspace = self.hands.facts.workspace_of(reader, key, &apply.wta)?;
-        let reference = workspace.spec.get("writeConnectionSecretToRef")?;
-        let field = |name: &str| reference.get(name).and_then(Value::as_str);
-        let namespace = match workspace.group {
-            Some(WorkspaceGroup::ClusterScoped) => field("namespace")?,
-            _ => key.namespace(),
-        };
-        Some(SecretName {
-            namespace: namespace.to_owned(),
-            name: field("name")?.to_owned(),
-        })
     }
 
     async fn secrets(

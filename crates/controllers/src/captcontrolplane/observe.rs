@@ -22,7 +22,9 @@ use crate::{
     engine::{execute::Failure, key::ObjectKey, wakes::Reader},
     facts::{
         indexes::{self, within},
-        kinds, workspace_key,
+        kinds,
+        owned::connection_secret,
+        workspace_key,
     },
 };
 
@@ -74,6 +76,18 @@ impl ControlPlanes {
                 secret.name != connection::FIXED_NAME || vpc::belongs_to(secret, &control_plane)
             })
             .await?;
+        let left_secret = match apply {
+            Some(_) => None,
+            None => {
+                let name = controlplane::apply_name(&control_plane, &applies);
+                let workspace = facts.workspace_left_for(reader, namespace, &name);
+                let secret = workspace
+                    .as_deref()
+                    .and_then(|left| connection_secret(namespace, left));
+                let here = secret.filter(|(place, _)| *place == namespace);
+                here.map(|(_, name)| name.to_owned())
+            }
+        };
         let of_cluster = async |name: fn(&str) -> String| match cluster_of(&control_plane) {
             Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,
             None => Ok(None),
@@ -88,6 +102,7 @@ impl ControlPlanes {
             rivals: self.rivals(reader, key, &control_plane),
             vpc_secret,
             connection,
+            left_secret,
             kubeconfig: of_cluster(kubeconfig::secret_name).await?,
             user_kubeconfig: of_cluster(kubeconfig::user_secret_name).await?,
             ca: of_cluster(kubeconfig::ca_secret_name).await?,

@@ -6,7 +6,7 @@ pub(crate) mod elsewhere;
 pub(crate) mod indexes;
 pub(crate) mod kinds;
 mod others;
-mod owned;
+pub(crate) mod owned;
 pub(crate) mod secrets;
 pub(crate) mod views;
 mod watches;

@@ -4,11 +4,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
 use capt_core::{
+    names,
     owned::{self, OwnedSeen, Peer, RunGlance, Trouble, TroubleClass, WorkspaceGlance},
     render::WorkspaceGroup,
     wta::snapshot::WorkspaceSeen,
 };
 use capt_terraform::diagnostics;
+use serde_json::Value;
 
 use super::{
     Facts,
@@ -98,6 +100,27 @@ impl Facts {
             .glance(reader, indexes::OBSERVED, &place)
     }
 
+    /// The Workspace that says by its labels that it belongs to a WorkspaceTemplateApply of this name, which need not exist
+    /// any more. None if several say so.
+    pub(crate) fn workspace_left_for(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        apply: &str,
+    ) -> Option<Arc<WorkspaceSeen>> {
+        let identity = within(namespace, &names::label_value(apply));
+        let mut found = Vec::new();
+        for group in [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped] {
+            let table = self.workspaces_of(group);
+            let members = table.members(reader, indexes::IDENTITY, &identity);
+            // Labels can be written by anybody, in any namespace.
+            let is_here = |place: &&ObjectKey| place.namespace.as_deref().is_none_or(|own| own == namespace);
+            let places = members.iter().filter(is_here);
+            found.extend(places.filter_map(|place| table.glance(reader, indexes::OBSERVED, place)));
+        }
+        (found.len() == 1).then(|| found.remove(0))
+    }
+
     fn owned_seen(&self, reader: &Reader, key: &ObjectKey, apply: &WorkspaceTemplateApply) -> OwnedSeen {
         let workspace = self.workspace_of(reader, key, apply);
         let told = workspace.as_ref().and_then(|workspace| {
@@ -117,6 +140,20 @@ impl Facts {
         });
         Peer::of(&seen(apply, workspace.as_deref(), told.as_deref()))
     }
+}
+
+/// Namespace and name of the Secret that a Workspace writes, if its WorkspaceTemplateApply is in this namespace.
+pub(crate) fn connection_secret<'a>(
+    namespace: &'a str,
+    workspace: &'a WorkspaceSeen,
+) -> Option<(&'a str, &'a str)> {
+    let reference = workspace.spec.get("writeConnectionSecretToRef")?;
+    let field = |name: &str| reference.get(name).and_then(Value::as_str);
+    let namespace = match workspace.group {
+        Some(WorkspaceGroup::ClusterScoped) => field("namespace")?,
+        _ => namespace,
+    };
+    Some((namespace, field("name")?))
 }
 
 /// Where the Workspace is that a WorkspaceTemplateApply names in its annotation.

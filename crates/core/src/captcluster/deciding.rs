@@ -253,6 +253,12 @@ pub fn apply_of<'a>(captcluster: &CAPTCluster, applies: &'a [OwnedSeen]) -> Opti
     found(captcluster, &owner(captcluster), applies).usable()
 }
 
+/// The name that the WorkspaceTemplateApply of a network has, or will have.
+#[must_use]
+pub fn apply_name(captcluster: &CAPTCluster, applies: &[OwnedSeen]) -> String {
+    found(captcluster, &owner(captcluster), applies).name().to_owned()
+}
+
 /// The status that the object has, without conditions of others.
 fn authored(snapshot: &Snapshot) -> CAPTClusterStatus {
     let mut status = snapshot.captcluster.status.clone().unwrap_or_default();

@@ -19,7 +19,7 @@ mod validity;
 mod variables;
 mod work;
 
-pub use deciding::apply_of;
+pub use deciding::{apply_name, apply_of};
 pub use secrets::{SecretSeen, secrets_to_read};
 pub use snapshot::Snapshot;
 

@@ -73,6 +73,12 @@ impl SecretSeen {
             .any(|one| one.kind == owner.kind && one.name == owner.name)
     }
 
+    /// Whether the Workspace of this uid wrote it.
+    fn is_written_by_workspace(&self, uid: Option<&str>) -> bool {
+        let is_it = |one: &OwnerReference| one.kind == "Workspace" && Some(one.uid.as_str()) == uid;
+        self.owners.iter().any(is_it)
+    }
+
     /// Whether it tells about the network of another cluster.
     fn is_of_another(&self, owner: &Owner<'_>, vpc_id: Option<&str>) -> bool {
         let is_labelled = self.cluster.is_some() && self.cluster.as_deref() != owner.cluster;
@@ -155,7 +161,7 @@ fn of_apply(apply: &OwnedSeen) -> Option<&str> {
 }
 
 /// The Secret that the WorkspaceTemplateApply is told to write to; none if the template decides. A name that was chosen
-/// once is kept.
+/// once is kept, also when somebody deleted the WorkspaceTemplateApply: then its Workspace still has it.
 pub(super) fn to_write(snapshot: &Snapshot, apply: Option<&OwnedSeen>) -> Option<String> {
     let captcluster = &snapshot.captcluster;
     if let Some(named) = &captcluster.spec.connection_secret_name {
@@ -165,18 +171,31 @@ pub(super) fn to_write(snapshot: &Snapshot, apply: Option<&OwnedSeen>) -> Option
     match &snapshot.template {
         Some(template) if template.names_secret => None,
         None => present,
-        Some(_) => present.or_else(|| Some(free_name(snapshot))),
+        Some(_) => present
+            .or_else(|| of_workspace(snapshot))
+            .or_else(|| Some(free_name(snapshot))),
     }
 }
 
-/// A name that no Secret has yet.
+/// The Secret that the Workspace of the network writes, if that is one that a WorkspaceTemplateApply may name.
+fn of_workspace(snapshot: &Snapshot) -> Option<String> {
+    let namespace = snapshot.captcluster.metadata.namespace.as_deref();
+    let secret = snapshot.workspace_secret.as_ref();
+    let here = secret.filter(|secret| Some(secret.namespace.as_str()) == namespace);
+    here.map(|secret| secret.name.clone())
+}
+
+/// A name that no Secret has yet, except for the one that the Workspace of the network wrote.
 fn free_name(snapshot: &Snapshot) -> String {
     let metadata = &snapshot.captcluster.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     own_name(snapshot)
         .choose(|name| {
             let mut secrets = snapshot.secrets.iter();
-            secrets.any(|secret| secret.namespace == namespace && secret.name == name)
+            secrets.any(|secret| {
+                let is_ours = secret.is_written_by_workspace(snapshot.workspace_uid.as_deref());
+                secret.namespace == namespace && secret.name == name && !is_ours
+            })
         })
         .to_owned()
 }

@@ -38,9 +38,12 @@ pub struct Snapshot {
     /// ([`Peer::of`]). Leave it empty unless [`crate::owned::needs_peers`] says so for [`super::apply_of`]; who has to
     /// decide again when one of them changes is told by [`crate::owned::next_in_line`].
     pub peers: Vec<Peer>,
-    /// The Secret that the Workspace of the network writes: `spec.writeConnectionSecretToRef` of the Workspace that the
-    /// annotation `workspace` of [`super::apply_of`] names. From the cache of Workspaces of that group; in a namespaced
-    /// one, the namespace is the Workspace's.
+    /// uid of the Workspace of the network: of the one that the annotation `workspace` of [`super::apply_of`] names or,
+    /// if there is no WorkspaceTemplateApply, of the one that says by its labels that it is [`super::apply_name`]'s.
+    /// From the caches of Workspaces.
+    pub workspace_uid: Option<String>,
+    /// The Secret that this Workspace writes: its `spec.writeConnectionSecretToRef`. In a namespaced group, the namespace
+    /// is the Workspace's.
     pub workspace_secret: Option<SecretName>,
     /// The Secrets of [`super::secrets_to_read`] (with [`super::apply_of`]) that exist, by [`SecretSeen::of`]. Watch Secrets
     /// by these names.

@@ -12,14 +12,15 @@ use crate::{
 /// The name that the first documents used for every cluster. It is read only if no other is there.
 pub const FIXED_NAME: &str = "eks-connection";
 
-/// The name that a WorkspaceTemplateApply is told, if it is told any: what it has, what the spec says, or a derived one
-/// where the template names none.
+/// The name that a WorkspaceTemplateApply is told, if it is told any: what the spec says, what it has, or, where the
+/// template names none, what its Workspace has that outlived it (`left`), or a derived one.
 #[must_use]
 pub fn wanted_name(
     spec: &CAPTControlPlaneSpec,
     control_plane: &str,
     template: Option<&WorkspaceTemplateSpec>,
     seen: Option<&OwnedSeen>,
+    left: Option<&str>,
 ) -> Option<String> {
     if let Some(name) = &spec.connection_secret_name {
         return Some(name.clone());
@@ -29,7 +30,10 @@ pub fn wanted_name(
     }
     match template.and_then(template_name) {
         Some(_) => None,
-        None => Some(names::eks_connection(control_plane).preferred().to_owned()),
+        None => {
+            let derived = names::eks_connection(control_plane);
+            Some(left.unwrap_or(derived.preferred()).to_owned())
+        }
     }
 }
 

@@ -299,6 +299,13 @@ pub fn apply_of<'a>(control_plane: &CAPTControlPlane, applies: &'a [OwnedSeen]) 
     eks_apply(control_plane, applies, &owner).usable()
 }
 
+/// The name that the WorkspaceTemplateApply of the EKS cluster of a control plane has, or will have.
+#[must_use]
+pub fn apply_name(control_plane: &CAPTControlPlane, applies: &[OwnedSeen]) -> String {
+    let owner = owner_of(control_plane, snapshot::cluster_of(control_plane));
+    eks_apply(control_plane, applies, &owner).name().to_owned()
+}
+
 /// A control plane as an owner.
 fn owner_of<'a>(control_plane: &'a CAPTControlPlane, cluster: Option<&'a str>) -> Owner<'a> {
     let metadata = &control_plane.metadata;

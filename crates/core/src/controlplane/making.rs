@@ -84,7 +84,13 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
             vpc: valid.vpc.as_ref(),
             before,
         }),
-        connection_secret: connection::wanted_name(spec, deciding.owner.name, template, seen),
+        connection_secret: connection::wanted_name(
+            spec,
+            deciding.owner.name,
+            template,
+            seen,
+            snapshot.left_secret.as_deref(),
+        ),
         wait_for_secrets: waits(seen, vpc_secret, |spec| {
             let names = spec.wait_for_secrets.as_deref().unwrap_or_default();
             names.iter().map(|reference| reference.name.clone()).collect()

@@ -40,7 +40,7 @@ pub mod vpc;
 mod wants;
 mod work;
 
-pub use deciding::apply_of;
+pub use deciding::{apply_name, apply_of};
 pub use snapshot::Snapshot;
 pub use wants::{ProbeWish, TokenWish, Wants, wants};
 

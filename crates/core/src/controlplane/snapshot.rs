@@ -50,6 +50,9 @@ pub struct Snapshot {
     pub vpc_secret: Option<SecretSeen>,
     /// The Secret with the facts about the EKS cluster: the first that exists of [`super::connection::secret_names`].
     pub connection: Option<SecretSeen>,
+    /// Where there is no WorkspaceTemplateApply for the EKS cluster, the Secret of this namespace that the Workspace writes
+    /// that says by its labels that it is [`super::apply_name`]'s. From the caches of Workspaces.
+    pub left_secret: Option<String>,
     /// The Secret of [`super::kubeconfig::secret_name`], if it exists.
     pub kubeconfig: Option<SecretSeen>,
     /// The Secret of [`super::kubeconfig::user_secret_name`], if it exists.

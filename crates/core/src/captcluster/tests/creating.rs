@@ -81,6 +81,56 @@ fn everything_that_the_spec_says_reaches_the_module() {
     assert_eq!(spec["retainWorkspaceOnDelete"], true);
 }
 
+/// What the Secret is called is kept with the Workspace when somebody deletes the WorkspaceTemplateApply.
+#[test]
+fn one_that_is_made_again_writes_to_the_secret_that_its_workspace_wrote() {
+    let parted = crate::names::vpc_connection("net").parted().to_owned();
+    for name in ["net-vpc-connection", parted.as_str()] {
+        let mut world = World::new(held());
+        if name == parted {
+            world.snapshot.secrets.push(secret("net-vpc-connection", "vpc-9"));
+        }
+        world.settle();
+        let told = |world: &World| {
+            let reference = world.snapshot.applies[0]
+                .wta
+                .spec
+                .write_connection_secret_to_ref
+                .clone();
+            reference.map(|reference| reference.name)
+        };
+        assert_eq!(told(&world).as_deref(), Some(name));
+        world.snapshot.applies.clear();
+        world.rest();
+        assert_eq!(told(&world).as_deref(), Some(name));
+    }
+}
+
+/// Somebody may strip what says where the outputs are written; the Secret still says whose it is.
+#[test]
+fn a_secret_of_the_own_workspace_is_not_taken() {
+    let owner = |uid: &str| {
+        let reference = json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace", "name": "net-vpc", "uid": uid,
+        });
+        serde_json::from_value(reference).expect("a reference")
+    };
+    let parted = crate::names::vpc_connection("net").parted().to_owned();
+    for (uid, expected) in [
+        ("workspace-1", "net-vpc-connection"),
+        ("another", parted.as_str()),
+    ] {
+        let mut snapshot = held();
+        snapshot.workspace_uid = Some("workspace-1".to_owned());
+        let mut present = secret("net-vpc-connection", "vpc-7");
+        present.owners = vec![owner(uid)];
+        snapshot.secrets.push(present);
+        let decision = decide(&snapshot, at(0));
+        let name = &decision.children[0].fields["spec"]["writeConnectionSecretToRef"]["name"];
+        assert_eq!(name, expected, "{uid}");
+    }
+}
+
 #[test]
 fn the_connection_secret_is_named_by_spec_by_template_or_by_rule() {
     type Change = fn(&mut Snapshot);

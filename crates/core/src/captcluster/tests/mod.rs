@@ -71,6 +71,7 @@ fn fresh() -> Snapshot {
             names_secret: false,
         }),
         peers: Vec::new(),
+        workspace_uid: None,
         workspace_secret: None,
         secrets: Vec::new(),
     }

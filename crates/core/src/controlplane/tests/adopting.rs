@@ -268,3 +268,19 @@ fn what_exists_keeps_its_name_in_aws() {
     assert_eq!(world.variable("cluster_name"), Some("blue-in-aws"));
     assert_eq!(world.status().state, Some(State::Ready));
 }
+
+/// What a WorkspaceTemplateApply was told is lost when somebody deletes it, and its Workspace still has it.
+#[test]
+fn one_that_is_made_again_writes_to_the_secret_that_its_workspace_wrote() {
+    for (left, expected) in [
+        (None, "blue-eks-connection"),
+        (Some("eks-connection"), "eks-connection"),
+    ] {
+        let mut world = World::new(fresh());
+        world.snapshot.left_secret = left.map(str::to_owned);
+        world.calm();
+        let spec = &world.snapshot.applies[0].wta.spec;
+        let told = spec.write_connection_secret_to_ref.as_ref();
+        assert_eq!(told.map(|reference| reference.name.as_str()), Some(expected));
+    }
+}

@@ -99,6 +99,7 @@ fn fresh() -> Snapshot {
             ..SecretSeen::default()
         }),
         connection: None,
+        left_secret: None,
         kubeconfig: None,
         user_kubeconfig: None,
         ca: None,
