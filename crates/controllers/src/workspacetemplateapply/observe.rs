@@ -71,13 +71,13 @@ impl Applies {
         Ok(Observed::Known(Box::new(snapshot)))
     }
 
-    /// Whether the object is for this instance of the controllers: by its owner, or else by its own label. One whose owner
-    /// is gone is for whoever finds it, because somebody has to say so.
+    /// Whether the object is for this instance of the controllers: by its owner, or, if it has none of our kinds, by its own
+    /// label. One whose owner is gone is for whoever finds it, because somebody has to say so.
     fn is_to_be_looked_after(&self, reader: &Reader, key: &ObjectKey, wta: &WorkspaceTemplateApply) -> bool {
         if self.options.watch_filter.is_none() {
             return true;
         }
-        let Some(label) = owner::recorded(wta) else {
+        let Some(label) = owner::recorded(wta).filter(|_| owner::silent(wta).is_none()) else {
             return self.options.are_for(&wta.metadata);
         };
         let label = within(key.namespace(), &label);

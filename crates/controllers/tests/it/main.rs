@@ -25,6 +25,7 @@ mod life;
 mod mishaps;
 mod network;
 mod networks;
+mod ownership;
 mod pausing;
 mod retention;
 mod runner;

@@ -164,28 +164,39 @@ fn retain(deciding: &mut Deciding<'_>) {
     deciding.go();
 }
 
-/// The owner makes the object again, which then finds the Workspace and its state.
+/// The owner makes the object again, which then finds the Workspace and its state. As long as it would not find them, this
+/// one stays: the next would make everything a second time.
 fn leave_to_owner(deciding: &mut Deciding<'_>) {
     match deciding.found {
-        Found::Absent => {
+        Found::Absent => match make_again(deciding, false) {
             // Somebody deleted the Workspace too. Without it nobody would know where the state is.
-            if let Ok(made) = make_again(deciding, false) {
+            Ok(made) => {
                 deciding.children.push(made);
-                return deciding.say(
+                deciding.say(
                     Type::Deleting,
                     true,
                     Reason::WaitingForOwner,
                     "The Workspace is made again before this object goes, so that the state is found",
                 );
             }
+            Err((reason, message)) => hold(deciding, reason, message),
+        },
+        Found::NotOurs(workspace) | Found::Several(workspace, _) => {
+            let message = format!(
+                "The Workspace {} does not say that it is this object's, so that the one that the owner makes in place \
+                 of this one would not find it. Give it the labels that it lost, or set spec.retainWorkspaceOnDelete \
+                 to true",
+                workspace.name
+            );
+            hold(deciding, Reason::WorkspaceNotOurs, message);
         }
         found => {
             if let Some(workspace) = found.ours() {
                 withdraw(deciding, workspace);
             }
+            deciding.go();
         }
     }
-    deciding.go();
 }
 
 fn destroy(deciding: &mut Deciding<'_>) {
@@ -206,7 +217,7 @@ fn destroy(deciding: &mut Deciding<'_>) {
         );
         return hold(deciding, Reason::WaitingForDependents, message);
     }
-    if let Some(message) = turns::waits_for(snapshot) {
+    if let Some(message) = turns::destruction_waits_for(snapshot) {
         return hold(deciding, Reason::WaitingForTurn, message);
     }
     match deciding.found.ours() {

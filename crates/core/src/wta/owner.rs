@@ -1,6 +1,7 @@
 //! The owner of a WorkspaceTemplateApply, and its consent.
 
 use capt_api::{WorkspaceTemplateApply, marks};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::snapshot::Snapshot;
 use crate::names;
@@ -12,7 +13,10 @@ pub fn label(kind: &str, name: &str) -> String {
 }
 
 /// The kinds that say by marks what becomes of the infrastructure of what they own.
-const SPEAKING: [&str; 2] = ["CAPTCluster", "CAPTControlPlane"];
+const SPEAKING: [&str; 2] = ["CAPTCluster", TAKING_TURNS];
+
+/// The kind whose children operate in turns.
+const TAKING_TURNS: &str = "CAPTControlPlane";
 
 /// The owner that is recorded on an object: by its label, or else by its owner reference, which a label must then be
 /// made of.
@@ -24,31 +28,32 @@ pub fn recorded(wta: &WorkspaceTemplateApply) -> Option<String> {
         .or_else(|| referenced(wta))
 }
 
-/// The owner that the owner references name.
+/// The owner that the owner references name: the controller, or else one that speaks, or else any. Whoever is named there
+/// takes the object with it when it goes, and that must not be taken for the wish of a person.
 pub(super) fn referenced(wta: &WorkspaceTemplateApply) -> Option<String> {
     let references = wta.metadata.owner_references.as_deref().unwrap_or_default();
-    references
-        .iter()
-        .find(|reference| reference.controller == Some(true))
-        .or_else(|| {
-            references
-                .iter()
-                .find(|reference| SPEAKING.contains(&reference.kind.as_str()))
-        })
-        .map(|reference| label(&reference.kind, &reference.name))
+    let find = |is_it: fn(&OwnerReference) -> bool| references.iter().find(|one| is_it(one));
+    find(|one| one.controller == Some(true))
+        .or_else(|| find(|one| SPEAKING.contains(&one.kind.as_str())))
+        .or_else(|| find(|_| true))
+        .map(|one| label(&one.kind, &one.name))
 }
 
 /// The owner that is recorded on an object, if it is of a kind that knows nothing of our marks. Whether it is still there
 /// cannot be known, and it has nothing to say but whether the object goes.
-pub(super) fn silent(wta: &WorkspaceTemplateApply) -> Option<String> {
-    recorded(wta).filter(|owner| {
-        let speaks = |kind: &&str| {
-            owner
-                .strip_prefix(*kind)
-                .is_some_and(|rest| rest.starts_with('.'))
-        };
-        !SPEAKING.iter().any(speaks)
-    })
+#[must_use]
+pub fn silent(wta: &WorkspaceTemplateApply) -> Option<String> {
+    recorded(wta).filter(|owner| !SPEAKING.iter().any(|kind| is_of_kind(owner, kind)))
+}
+
+/// Whether the owner that is recorded on an object is of the kind that hands out turns, also if it is gone.
+pub(super) fn takes_turns(wta: &WorkspaceTemplateApply) -> bool {
+    recorded(wta).is_some_and(|owner| is_of_kind(&owner, TAKING_TURNS))
+}
+
+fn is_of_kind(owner: &str, kind: &str) -> bool {
+    let rest = owner.strip_prefix(kind);
+    rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Whether the object had an owner and has none any more.

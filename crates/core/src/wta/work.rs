@@ -13,7 +13,7 @@ use super::{
     deciding::Deciding,
     foreign,
     identity::{self, Found},
-    moving,
+    moving, owner,
     policy::{self, Allowed},
     resolve::{self, Resolved},
     snapshot::{Problem, WorkspaceSeen},
@@ -200,7 +200,10 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
         reason: Reason::WaitingForTurn,
         message,
     });
-    if let Some(problem) = waits.or(turn) {
+    // Nobody will ever give a turn to one whose owner is gone. Its Workspace comes back all the same, because it says where
+    // the state is, and rests.
+    let rests = turn.is_some() && !is_first && owner::is_orphan(snapshot);
+    if let Some(problem) = waits.or(turn.filter(|_| !rests)) {
         deciding.report.say(
             Type::Applied,
             false,
@@ -228,7 +231,11 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
     } else {
         let kept = resolved.to_kept(snapshot, deciding.kept, false);
         deciding.keep(&kept);
-        let allowed = Allowed::Life(resolved.rendering.policies.clone());
+        let allowed = if rests {
+            Allowed::Nothing
+        } else {
+            Allowed::Life(resolved.rendering.policies.clone())
+        };
         let external_name = resolved.location.external_name.clone();
         let mut body = Body::new(
             deciding,

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// What becomes of a world whose object is deleted.
-fn after_deletion(mut world: World) -> (World, Decided) {
+pub(super) fn after_deletion(mut world: World) -> (World, Decided) {
     delete(&mut world.snapshot);
     let decision = world.settle();
     (world, decision)
@@ -67,125 +67,6 @@ fn a_grant_that_somebody_else_wrote_is_taken_back_also_while_the_workspace_goes(
         world.calm();
         assert!(!super::super::policy::grants_destruction(&world.workspace().spec));
     }
-}
-
-#[test]
-fn an_owned_one_is_destroyed_by_its_owners_mark_alone() {
-    for (mark, is_destroyed) in [(None, false), (Some("true"), true), (Some("false"), false)] {
-        let mut world = owned();
-        if let Some(mark) = mark {
-            annotate(&mut world.snapshot, marks::LET_GO, mark);
-        }
-        let (world, _) = after_deletion(world);
-        assert!(world.is_gone);
-        assert_eq!(world.infrastructure.is_empty(), is_destroyed, "{mark:?}");
-        assert_eq!(world.snapshot.workspaces.is_empty(), is_destroyed, "{mark:?}");
-    }
-}
-
-#[test]
-fn a_stripped_owner_reference_changes_nothing() {
-    let mut world = owned();
-    world.snapshot.wta.metadata.owner_references = None;
-    let (world, _) = after_deletion(world);
-    assert!(world.is_gone);
-    assert_eq!(world.infrastructure.len(), 1);
-}
-
-#[test]
-fn an_owner_that_is_gone_or_going_without_its_mark_holds_everything() {
-    for (owner, expected) in [
-        (None, "True/OwnerGone"),
-        (
-            Some(OwnerSeen {
-                deleting: true,
-                ..OwnerSeen::default()
-            }),
-            "True/WaitingForOwner",
-        ),
-    ] {
-        let mut world = owned();
-        world.snapshot.owner = owner;
-        let (mut world, decision) = after_deletion(world);
-        assert!(!world.is_gone);
-        assert_eq!(reason(&world.snapshot, &decision, "Deleting"), expected);
-        assert_eq!(world.infrastructure.len(), 1);
-        // The way out.
-        annotate(&mut world.snapshot, marks::LET_GO, "true");
-        world.settle();
-        assert!(world.is_gone && world.infrastructure.is_empty());
-    }
-}
-
-/// Something that knows nothing of capt's marks, such as a Crossplane composition, is an owner all the same.
-#[test]
-fn an_owner_of_another_kind_hinders_no_work_and_grants_no_destruction() {
-    let of_another_kind = |is_controller| {
-        let mut snapshot = fresh();
-        own(&mut snapshot);
-        snapshot.owner = None;
-        let reference = &mut snapshot.wta.metadata.owner_references.as_mut().expect("owners")[0];
-        reference.api_version = "example.org/v1".to_owned();
-        // As long as a name may be, so that the label has to be cut, and like one of ours at first sight.
-        (reference.kind, reference.name) = ("CAPTClusterSet".to_owned(), "x".repeat(253));
-        reference.controller = Some(is_controller);
-        let mut world = World::new(snapshot);
-        world.settle();
-        assert!(world.workspace().is_settled());
-        world
-    };
-    for is_reference_stripped in [false, true] {
-        let mut world = of_another_kind(true);
-        if is_reference_stripped {
-            world.snapshot.wta.metadata.owner_references = None;
-        }
-        let (mut world, decision) = after_deletion(world);
-        assert!(!world.is_gone);
-        assert_eq!(
-            reason(&world.snapshot, &decision, "Deleting"),
-            "True/ConsentMissing"
-        );
-        assert_eq!(world.infrastructure.len(), 1);
-        let said = world
-            .snapshot
-            .wta
-            .status
-            .as_ref()
-            .and_then(|status| status.message.clone());
-        let said = said.expect("a message");
-        assert!(
-            said.contains("CAPTClusterSet.x") && said.contains(marks::LET_GO),
-            "{said}"
-        );
-        annotate(&mut world.snapshot, marks::LET_GO, "true");
-        world.settle();
-        assert!(world.is_gone && world.infrastructure.is_empty());
-    }
-    // The consent may be there from the beginning.
-    let mut world = of_another_kind(true);
-    annotate(&mut world.snapshot, marks::LET_GO, "true");
-    let (world, _) = after_deletion(world);
-    assert!(world.is_gone && world.infrastructure.is_empty());
-    // Who does not control it does not own it.
-    let (world, _) = after_deletion(of_another_kind(false));
-    assert!(world.is_gone && world.infrastructure.is_empty());
-}
-
-#[test]
-fn a_workspace_that_went_too_is_made_again_before_an_object_is_left_to_its_owner() {
-    let mut world = owned();
-    world.snapshot.workspaces.clear();
-    delete(&mut world.snapshot);
-    world.step();
-    assert!(!world.is_gone);
-    assert_eq!(
-        world.workspace().spec["managementPolicies"],
-        json!([]),
-        "a deleting one never unpauses"
-    );
-    world.step();
-    assert!(world.is_gone);
-    assert_eq!(world.snapshot.workspaces.len(), 1);
 }
 
 #[test]

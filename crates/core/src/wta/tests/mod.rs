@@ -3,6 +3,7 @@
 mod creation;
 mod destruction;
 mod foreign_runner;
+mod ownership;
 mod pausing_and_moving;
 mod properties;
 mod real_provider;
