@@ -192,7 +192,8 @@ fn going_away(snapshot: &Snapshot, grants: Grants, now: Timestamp) -> Next {
             return Next::Refuse {
                 reason: WorkspaceReason::Denied,
                 message: format!(
-                    "nothing is destroyed before it is known that not all of its namespace goes: {why}"
+                    "nothing is destroyed before it is known that not all of its namespace goes. Give the runner the \
+                     right to get namespaces: {why}"
                 ),
             };
         }

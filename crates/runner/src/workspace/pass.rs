@@ -24,7 +24,9 @@ use crate::{
     Which,
     api::{CallError, words},
     context::Context,
-    decide::{InputFacts, Look, Next, Priority, StateFacts, What, Whose, backoff, decide, later},
+    decide::{
+        InputFacts, Look, NamespaceFacts, Next, Priority, StateFacts, What, Whose, backoff, decide, later,
+    },
     engine::Engine,
     events::News,
     inputs::{self, Home},
@@ -195,7 +197,12 @@ impl Looking<'_> {
                 self.record.state = Some(facts).filter(|_| is_lasting);
             }
             Look::Namespace => {
-                self.record.namespace = Some(facts::namespace_facts(self.ctx, &self.view).await?);
+                let facts = facts::namespace_facts(self.ctx, &self.view).await?;
+                if let NamespaceFacts::Unknown(why) = &facts {
+                    let workspace = &self.view.name;
+                    tracing::warn!(workspace, error = why, "its namespace cannot be read");
+                }
+                self.record.namespace = Some(facts);
             }
         }
         Ok(())
@@ -262,8 +269,9 @@ impl Looking<'_> {
         standing.observed_generation = Some(generation);
         self.ctx.tell(&self.view, &mut self.record).await?;
         self.ctx.herald.tell(&self.view, stage.news(), &message).await;
-        // Watches tell when something that is missing appears; only what the API did not answer is asked again.
-        if !matches!(reason, Reason::Network | Reason::StateLocked) {
+        // Watches tell when something that is missing appears; only what the API did not answer, or not to us, is asked
+        // again.
+        if !matches!(reason, Reason::Network | Reason::StateLocked | Reason::Denied) {
             return Ok(Step::Then(Then::Wait(None)));
         }
         self.record.inputs = self
@@ -272,6 +280,11 @@ impl Looking<'_> {
             .take()
             .filter(|facts| matches!(facts, InputFacts::Ready { .. }));
         self.record.state = None;
+        self.record.namespace = self
+            .record
+            .namespace
+            .take()
+            .filter(|facts| !matches!(facts, NamespaceFacts::Unknown(_)));
         Ok(Step::TryAgain)
     }
 

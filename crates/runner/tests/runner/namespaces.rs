@@ -1,7 +1,7 @@
 //! That a namespace goes destroys nothing.
 
 use capt_terraform::diagnostics::Class;
-use capt_testkit::World;
+use capt_testkit::{Calls, Fault, Times, Verb, World};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, api::DeleteParams};
 use serde_json::json;
@@ -85,5 +85,39 @@ async fn a_workspace_for_which_nothing_was_made_goes_with_its_namespace() {
     delete_namespace(&world).await;
     until_gone(&world, "vpc").await;
     assert_eq!(script.with(|stage| stage.plans), 1);
+    world.finish().await;
+}
+
+/// Rights come and go without anybody telling.
+#[tokio::test]
+async fn a_namespace_that_may_not_be_read_destroys_nothing_and_is_asked_for_again() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    let forbidden = world.faults().inject(
+        Calls::by(RUNNER).verb(Verb::Get).resource("namespaces"),
+        Times::Every,
+        Fault::fail(403),
+    );
+    delete(&world, "vpc").await;
+    until(&world, "vpc", "Failing", "True Denied").await;
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(words.contains("the right to get namespaces"), "{words}");
+    // However often it is asked, and that is not often.
+    let mark = world.recorder().mark();
+    world.advance(seconds(3600)).await;
+    let asked = world.recorder().requests_since(mark);
+    let asked = asked
+        .iter()
+        .filter(|one| one.call.resource == "namespaces")
+        .count();
+    assert!((10..=100).contains(&asked), "{asked}");
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+
+    forbidden.release();
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), Vec::<String>::new());
     world.finish().await;
 }

@@ -1,0 +1,30 @@
+//! State that may be gone.
+
+use super::*;
+
+#[test]
+fn a_state_that_may_be_gone_is_looked_for_and_brought_back_before_anything_else() {
+    let doubted = |state: Option<StateFacts>, change: fn(&mut Snapshot)| {
+        let snapshot = with(|it| {
+            it.was_made = true;
+            it.is_state_doubted = true;
+            it.state = state;
+            it.requests.plan = Some("now".to_owned());
+            change(it);
+        });
+        decide(&snapshot, at(HOUR))
+    };
+    let rescue = Next::Run(What::Rescue, Priority::User);
+    let plan = Next::Run(What::Plan, Priority::User);
+    assert_eq!(doubted(None, |_| {}), Next::Look(Look::State));
+    assert_eq!(doubted(Some(StateFacts::Absent), |_| {}), rescue);
+    assert_eq!(doubted(Some(StateFacts::Something), |_| {}), plan);
+    assert_eq!(doubted(Some(StateFacts::Absent), |it| it.was_made = false), plan);
+    let held = doubted(Some(StateFacts::Absent), |it| {
+        memory(it).failed = Some(Failed {
+            at: at(HOUR - 1),
+            ..failed(What::Rescue, false, 1)
+        });
+    });
+    assert!(matches!(held, Next::Wait(Some(_))), "{held:?}");
+}
