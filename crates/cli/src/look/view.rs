@@ -5,6 +5,7 @@ use capt_api::{
     run::RunReport, workspacetemplateapply::WorkspaceProgress,
 };
 use capt_core::graph::{Cause, Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id};
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 use kube::ResourceExt as _;
 
 use super::{group::Part, text};
@@ -70,23 +71,39 @@ impl<'a> View<'a> {
 
     /// Whether it does what it is for.
     pub(crate) fn is_ready(&self, id: &str) -> Option<bool> {
-        let says = |conditions: Option<&Vec<_>>, type_: &str| {
-            let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
-            find_condition(conditions, type_).is_some_and(|condition| condition.status == "True")
-        };
         Some(match self.object(id)? {
-            Object::Cluster(one) => says(
-                one.status.as_ref().and_then(|s| s.conditions.as_ref()),
-                "Available",
-            ),
             Object::CaptCluster(one) => one.status.as_ref().is_some_and(|status| status.ready),
             Object::ControlPlane(one) => one.status.as_ref().is_some_and(|status| status.ready),
-            Object::Apply(one) => says(one.status.as_ref().and_then(|s| s.conditions.as_ref()), "Ready"),
-            Object::Workspace(one) => one
-                .conditions
-                .iter()
-                .any(|condition| condition.type_ == "Ready" && condition.status == "True"),
+            Object::Cluster(_) | Object::Apply(_) | Object::Workspace(_) => {
+                self.says_ready(id).is_some_and(|(is_ready, _)| is_ready)
+            }
         })
+    }
+
+    /// Since when it does what it is for, or does not.
+    pub(crate) fn ready_since(&self, id: &str) -> Option<Timestamp> {
+        let is_ready = self.is_ready(id)?;
+        let (says, since) = self.says_ready(id)?;
+        (says == is_ready).then_some(since)
+    }
+
+    /// What the condition says that is about this, and since when.
+    fn says_ready(&self, id: &str) -> Option<(bool, Timestamp)> {
+        let says = |conditions: Option<&Vec<Condition>>, type_: &str| {
+            let found = find_condition(conditions?, type_)?;
+            Some((found.status == "True", found.last_transition_time.0))
+        };
+        match self.object(id)? {
+            Object::Cluster(one) => says(one.status.as_ref()?.conditions.as_ref(), "Available"),
+            Object::CaptCluster(one) => says(one.status.as_ref()?.conditions.as_ref(), "Ready"),
+            Object::ControlPlane(one) => says(one.status.as_ref()?.conditions.as_ref(), "Ready"),
+            Object::Apply(one) => says(one.status.as_ref()?.conditions.as_ref(), "Ready"),
+            Object::Workspace(one) => {
+                let mut conditions = one.conditions.iter();
+                let ready = conditions.find(|condition| condition.type_ == "Ready")?;
+                Some((ready.status == "True", ready.last_transition_time.0))
+            }
+        }
     }
 
     /// How much of the running operation is done, in per cent.
@@ -198,7 +215,8 @@ impl<'a> View<'a> {
             Object::CaptCluster(one) => (one.status.is_none(), "controller"),
             Object::ControlPlane(one) => (one.status.is_none(), "controller"),
             Object::Apply(one) => (one.status.is_none(), "controller"),
-            Object::Workspace(one) => (one.conditions.is_empty(), "runner"),
+            // What goes before anybody looked at it is not waited for.
+            Object::Workspace(one) => (one.conditions.is_empty() && !one.deleting, "runner"),
         };
         is_new.then_some(who)
     }
@@ -247,13 +265,15 @@ fn not_missing(part: &Part, graph: &Graph, id: &str, node: &Node) -> Option<Node
     let writers = graph
         .needs(id)
         .filter(|(_, relation)| *relation == Relation::Product);
-    let makers = owners().filter(|_| node.kind == "WorkspaceTemplateApply");
+    let is_made = matches!(node.kind.as_str(), "WorkspaceTemplateApply" | "Workspace");
+    let makers = owners().filter(|_| is_made);
     let is_awaited = writers
         .chain(makers)
         .any(|(maker, _)| is(maker, |maker| maker.health != Health::Good));
     is_awaited.then(|| Node {
-        status: "Awaited".to_owned(),
+        status: "Pending".to_owned(),
         health: Health::Busy,
+        message: "to be made".to_owned(),
         ..node.clone()
     })
 }

@@ -83,6 +83,9 @@ pub fn build(snapshot: &Snapshot) -> Graph {
     for apply in &snapshot.applies {
         building.relate_apply(apply);
     }
+    for apply in &snapshot.applies {
+        building.relate_future(apply);
+    }
     building.graph
 }
 
@@ -274,6 +277,24 @@ impl Building<'_> {
                 });
                 self.graph.relate(&maker, Relation::Input, &secret);
             }
+        }
+    }
+
+    /// Relates a WorkspaceTemplateApply to the Workspace that it is going to make, if somebody waits for that one.
+    fn relate_future(&mut self, apply: &WorkspaceTemplateApply) {
+        let own_name = name(&apply.metadata);
+        let own = id("WorkspaceTemplateApply", own_name);
+        let has_one = self.workspace_of(apply).is_some();
+        let future = id(
+            "Workspace",
+            names::workspace(&self.snapshot.namespace, own_name).preferred(),
+        );
+        let is_awaited = self
+            .graph
+            .node(&future)
+            .is_some_and(|node| node.created_at.is_none());
+        if !has_one && is_awaited {
+            self.graph.relate(&own, Relation::Part, &future);
         }
     }
 

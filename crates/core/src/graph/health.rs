@@ -26,11 +26,13 @@ pub enum Health {
     Unknown,
 }
 
-/// One word, whether it is good, and the condition that says why.
+/// One word, whether it is good, the condition that says why, and since when the word is true, if that is known: a
+/// condition that says why may have turned at another time.
 struct Said<'a> {
     word: &'a str,
     health: Health,
     why: Option<&'a Condition>,
+    since: Option<Timestamp>,
 }
 
 /// An object that is named and not there.
@@ -60,12 +62,14 @@ pub(super) fn cluster(cluster: &Cluster) -> Node {
                 word: "Available",
                 health: Health::Good,
                 why: available,
+                since: turned(available),
             }
         } else {
             Said {
                 word: status.phase.as_deref().unwrap_or("Pending"),
                 health: Health::Busy,
                 why: available,
+                since: None,
             }
         }
     });
@@ -78,14 +82,21 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
     let said = going_or_paused(&captcluster.metadata, conditions).unwrap_or_else(|| {
         let ready = find_condition(conditions, "Ready");
         let failed = find_condition(conditions, "VPCFailed");
-        let (word, health, why) = match (is_true(ready), is_true(failed)) {
-            (true, false) => ("Ready", Health::Good, ready),
+        let (word, health, why, since) = match (is_true(ready), is_true(failed)) {
+            (true, false) => ("Ready", Health::Good, ready, ready),
             // It serves, and a change of it failed.
-            (true, true) => ("Ready", Health::Bad, failed),
-            (false, _) if status.failure_reason.is_some() => ("Failed", Health::Bad, ready),
-            (false, _) => ("NotReady", Health::Busy, ready),
+            (true, true) => ("Ready", Health::Bad, failed, ready),
+            (false, is_failed) if status.failure_reason.is_some() => {
+                ("Failed", Health::Bad, ready, failed.filter(|_| is_failed))
+            }
+            (false, _) => ("NotReady", Health::Busy, ready, ready),
         };
-        Said { word, health, why }
+        Said {
+            word,
+            health,
+            why,
+            since: turned(since),
+        }
     });
     node("CAPTCluster", &captcluster.metadata, &said)
 }
@@ -104,14 +115,22 @@ pub(super) fn control_plane(control_plane: &CAPTControlPlane) -> Node {
             Some(ControlPlaneState::Recovering) => ("Recovering", Health::Busy),
             Some(ControlPlaneState::Failed) => ("Failed", Health::Bad),
         };
-        // While it serves and yet something is the matter, the summary is what tells.
-        let summary = find_condition(conditions, "Available");
-        let why = if health == Health::Bad && status.ready {
-            summary
-        } else {
-            find_condition(conditions, "Ready").or(summary)
+        // Where it serves and yet something is the matter, the summary says only that it can be used.
+        let ready = find_condition(conditions, "Ready");
+        let why = ready.or_else(|| find_condition(conditions, "Available"));
+        // Conditions have fewer turns than there are states.
+        let state = match status.state {
+            Some(ControlPlaneState::Ready) => ready,
+            Some(ControlPlaneState::Failed) => find_condition(conditions, "Failed"),
+            Some(ControlPlaneState::Provisioning) => find_condition(conditions, "RollingOut"),
+            _ => None,
         };
-        Said { word, health, why }
+        Said {
+            word,
+            health,
+            why,
+            since: turned(state.filter(|state| is_true(Some(state)))),
+        }
     });
     node("CAPTControlPlane", &control_plane.metadata, &said)
 }
@@ -124,7 +143,10 @@ pub(super) fn apply(wta: &WorkspaceTemplateApply) -> Node {
         let (word, health, why) = if is_true(at("ApprovalNeeded")) {
             ("ApprovalNeeded", Health::Busy, at("ApprovalNeeded"))
         } else if is_true(at("Waiting")) {
-            ("Waiting", Health::Busy, at("Waiting"))
+            // A circle does not open by itself.
+            let is_circle = at("Waiting").is_some_and(|waiting| waiting.reason == "DependencyCycle");
+            let health = if is_circle { Health::Bad } else { Health::Busy };
+            ("Waiting", health, at("Waiting"))
         } else if !status.applied {
             ("NotApplied", Health::Busy, at("Applied"))
         } else if is_false(at("Synced")) {
@@ -134,7 +156,12 @@ pub(super) fn apply(wta: &WorkspaceTemplateApply) -> Node {
         } else {
             ("Working", Health::Busy, at("Ready"))
         };
-        Said { word, health, why }
+        Said {
+            word,
+            health,
+            why,
+            since: turned(why),
+        }
     });
     node("WorkspaceTemplateApply", &wta.metadata, &said)
 }
@@ -153,6 +180,7 @@ pub(super) fn template(template: &WorkspaceTemplate) -> Node {
             word,
             health,
             why: ready,
+            since: turned(ready),
         }
     });
     node("WorkspaceTemplate", &template.metadata, &said)
@@ -189,18 +217,23 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
 /// Going and pausing come before anything else, in this order: what goes may be paused too, and then stays.
 fn going_or_paused<'a>(metadata: &ObjectMeta, conditions: &'a [Condition]) -> Option<Said<'a>> {
     let paused = find_condition(conditions, "Paused").filter(|paused| is_true(Some(paused)));
-    let (word, why) = if paused.is_some() {
-        ("Paused", paused)
-    } else if metadata.deletion_timestamp.is_some() {
-        ("Deleting", find_condition(conditions, "Deleting"))
+    let (word, why, since) = if paused.is_some() {
+        ("Paused", paused, turned(paused))
     } else {
-        return None;
+        let time = metadata.deletion_timestamp.as_ref()?;
+        ("Deleting", find_condition(conditions, "Deleting"), Some(time.0))
     };
     Some(Said {
         word,
         health: Health::Busy,
         why,
+        since,
     })
+}
+
+/// When a condition became what it is.
+fn turned(condition: Option<&Condition>) -> Option<Timestamp> {
+    condition.map(|condition| condition.last_transition_time.0)
 }
 
 fn is_true(condition: Option<&Condition>) -> bool {
@@ -215,7 +248,7 @@ fn node(kind: &str, metadata: &ObjectMeta, said: &Said<'_>) -> Node {
     Node {
         reason: said.why.map_or_else(String::new, |why| why.reason.clone()),
         message: said.why.map_or_else(String::new, |why| why.message.clone()),
-        since: said.why.map(|why| why.last_transition_time.0),
+        since: said.since,
         created_at: metadata.creation_timestamp.as_ref().map(|time| time.0),
         ..named(
             kind,

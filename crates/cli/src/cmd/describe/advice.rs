@@ -7,12 +7,16 @@ use kube::ResourceExt as _;
 use crate::look::view::{Object, View, typed};
 
 /// What to do about each sort of failure of a Workspace, by the reason of its condition Failing.
-const FAILURES: [(&[&str], &str); 6] = [
+const FAILURES: [(&[&str], &str); 8] = [
     (
         &["EngineMissing", "EngineTooOld"],
         "install Terraform or OpenTofu where the runner runs",
     ),
     (&["InputMissing"], "make what the message names; it is noticed"),
+    (
+        &["InputInvalid", "BackendInModule"],
+        "mend what the message names; it is noticed",
+    ),
     (
         &["StateLocked"],
         "wait: it is tried again; if who holds the lock is gone, free it by the annotation unlock",
@@ -35,8 +39,24 @@ const FAILURES: [(&[&str], &str); 6] = [
     ),
     (
         &["PoliciesUnsupported", "NothingToObserve"],
-        "change its managementPolicies",
+        "change its managementPolicies; it is noticed",
     ),
+    (
+        &["NamespaceTerminating"],
+        "read what its message says: nothing is done in a namespace that goes, and it is noticed",
+    ),
+];
+
+/// Reasons that another try meets again, until somebody writes something else.
+const IN_THE_SPEC: [&str; 8] = [
+    "DependencyCycle",
+    "InvalidSpec",
+    "InvalidVPCConfig",
+    "RegionMismatch",
+    "TemplateInvalid",
+    "VariableInvalid",
+    "VariableMissing",
+    "OtherNamespace",
 ];
 
 /// What a person can do about an object and what it waits for.
@@ -105,10 +125,19 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         (_, _, "OwnerGone" | "NamespaceTerminating" | "WorkspaceRetained" | "WorkspaceNotOurs") => {
             vec![format!("read what {target} says: its message tells the way out")]
         }
+        (_, _, "VersionTooLow" | "VersionAhead") => {
+            vec!["write another spec.version, as the message says".to_owned()]
+        }
+        (_, _, reason) if IN_THE_SPEC.contains(&reason) => {
+            vec!["mend what the message names; it is noticed".to_owned()]
+        }
+        // What waits for an approval has been named with the object that asks for it.
+        (_, _, "WaitingForApproval") => Vec::new(),
         ("CAPTCluster" | "CAPTControlPlane", "Failed" | "Degraded", _) => vec![
             "mend what the message names".to_owned(),
             format!("try again: capt retry {target} -n {namespace}"),
         ],
+        (_, _, "ReconcilePaused") => Vec::new(),
         ("WorkspaceTemplateApply" | "Workspace", "NotSynced", _) => failed(view, id, &target, namespace),
         _ => Vec::new(),
     }
@@ -157,14 +186,16 @@ fn paused(view: &View<'_>, id: &str, kind: &str, namespace: &str) -> Vec<String>
 }
 
 fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<String> {
-    let failing = match view.object(id) {
+    // What made a Workspace says only that it failed; in which way is said there.
+    let parts: Vec<&str> = std::iter::once(id).chain(view.graph.made_by(id)).collect();
+    let failing = parts.into_iter().find_map(|part| match view.object(part) {
         Some(Object::Workspace(workspace)) => workspace
             .conditions
             .iter()
             .find(|condition| condition.type_ == "Failing" && condition.status == "True")
             .map(|condition| condition.reason.as_str()),
         _ => None,
-    };
+    });
     let known = failing.and_then(|reason| FAILURES.iter().find(|(reasons, _)| reasons.contains(&reason)));
     let mut advice = vec![format!(
         "see what Terraform said: capt logs {target} -n {namespace}"

@@ -25,6 +25,9 @@ pub(super) struct Description {
     pub(super) state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ready: Option<bool>,
+    /// Since when it is ready, or is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ready_since: At,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) percent: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,9 +218,14 @@ impl Description {
         if let Some(percent) = self.percent {
             words.push(format!("{percent}% done"));
         }
-        words.extend(self.ready.map(|ready| match ready {
-            true => "ready".to_owned(),
-            false => "not ready".to_owned(),
+        // Twice the same time would say nothing more.
+        let ready_since = self.ready_since.filter(|since| Some(*since) != self.since);
+        words.extend(self.ready.map(|ready| {
+            let word = if ready { "ready" } else { "not ready" };
+            match ready_since {
+                Some(since) => format!("{word} for {}", age(since, now)),
+                None => word.to_owned(),
+            }
         }));
         words.extend(self.created_at.map(|time| format!("{} old", age(time, now))));
         format!("State:        {}\n", words.join(", "))

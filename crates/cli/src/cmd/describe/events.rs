@@ -50,17 +50,31 @@ pub(super) async fn of(
             Ok(found) => Ok(found
                 .into_iter()
                 .flatten()
-                .map(|event| line(id, &event))
+                .map(|event| (written(&event), line(id, &event)))
                 .collect()),
             // Who may not see events sees everything else.
             Err(CallError::Refused(_)) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     });
-    let found: Vec<Vec<EventLine>> = try_join_all(asked).await?;
-    let mut lines: Vec<EventLine> = found.into_iter().flatten().collect();
-    lines.sort_by_key(|line| line.at);
-    Ok(lines.split_off(lines.len().saturating_sub(MANY_EVENTS)))
+    let found: Vec<Vec<(u64, EventLine)>> = try_join_all(asked).await?;
+    Ok(latest(found.into_iter().flatten().collect()))
+}
+
+/// The latest, in the order in which they happened. Times are told in seconds, in which much can happen.
+fn latest(mut lines: Vec<(u64, EventLine)>) -> Vec<EventLine> {
+    lines.sort_by_key(|(written, line)| (line.at, *written));
+    let first = lines.len().saturating_sub(MANY_EVENTS);
+    lines.into_iter().skip(first).map(|(_, line)| line).collect()
+}
+
+/// When it was written, in the counting of the API server. One that counts otherwise only mixes up what happened within
+/// a second.
+fn written(event: &Event) -> u64 {
+    let version = event.metadata.resource_version.as_deref();
+    version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
 }
 
 fn line(id: &str, event: &Event) -> EventLine {
@@ -80,5 +94,32 @@ fn line(id: &str, event: &Event) -> EventLine {
             .or(event.count)
             .unwrap_or(1),
         message: event.message.clone().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn the_latest_are_told_in_the_order_in_which_they_happened() {
+        let at = |second: i64, written: u64| {
+            let line = EventLine {
+                at: Timestamp::from_second(second).ok(),
+                object: String::new(),
+                reason: written.to_string(),
+                is_warning: false,
+                count: 1,
+                message: String::new(),
+            };
+            (written, line)
+        };
+        let mut all = vec![at(7, 11), at(7, 9), at(6, 12), at(7, 10)];
+        all.extend((0..20).map(|old| at(1, old)));
+        let told: Vec<String> = latest(all).into_iter().map(|line| line.reason).collect();
+        assert_eq!(told.len(), MANY_EVENTS);
+        assert_eq!(told[MANY_EVENTS - 4..], ["12", "9", "10", "11"]);
     }
 }

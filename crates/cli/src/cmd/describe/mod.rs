@@ -76,6 +76,7 @@ fn described(gathered: &Gathered) -> Description {
         namespace: namespace.clone(),
         state: node.status.clone(),
         ready: view.is_ready(id),
+        ready_since: view.ready_since(id),
         percent: view.percent(id),
         created_at: node.created_at,
         since: node.since,

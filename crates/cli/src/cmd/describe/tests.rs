@@ -73,7 +73,7 @@ fn a_control_plane_is_described_with_everything_that_tells_how_it_is() {
     let told = words(&provisioning(), "CAPTControlPlane/plane");
     for expected in [
         "captcontrolplane/plane in team\n",
-        "State:        Provisioning since 11m, 35% done, not ready, 12m old\n",
+        "State:        Provisioning, 35% done, not ready for 11m, 12m old\n",
         "Why:          WorkspaceNotReady: Terraform is at it\n",
         "Waits for:    workspace/plane-eks (Working), Creating\n",
         "through wtapply/plane-eks\n",
@@ -216,6 +216,75 @@ fn an_error_is_told_whole_and_without_what_a_terminal_obeys() {
     );
     assert!(!told.contains("Last error"), "it is told once: {told}");
     assert!(!told.contains('\u{1b}'), "{told}");
+}
+
+#[test]
+fn another_try_is_offered_only_where_it_can_help() {
+    let plane = |state: &str, reason: &str| {
+        let mut objects = provisioning();
+        objects["controlPlanes"][0]["status"] = json!({
+            "state": state, "ready": state == "Degraded",
+            "conditions": [
+                condition("Available", "True", "Available", "The control plane can be used"),
+                condition("Ready", if state == "Degraded" { "True" } else { "False" }, reason, "it says why"),
+            ],
+        });
+        objects["workspaces"][0]["status"]["conditions"] = json!([
+            condition("Synced", "True", "ReconcileSuccess", ""),
+            condition("Ready", "True", "Available", ""),
+        ]);
+        objects["applies"][0]["status"]["conditions"] =
+            objects["workspaces"][0]["status"]["conditions"].clone();
+        objects
+    };
+    let workspace = |reason: &str| {
+        let mut objects = provisioning();
+        let conditions = json!([
+            condition("Synced", "False", "ReconcileError", "it broke"),
+            condition("Failing", "True", reason, ""),
+        ]);
+        objects["workspaces"][0]["status"]["conditions"] = conditions.clone();
+        objects["applies"][0]["status"]["conditions"] = json!([conditions[0]]);
+        objects
+    };
+    let mut paused = provisioning();
+    paused["workspaces"][0]["status"]["conditions"] =
+        json!([condition("Synced", "False", "ReconcilePaused", "nothing is done")]);
+    for (objects, root, is_offered) in [
+        (
+            plane("Degraded", "VersionTooLow"),
+            "CAPTControlPlane/plane",
+            false,
+        ),
+        (plane("Degraded", "VersionAhead"), "CAPTControlPlane/plane", false),
+        (plane("Failed", "InvalidSpec"), "CAPTControlPlane/plane", false),
+        (
+            plane("Failed", "ControlPlaneTimeout"),
+            "CAPTControlPlane/plane",
+            true,
+        ),
+        (plane("Degraded", "UpdateFailed"), "CAPTControlPlane/plane", true),
+        (workspace("Denied"), "WorkspaceTemplateApply/plane-eks", true),
+        (workspace("Network"), "WorkspaceTemplateApply/plane-eks", false),
+        (
+            workspace("InputInvalid"),
+            "WorkspaceTemplateApply/plane-eks",
+            false,
+        ),
+        (workspace("NothingToObserve"), "Workspace/plane-eks", false),
+        (paused, "Workspace/plane-eks", false),
+    ] {
+        let told = words(&objects, root);
+        assert_eq!(told.contains("capt retry"), is_offered, "{told}");
+    }
+    let told = words(&plane("Degraded", "VersionTooLow"), "CAPTControlPlane/plane");
+    for expected in [
+        "State:        Degraded, ready for 11m, 12m old\n",
+        "Why:          VersionTooLow: it says why\n",
+        "You can:      write another spec.version, as the message says\n",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ NAME                                  STATE          DONE   AGE   WHY
 ├─ ◌ captcluster/net                  NotReady       40%    12m   VPCCreating: The VPC is being made
 │  └─ ◌ wtapply/net-vpc               Working        40%    12m   Creating
 │     └─ ◌ workspace/net-vpc          Working        43%    12m   apply, 3 of 7 resources, now aws_vpc.this, about 2m0s left
-│        └─ ◌ secret/net-vpc-connection   Awaited
+│        └─ ◌ secret/net-vpc-connection   Pending   to be made
 └─ ◌ captcontrolplane/plane           Pending        5%     12m   WaitingForVPC: The network is not ready
    └─ needs captcluster/net           NotReady
 
@@ -96,7 +96,7 @@ fn what_may_not_be_looked_at_is_not_called_missing() {
     let drawn = render(&gathered, Style::default());
     assert!(drawn.contains("? secret/net-vpc-connection"), "{drawn}");
     assert!(
-        !drawn.contains("Missing") && !drawn.contains("Awaited"),
+        !drawn.contains("Missing") && !drawn.contains("to be made"),
         "{drawn}"
     );
 }
@@ -110,6 +110,14 @@ fn what_is_yet_to_be_made_is_not_missing() {
     objects["controlPlanes"][0]["status"]["state"] = json!("Ready");
     let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
     assert!(drawn.contains("✘ wtapply/plane-eks"), "{drawn}");
+
+    let mut objects = beginning();
+    objects["applies"][0]["metadata"]["annotations"] =
+        json!({"infrastructure.cluster.x-k8s.io/workspace": "tf.m.upbound.io/net-vpc"});
+    objects["workspaces"] = json!([]);
+    let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
+    assert!(drawn.contains("◌ workspace/net-vpc"), "{drawn}");
+    assert!(!drawn.contains('✘'), "{drawn}");
 }
 
 #[test]

@@ -258,6 +258,10 @@ fn how_an_object_is_stands_in_one_word() {
             said("Waiting", Health::Busy, "WaitingForSecrets"),
         ),
         (
+            json!({"conditions": is("Waiting", "DependencyCycle")}),
+            said("Waiting", Health::Bad, "DependencyCycle"),
+        ),
+        (
             json!({"conditions": not("Applied", "TemplateNotFound")}),
             said("NotApplied", Health::Busy, "TemplateNotFound"),
         ),
@@ -276,4 +280,109 @@ fn how_an_object_is_stands_in_one_word() {
     ] {
         assert_eq!(with(status), expected);
     }
+}
+
+#[test]
+fn the_reason_and_the_time_that_are_told_are_those_of_the_state() {
+    let timed = |type_: &str, status: &str, reason: &str, second: i64| {
+        let mut one = condition(type_, status, reason, "why");
+        one["lastTransitionTime"] = json!(at(second).to_string());
+        one
+    };
+    let available = || timed("Available", "True", "Available", 10);
+    for (state, ready, conditions, expected) in [
+        (
+            "Degraded",
+            true,
+            json!([available(), timed("Ready", "True", "VersionTooLow", 20)]),
+            ("Degraded", "VersionTooLow", None),
+        ),
+        (
+            "Ready",
+            true,
+            json!([available(), timed("Ready", "True", "Ready", 20)]),
+            ("Ready", "Ready", Some(at(20))),
+        ),
+        (
+            "Failed",
+            false,
+            json!([
+                timed("Ready", "False", "WorkspaceError", 20),
+                timed("Failed", "True", "WorkspaceError", 30)
+            ]),
+            ("Failed", "WorkspaceError", Some(at(30))),
+        ),
+        (
+            "Provisioning",
+            true,
+            json!([
+                timed("Ready", "True", "RollingOut", 20),
+                timed("RollingOut", "True", "RollingOut", 40)
+            ]),
+            ("Provisioning", "RollingOut", Some(at(40))),
+        ),
+        (
+            "Provisioning",
+            false,
+            json!([
+                timed("Ready", "False", "WorkspaceNotReady", 20),
+                timed("RollingOut", "False", "NotRollingOut", 5)
+            ]),
+            ("Provisioning", "WorkspaceNotReady", None),
+        ),
+        (
+            "Degraded",
+            true,
+            json!([
+                timed("Paused", "True", "Paused", 50),
+                timed("Ready", "True", "VersionTooLow", 20)
+            ]),
+            ("Paused", "Paused", Some(at(50))),
+        ),
+    ] {
+        let mut snapshot = demo();
+        let status = json!({"ready": ready, "state": state, "conditions": conditions});
+        snapshot.control_planes[0].status = Some(read(status));
+        let graph = build(&snapshot);
+        let node = graph.node("CAPTControlPlane/plane").expect("it is there");
+        assert_eq!(
+            (node.status.as_str(), node.reason.as_str(), node.since),
+            expected,
+            "{conditions}"
+        );
+    }
+    let mut snapshot = demo();
+    snapshot.captclusters[0].metadata.deletion_timestamp = Some(read(json!(at(70).to_string())));
+    let graph = build(&snapshot);
+    let node = graph.node("CAPTCluster/net").expect("it is there");
+    assert_eq!((node.status.as_str(), node.since), ("Deleting", Some(at(70))));
+}
+
+#[test]
+fn a_workspace_that_is_waited_for_is_made_by_who_is_going_to_make_it() {
+    let mut snapshot = demo();
+    snapshot.applies = vec![
+        apply(
+            "app",
+            "",
+            &json!({"waitForWorkspaces": [{"name": "base"}, {"name": "nobodys"}]}),
+        ),
+        apply("base-apply", "", &json!({})),
+    ];
+    for apply in &mut snapshot.applies {
+        apply.metadata.annotations = None;
+        apply.status = None;
+    }
+    let graph = build(&snapshot);
+    assert_eq!(
+        ids(graph.needs("WorkspaceTemplateApply/base-apply"))
+            .into_iter()
+            .filter(|(_, relation)| *relation == Part)
+            .collect::<Vec<_>>(),
+        [("Workspace/base", Part)]
+    );
+    assert_eq!(
+        ids(graph.needed_by("Workspace/nobodys")),
+        [("WorkspaceTemplateApply/app", Input)]
+    );
 }
