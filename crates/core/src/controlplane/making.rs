@@ -211,14 +211,13 @@ pub(super) fn name_versions(deciding: &Deciding<'_>, reading: &mut Reading) {
         return;
     };
     let running = running_version(deciding, seen);
-    if running.is_some_and(|running| running < going) || going < wanted {
-        note.message = if going == wanted {
-            format!("{}; on the way to version {wanted}", note.message)
-        } else {
-            format!(
-                "{}; on the way to version {going}, and from there to {wanted}",
-                note.message
-            )
-        };
-    }
+    let words = match running {
+        Some(running) if running < going && going == wanted => {
+            format!("upgrading from {running} to {wanted}")
+        }
+        Some(running) if running < going => format!("upgrading from {running} to {going}, then to {wanted}"),
+        _ if going < wanted => format!("version {going} first, then {wanted}"),
+        _ => return,
+    };
+    note.message = format!("{}; {words}", note.message);
 }

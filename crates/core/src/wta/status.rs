@@ -131,7 +131,8 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
         };
     };
     let mut words = progress.operation.clone()?;
-    if let (Some(done), Some(total)) = (progress.resources_done, progress.resources_total) {
+    let total = progress.resources_total.filter(|total| *total > 0);
+    if let (Some(done), Some(total)) = (progress.resources_done, total) {
         words.push_str(&format!(": {done} of {total} resources"));
     }
     if let Some(current) = &progress.current_resource {

@@ -30,7 +30,7 @@ fn an_update_rolls_out_while_the_cluster_serves() {
     assert!(status.ready, "it serves all the while");
     assert_eq!(said(&status, "RollingOut"), "True/RollingOut");
     assert_eq!(said(&status, "Available"), "True/Available");
-    assert!(message(&status, "RollingOut").contains("on the way to version 1.32"));
+    assert!(message(&status, "RollingOut").contains("upgrading from 1.31 to 1.32"));
     assert_eq!(status.version.as_deref(), Some("1.31"), "what runs");
     let progress = status.progress.expect("progress");
     assert_eq!(progress.current_operation.as_deref(), Some("Update"));

@@ -82,6 +82,14 @@ fn the_message_says_why_terraform_failed_or_how_far_it_is() {
         message(&world).as_deref(),
         Some("apply: 1 of 3 resources, now aws_vpc.main")
     );
+    let begun = json!({"operation": "plan", "resourcesDone": 0, "resourcesTotal": 0});
+    world.snapshot.progress = serde_json::from_value(begun).ok();
+    world.calm();
+    assert_eq!(
+        message(&world).as_deref(),
+        Some("plan"),
+        "how many there are is not known yet"
+    );
 
     let mut synced = condition("Synced", "False", "ReconcileError", 7);
     synced.message = Some("apply failed: no credentials\nand more".to_owned());
