@@ -6,7 +6,7 @@ use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster as CapiCluster, m
 use kube::Api;
 use serde_json::json;
 
-use super::one::missing;
+use super::{one::missing, plan};
 use crate::{
     access::{Access, Cluster},
     objects::{ObjectError, call_opt},
@@ -65,9 +65,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         let subject = cluster.subject(&args.target).await?;
         cluster.annotate(&subject, marks::RETRY_REQUESTED, &token).await?;
         let target = subject.target();
-        let answer = json!({"object": target.to_string(), "token": token});
-        args.output.answer(&answer, || {
-            format!("Another try of {target} is asked for. Watch it: capt logs {target} -f\n")
+        let is_paused = plan::is_paused(&subject);
+        let answer = json!({"object": target.to_string(), "token": token, "paused": is_paused});
+        args.output.answer(&answer, || match is_paused {
+            true => format!(
+                "Another try of {target} is asked for. It is paused, and nothing is tried before that ends; see: capt describe \
+                 {target}\n"
+            ),
+            false => format!("Another try of {target} is asked for. Watch it: capt logs {target} -f\n"),
         })?;
         return Ok(ExitCode::SUCCESS);
     }

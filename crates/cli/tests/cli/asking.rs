@@ -178,6 +178,10 @@ fn what_is_no_object_is_refused_before_anything_is_asked() {
             &["up", "--engine", "terrafrom"],
             "possible values: auto, terraform, tofu, simulated",
         ),
+        (
+            &["up", "--demo", "--workspace-runner", "none"],
+            "--demo needs a runner",
+        ),
         (&["up", "--parallelism", "0"], "--parallelism"),
         (&["up", "--poll-interval", "10"], "--poll-interval"),
     ] {

@@ -113,7 +113,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         report: &page.report,
         log,
     };
-    args.output.answer(&answer, || log.to_owned())?;
+    args.output.answer(&answer, || match log {
+        "" => String::new(),
+        log => format!("{}\n", log.trim_end_matches('\n')),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

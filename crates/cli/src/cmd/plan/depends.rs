@@ -1,5 +1,7 @@
 //! Whether what a plan depends on is being made, or is made by nobody.
 
+use std::collections::BTreeSet;
+
 use capt_api::WorkspaceTemplateApply;
 use kube::ResourceExt as _;
 
@@ -30,10 +32,11 @@ pub(super) async fn judge(cluster: &Cluster, apply: &WorkspaceTemplateApply, mes
 /// What nobody makes will not come, and all else may.
 fn of_causes(gathered: &Gathered, message: &str) -> Verdict {
     let view = View::new(&gathered.part);
-    let causes = view.causes(&gathered.root);
+    let causes = all_causes(&view, &gathered.root);
     let others = || {
-        let others = causes.iter().filter(|cause| cause.id != gathered.root);
-        others.filter_map(|cause| Some((typed(&cause.id), view.graph.node(&cause.id)?, &cause.id)))
+        causes
+            .iter()
+            .filter_map(|id| Some((typed(id), view.graph.node(id)?, id)))
     };
     let missing: Vec<String> = others()
         .filter(|(_, node, _)| node.status == "Missing")
@@ -56,6 +59,24 @@ fn of_causes(gathered: &Gathered, message: &str) -> Verdict {
         true => message.to_owned(),
         false => format!("{message}; {}", states.join("; ")),
     })
+}
+
+/// What an object waits for in the end, and what those wait for that have to make that.
+fn all_causes(view: &View<'_>, root: &str) -> Vec<String> {
+    let mut known = BTreeSet::from([root.to_owned()]);
+    let mut open = vec![root.to_owned()];
+    let mut causes = Vec::new();
+    while let Some(id) = open.pop() {
+        for cause in view.causes(&id) {
+            if !known.insert(cause.id.clone()) {
+                continue;
+            }
+            let makers = view.makers(&cause.id).map(str::to_owned);
+            open.extend(makers.filter(|maker| known.insert(maker.clone())));
+            causes.push(cause.id);
+        }
+    }
+    causes
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ fn of_runner(workspace: &WorkspaceView, page: Option<Page>, token: &str) -> Verd
     let running = operation.filter(|operation| operation.ended_at.is_none() && !operation.kind.is_empty());
     Verdict::Waiting(match running {
         Some(operation) => format!("{} is running", operation.kind),
-        None => "a runner has to begin; is one at work?".to_owned(),
+        None => "a runner has to begin".to_owned(),
     })
 }
 
@@ -195,6 +195,7 @@ fn of_apply(apply: &WorkspaceTemplateApply) -> Option<Verdict> {
             .map(|deleting| deleting.message.as_str())
             .filter(|message| !message.is_empty());
         return Some(match why {
+            Some(why) if why.starts_with("It is being deleted") => stuck(why),
             Some(why) => stuck(&format!("it is being deleted: {why}")),
             None => stuck("it is being deleted"),
         });

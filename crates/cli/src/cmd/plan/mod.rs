@@ -144,7 +144,7 @@ async fn rendering(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Rende
 }
 
 /// Whether nothing is applied, because somebody asked for that.
-fn is_paused(subject: &Subject) -> bool {
+pub(super) fn is_paused(subject: &Subject) -> bool {
     let workspace = subject.workspace.as_ref();
     let is_allowed_nothing =
         workspace.is_some_and(|workspace| workspace.policies.as_ref().is_some_and(Vec::is_empty));

@@ -92,9 +92,13 @@ pub(super) async fn for_plan(
 }
 
 fn late(timeout: Duration, waits_for: &str) -> Unanswered {
+    let doubt = match waits_for.starts_with("a runner") {
+        true => ". Is one at work?",
+        false => "",
+    };
     Unanswered {
         why: Why::Late,
-        problem: format!("none was made within {timeout:?}; what was waited for: {waits_for}",),
+        problem: format!("none was made within {timeout:?}; what was waited for: {waits_for}{doubt}"),
     }
 }
 

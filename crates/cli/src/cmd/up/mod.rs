@@ -106,8 +106,23 @@ enum WorkspaceRunner {
     None,
 }
 
+impl Args {
+    /// What makes no sense together.
+    fn contradiction(&self) -> Option<&'static str> {
+        let is_still = self.demo && self.workspace_runner == WorkspaceRunner::None;
+        is_still.then_some(
+            "--demo needs a runner: with --workspace-runner none nothing runs Terraform, and the sample cluster would never \
+             become ready. Leave out one of the two",
+        )
+    }
+}
+
 /// Runs until interrupted.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(problem) = args.contradiction() {
+        // Told as the parser tells it, and with its exit code.
+        clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{problem}\n")).exit();
+    }
     process::prepare();
     let runtime = super::runtime()?;
     let ended = runtime.block_on(up(args));

@@ -126,6 +126,14 @@ fn what_cannot_be_planned_is_refused_at_once_and_the_rest_is_waited_for() {
         said(judge(Some(&going), None, None, "token")),
         "refused: it is being deleted: because of Destroying"
     );
+    let mut paused = condition("Deleting", "True", "Paused");
+    paused["conditions"][0]["message"] = json!("It is being deleted, and paused");
+    going.status = apply(&paused).status;
+    assert_eq!(
+        said(judge(Some(&going), None, None, "token")),
+        "refused: It is being deleted, and paused",
+        "once is enough"
+    );
 }
 
 #[test]
