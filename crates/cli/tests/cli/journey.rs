@@ -37,7 +37,7 @@ impl World {
         Self::start(&["--in-memory", "--engine", "simulated"]).await
     }
 
-    /// Runs the command line to its end: whether it succeeded, and what it printed.
+    /// Runs the command line to its end: whether it succeeded, and its answer; if not, with what it said beside that.
     fn capt(&self, args: &[&str]) -> (bool, String) {
         let mut command = capt(self.home.path());
         let output = command
@@ -45,8 +45,12 @@ impl World {
             .args(args)
             .output()
             .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-        (output.status.success(), text)
+        let is_well = output.status.success();
+        let mut text = String::from_utf8(output.stdout).unwrap();
+        if !is_well {
+            text += &String::from_utf8(output.stderr).unwrap();
+        }
+        (is_well, text)
     }
 
     fn text(&self, args: &[&str]) -> String {
