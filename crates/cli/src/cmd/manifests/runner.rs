@@ -83,13 +83,12 @@ pub(super) fn yaml(args: &Args) -> anyhow::Result<String> {
 }
 
 fn deployment(args: &Args, installation: &Installation<'_>) -> Value {
-    let labels = installation.labels();
     // Several runners share an account, and each finds its own pods.
     let name = match args.name.as_str() {
         "capt" => installation.name.to_owned(),
         other => format!("{}-{other}", installation.name),
     };
-    let mut pod_labels = labels.clone();
+    let mut pod_labels = installation.labels();
     pod_labels["app.kubernetes.io/instance"] = json!(args.name);
     let mut options = vec![
         "runner".to_owned(),
