@@ -21,7 +21,10 @@ use crate::{
         execute::{Executor, Failure, Subject, Written},
         key::ObjectKey,
     },
-    facts::{APPLIES, Facts},
+    facts::{
+        APPLIES, Facts,
+        indexes::{self, within},
+    },
 };
 
 /// The controller of WorkspaceTemplateApplies.
@@ -48,6 +51,35 @@ impl Applies {
     }
 }
 
+impl Applies {
+    /// Tells about Workspaces of an object that is gone.
+    async fn tell_what_is_left(&self, key: &ObjectKey) {
+        let identity = within(
+            &names::label_value(key.namespace()),
+            &names::label_value(&key.name),
+        );
+        for table in [&self.facts.workspaces, &self.facts.cluster_workspaces] {
+            for place in table.peek_members(indexes::IDENTITY, &identity) {
+                let left = table.peek(&place);
+                let Some((workspace, event)) =
+                    left.and_then(|one| Some((one.clone(), wta::left_behind(&one)?)))
+                else {
+                    continue;
+                };
+                let subject = Subject {
+                    target: workspace.target(key.namespace()),
+                    uid: workspace.uid.clone(),
+                    resource_version: workspace.resource_version.clone(),
+                    finalizers: Vec::new(),
+                    shares_status: true,
+                };
+                let teller = self.executor.teller();
+                teller.tell(&subject, &event, (self.options.clock)()).await;
+            }
+        }
+    }
+}
+
 impl Reconcile for Applies {
     const NAME: &'static str = "workspacetemplateapply";
 
@@ -62,6 +94,7 @@ impl Reconcile for Applies {
             Observed::Gone => {
                 reader.forget();
                 self.renderings.forget(key);
+                self.tell_what_is_left(key).await;
                 return Ok(Outcome::default());
             }
         };

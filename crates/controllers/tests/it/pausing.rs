@@ -5,8 +5,8 @@ use capt_api::{
     foreign::{Cluster, marks as foreign_marks},
     marks,
 };
-use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, ResourceExt as _};
+use k8s_openapi::api::{core::v1::Secret, events::v1::Event};
+use kube::{Api, ResourceExt as _, api::ListParams};
 use serde_json::json;
 
 use crate::stage::{RUNNER, Stage, User as _, apply, external_name, policies, start_runner};
@@ -176,5 +176,16 @@ async fn what_was_moved_away_is_left_alone() {
     stage.settle().await;
     assert_eq!(policies(&stage.workspace("blue").await.unwrap()), json!([]));
     assert!(stage.ledger.destroyed().is_empty());
+    let events: Api<Event> = stage.api();
+    let told = events.list(&ListParams::default()).await.unwrap();
+    let told = told
+        .items
+        .iter()
+        .find(|event| event.reason.as_deref() == Some("LeftBehind"));
+    let about = told.and_then(|event| event.regarding.clone()).unwrap();
+    assert_eq!(
+        (about.kind.as_deref(), about.name.as_deref()),
+        (Some("Workspace"), Some("blue"))
+    );
     stage.world.finish().await;
 }

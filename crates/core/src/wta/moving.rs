@@ -5,10 +5,27 @@ use serde_json::json;
 
 use super::{
     deciding::Deciding,
-    identity, pausing,
-    snapshot::{Snapshot, StateSecretSeen},
+    identity, pausing, policy,
+    snapshot::{Snapshot, StateSecretSeen, WorkspaceSeen},
 };
-use crate::decision::{Desired, Guard, Strip, Target};
+use crate::decision::{Desired, Event, EventKind, Guard, Strip, Target};
+
+/// What to tell about a Workspace whose object is gone: after a move it is still there, without its state, and only a person
+/// knows when it is not needed any more.
+#[must_use]
+pub fn left_behind(workspace: &WorkspaceSeen) -> Option<Event> {
+    let is_kept = workspace.annotations.contains_key(marks::RETAINED);
+    if workspace.deleting || is_kept || !policy::is_nothing(&workspace.spec) {
+        return None;
+    }
+    Some(Event {
+        kind: EventKind::Warning,
+        reason: "LeftBehind".to_owned(),
+        message: "Its WorkspaceTemplateApply is gone, as after a move, and nobody acts on it. Once all is well on the other \
+                  side, delete it: its connection Secret and its report go with it, its infrastructure stays"
+            .to_owned(),
+    })
+}
 
 /// Keeps clusterctl waiting, or lets it go on.
 pub(super) fn block(deciding: &mut Deciding<'_>, is_blocked: bool) {

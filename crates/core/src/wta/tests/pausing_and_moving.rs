@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     super::{
-        candidate,
+        candidate, left_behind,
         snapshot::{ClusterSeen, KeptSeen, Problem, StateSecretSeen},
     },
     *,
@@ -367,4 +367,21 @@ fn what_cannot_be_planned_while_it_is_paused_is_told() {
             "nothing else is planned instead"
         );
     }
+}
+
+#[test]
+fn what_a_move_leaves_is_told_and_nothing_else() {
+    let mut paused = living();
+    pause(&mut paused.snapshot);
+    paused.settle();
+    let told = left_behind(paused.workspace()).expect("it is told");
+    assert_eq!(told.reason, "LeftBehind");
+    assert_eq!(left_behind(living().workspace()), None, "somebody may act on it");
+    let workspace = paused.workspace_mut();
+    let annotations = &mut workspace.annotations;
+    annotations.insert(marks::RETAINED.to_owned(), "true".to_owned());
+    assert_eq!(left_behind(workspace), None, "it is kept on purpose");
+    workspace.annotations.remove(marks::RETAINED);
+    workspace.deleting = true;
+    assert_eq!(left_behind(workspace), None, "it goes already");
 }
