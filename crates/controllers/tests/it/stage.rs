@@ -256,10 +256,14 @@ impl User for Stage {
 pub(crate) fn template(name: &str, text: &str) -> Value {
     json!({
         "metadata": {"name": name},
-        "spec": {"template": {"spec": {"forProvider": {
-            "source": "Inline",
-            "module": format!("locals {{\n  text = \"{text}\"\n  size = \"${{size}}\"\n}}\n"),
-        }}}},
+        "spec": {
+            // A network does not say what size it is.
+            "variables": [{"name": "size", "default": "1"}],
+            "template": {"spec": {"forProvider": {
+                "source": "Inline",
+                "module": format!("locals {{\n  text = \"{text}\"\n  size = \"${{size}}\"\n}}\n"),
+            }}},
+        },
     })
 }
 
