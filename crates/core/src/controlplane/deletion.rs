@@ -60,7 +60,10 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         }
     };
     let parts = fargate::going(deciding);
-    let turns = taking::hand_out(deciding, &fargate::late(&parts));
+    // Nothing is made or changed any more that has to go after others.
+    let mut late = fargate::late(&parts);
+    late.push(deciding.found.name().to_owned());
+    let turns = taking::hand_out(deciding, &late);
     fargate::tell(deciding, &parts, &turns);
     deciding.answer_retry();
     advance(deciding, percent, &message);

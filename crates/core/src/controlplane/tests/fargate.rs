@@ -813,3 +813,20 @@ fn only_a_change_that_may_destroy_is_told_as_a_replacement() {
         assert!(text.contains("about ApprovalNeeded"), "{text}");
     }
 }
+
+#[test]
+fn a_change_of_the_cluster_does_not_hold_up_the_end_of_its_profiles() {
+    let mut world = with(&["a"]);
+    world.settle();
+    world.terraform = Terraform::Hangs;
+    world.edit(|spec| spec.version = capt_api::version::Version::from("1.32"));
+    world.settle();
+    assert_eq!(turn(&world).as_deref(), Some("blue-eks-controlplane-apply"));
+    world.delete();
+    world.calm();
+    assert_eq!(turn(&world), None, "it gives it up");
+    let now = super::at(world.clock);
+    super::world::say(world.apply_mut(), "Synced", false, "ReconcilePaused", now);
+    world.calm();
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+}
