@@ -192,6 +192,8 @@ pub(super) const WORDS: &[(&str, Class)] = &[
     ("nocredentialproviders", Class::Denied),
     ("permission denied", Class::Denied),
     ("is forbidden: user", Class::Denied),
+    // EKS says the same word for being busy, which passes, and for a name that is taken, which does not.
+    ("already exist", Class::Other),
     ("resourceinuseexception", Class::Settling),
     ("dependencyviolation", Class::Settling),
     ("operationaborted", Class::Settling),

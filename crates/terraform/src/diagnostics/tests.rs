@@ -68,6 +68,18 @@ fn classes() {
             "ResourceInUseException: Cannot create Fargate Profile",
             Class::Settling,
         ),
+        (
+            "creating EKS Fargate Profile (blue:jobs)",
+            "operation error EKS: CreateFargateProfile, https response error StatusCode: 409, ResourceInUseException: \
+             Cannot create Fargate Profile jobs because cluster blue currently has Fargate profile web in status CREATING",
+            Class::Settling,
+        ),
+        (
+            "creating EKS Fargate Profile (blue:jobs)",
+            "operation error EKS: CreateFargateProfile, https response error StatusCode: 409, ResourceInUseException: \
+             FargateProfile already exists with name jobs and cluster name blue",
+            Class::Other,
+        ),
         ("No valid credential sources found", "", Class::Denied),
         (
             "creating EKS Cluster",
