@@ -73,6 +73,7 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
         options: options.clone(),
     };
     let metrics = &options.metrics;
+    let _told = metrics.until_dropped();
     let [applies, templates, clusters, captclusters, control_planes] = queues;
     let applies = Worker::new(Applies::new(hands.clone()), applies, metrics.clone());
     let templates = Worker::new(Templates::new(hands.clone()), templates, metrics.clone());

@@ -1,5 +1,7 @@
 //! What is counted, for Prometheus.
 
+mod fargate;
+
 use std::time::Duration;
 
 use prometheus_client::{
@@ -13,12 +15,15 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use self::fargate::Fargate;
+
 /// Counters of all controllers. Cloning shares them.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     reconciles: Family<Outcome, Counter>,
     seconds: Family<Controller, Histogram, fn() -> Histogram>,
     depth: Family<Controller, Gauge>,
+    fargate: Fargate,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -38,6 +43,7 @@ impl Default for Metrics {
             reconciles: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8))),
             depth: Family::default(),
+            fargate: Fargate::default(),
         }
     }
 }
@@ -62,6 +68,17 @@ impl Metrics {
             "Objects that wait to be looked at",
             self.depth.clone(),
         );
+        self.fargate.register(registry);
+    }
+
+    /// What is counted about Fargate profiles.
+    pub(crate) fn fargate(&self) -> &Fargate {
+        &self.fargate
+    }
+
+    /// Says nothing any more about what there is as soon as this is dropped. What happened stays counted.
+    pub(crate) fn until_dropped(&self) -> impl Drop + use<> {
+        Resting(self.clone())
     }
 
     pub(crate) fn reconciled(&self, controller: &'static str, outcome: &'static str, took: Duration) {
@@ -76,5 +93,14 @@ impl Metrics {
     pub(crate) fn queued(&self, controller: &'static str, depth: usize) {
         let depth = i64::try_from(depth).unwrap_or(i64::MAX);
         self.depth.get_or_create(&Controller { controller }).set(depth);
+    }
+}
+
+/// Controllers that ended. Whoever acts now tells what there is.
+struct Resting(Metrics);
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        self.0.fargate.rest();
     }
 }

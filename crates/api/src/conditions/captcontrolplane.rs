@@ -129,6 +129,8 @@ words! {
         FargateProfileReady = "FargateProfileReady",
         /// Fargate profiles went wrong.
         FargateProfileFailed = "FargateProfileFailed",
+        /// Something that a Fargate profile depends on is missing, or not as it should be.
+        FargateProfileDependencyError = "FargateProfileDependencyError",
         /// A Fargate profile is being removed.
         FargateProfileDeleting = "FargateProfileDeleting",
         /// A Fargate profile was removed.

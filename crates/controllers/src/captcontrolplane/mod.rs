@@ -22,7 +22,12 @@ use capt_api::{
     captcontrolplane::{CAPTControlPlaneStatus, EndpointCheck},
 };
 use capt_core::{
-    controlplane::{self, Snapshot, kubeconfig, setup, statistics::lesson},
+    controlplane::{
+        self, Snapshot,
+        fargate::counting::{Census, Tally},
+        kubeconfig, setup,
+        statistics::lesson,
+    },
     decision::Decision,
 };
 use k8s_openapi::jiff::Timestamp;
@@ -87,6 +92,19 @@ impl ControlPlanes {
         self.issuer.wish(key, wants.token);
     }
 
+    /// Counts what a decision that was carried out came to.
+    fn count(
+        &self,
+        key: &ObjectKey,
+        control_plane: &CAPTControlPlane,
+        decision: &Decision<CAPTControlPlaneStatus>,
+        now: Timestamp,
+    ) {
+        let fargate = self.hands.options.metrics.fargate();
+        fargate.happened(&Tally::of(control_plane, decision, now));
+        fargate.are(key, Census::after(control_plane, decision));
+    }
+
     /// Whatever else cannot be written, those who are let in by a token must not be locked out because of it.
     async fn renew_anyway(
         &self,
@@ -128,6 +146,7 @@ impl Reconcile for ControlPlanes {
         let Some(mut snapshot) = self.observe(&reader, key).await? else {
             reader.forget();
             self.wish(key, controlplane::Wants::default());
+            self.hands.options.metrics.fargate().are(key, None);
             return Ok(Outcome::default());
         };
         reader.finish();
@@ -144,8 +163,13 @@ impl Reconcile for ControlPlanes {
         let executor = &self.hands.executor;
         if let Err(failure) = executor.carry_out(&subject, &decision, now, written).await {
             self.renew_anyway(&snapshot, &decision, now, written).await;
+            if failure.target() == &subject.target {
+                let tally = Tally::unwritten(&snapshot.control_plane, &decision);
+                self.hands.options.metrics.fargate().happened(&tally);
+            }
             return Err(failure);
         }
+        self.count(key, &snapshot.control_plane, &decision, now);
         if let Some(lesson) = lesson(snapshot.control_plane.status.as_ref(), &decision, now) {
             self.statistics
                 .learn(&observe::template_key(&snapshot.control_plane), &lesson);

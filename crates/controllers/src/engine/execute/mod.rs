@@ -100,6 +100,13 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What could not be written.
+    pub(crate) fn target(&self) -> &Target {
+        match self {
+            Self::Moved { target } | Self::Call { target, .. } => target,
+        }
+    }
+
     /// What people should hear about it: that the API refuses, which somebody has to mend.
     pub(crate) fn event(&self) -> Option<Event> {
         match self {

@@ -1,10 +1,11 @@
 //! Fargate profiles: one WorkspaceTemplateApply for each, made once the EKS cluster is up, changed and removed in turns.
 //!
 //! A profile that fails or waits holds back nothing but itself. [`ground`] says what all of them stand on, `making` what
-//! one is told, [`reading`] what became of it, `telling` how all of it is told.
+//! one is told, [`reading`] what became of it, `telling` how all of it is told, [`counting`] what metrics show of it.
 //!
 //! This module must never know which profile's turn it is for any other reason than to say so.
 
+pub mod counting;
 pub mod ground;
 mod making;
 pub mod reading;

@@ -32,6 +32,8 @@ pub struct Reading {
     pub is_late: bool,
     /// There is anything to say about it besides that it is wanted.
     pub is_begun: bool,
+    /// Something that it depends on is missing or not as it should be.
+    pub is_lacking: bool,
 }
 
 impl Default for Reading {
@@ -44,6 +46,7 @@ impl Default for Reading {
             wants_turn: false,
             is_late: false,
             is_begun: true,
+            is_lacking: false,
         }
     }
 }
@@ -78,6 +81,7 @@ pub(super) fn waiting(lack: &Lack) -> Reading {
     Reading {
         message: lack.to_string(),
         is_begun: *lack != Lack::Cluster,
+        is_lacking: *lack != Lack::Cluster,
         ..Reading::default()
     }
 }
@@ -186,40 +190,6 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                     ),
                 )
             }
-        }
-    }
-}
-
-/// What sort of thing went wrong: what a profile depends on, or the profile itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Category {
-    /// A Secret, the network or a role is missing or not as it should be.
-    Dependency,
-    /// AWS refused it, or it is not configured as it should be.
-    Creation,
-}
-
-impl Category {
-    /// Which sort a failure is.
-    #[must_use]
-    pub fn of(failure: &str) -> Self {
-        let text = failure.to_lowercase();
-        let is_dependency = ["secret", "vpc_config", "subnet", "iam", "role"]
-            .iter()
-            .any(|word| text.contains(word));
-        if is_dependency {
-            Self::Dependency
-        } else {
-            Self::Creation
-        }
-    }
-
-    /// As it is written in a metric.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Dependency => "dependency",
-            Self::Creation => "creation",
         }
     }
 }

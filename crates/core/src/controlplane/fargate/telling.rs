@@ -31,9 +31,9 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
     }
     let before = before.unwrap_or_default();
     let all: Vec<FargateProfileStatus> = parts.iter().map(|part| status(deciding, part, turns)).collect();
-    for new in &all {
+    for (part, new) in parts.iter().zip(&all) {
         let old = before.iter().find(|old| old.name == new.name);
-        announce(deciding, old, new);
+        announce(deciding, old, new, part.reading.is_lacking);
     }
     for gone in before
         .iter()
@@ -113,8 +113,13 @@ fn place(part: &Part<'_>, turns: &Turns) -> String {
     }
 }
 
-/// Tells a change of one profile.
-fn announce(deciding: &mut Deciding<'_>, old: Option<&FargateProfileStatus>, new: &FargateProfileStatus) {
+/// Tells a change of one profile. `is_lacking` says that it waits for something that somebody may have to mend.
+fn announce(
+    deciding: &mut Deciding<'_>,
+    old: Option<&FargateProfileStatus>,
+    new: &FargateProfileStatus,
+    is_lacking: bool,
+) {
     let old_failure = old.and_then(|old| old.failure_message.as_ref());
     if let Some(failure) = new
         .failure_message
@@ -123,6 +128,19 @@ fn announce(deciding: &mut Deciding<'_>, old: Option<&FargateProfileStatus>, new
     {
         let message = format!("Fargate profile {}: {failure}", new.name);
         deciding.tell(EventKind::Warning, Reason::FargateProfileFailed, &message);
+        return;
+    }
+    if is_lacking {
+        let is_news = old.is_none_or(|old| old.phase != new.phase || old.message != new.message);
+        if is_news {
+            let lack = new.message.as_deref().unwrap_or_default();
+            let message = format!("Fargate profile {}: {lack}", new.name);
+            deciding.tell(
+                EventKind::Warning,
+                Reason::FargateProfileDependencyError,
+                &message,
+            );
+        }
         return;
     }
     let (from, Some(to)) = (old.and_then(|old| old.phase), new.phase) else {
