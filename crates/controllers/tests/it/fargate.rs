@@ -23,7 +23,8 @@ fn profile_template() -> Value {
     })
 }
 
-fn profiles(names: &[&str]) -> Value {
+/// Profiles of these names.
+pub(crate) fn profiles(names: &[&str]) -> Value {
     let one = |name: &&str| {
         json!({
             "name": name,

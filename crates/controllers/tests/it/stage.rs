@@ -3,7 +3,7 @@
 use std::{ops::Deref, sync::Arc};
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition, marks};
-use capt_controllers::{ClusterController, Options, Outside};
+use capt_controllers::{ClusterController, Metrics, Options, Outside};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
 use kube::{
@@ -37,6 +37,8 @@ pub(crate) struct Setting {
     pub(crate) elsewhere: Elsewhere,
     /// Whether Clusters are looked after.
     pub(crate) cluster_controller: ClusterController,
+    /// Where it is counted. Every start of the controllers counts from the beginning if left out.
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Default for Setting {
@@ -48,6 +50,7 @@ impl Default for Setting {
             watch_filter: None,
             elsewhere: Elsewhere::default(),
             cluster_controller: ClusterController::Auto,
+            metrics: None,
         }
     }
 }
@@ -78,6 +81,7 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
             options.workspace_api = setting.workspace_api;
             options.watch_filter = setting.watch_filter;
             options.cluster_controller = setting.cluster_controller;
+            options.metrics = setting.metrics.unwrap_or_default();
             options.outside = Outside {
                 endpoints: Arc::new(setting.elsewhere.clone()),
                 credentials: Arc::new(setting.elsewhere),
