@@ -1,10 +1,13 @@
 //! Retained means retained, and is taken back only with consent.
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, marks};
-use kube::ResourceExt as _;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt as _, api::DeleteParams};
 use serde_json::json;
 
-use crate::stage::{Stage, User as _, apply, external_name, is_of, policies, template};
+use crate::stage::{
+    CAPT, Setting, Stage, User as _, apply, external_name, is_of, policies, start_controllers, template,
+};
 
 #[tokio::test]
 async fn what_is_retained_stays_as_it_is_and_is_taken_back_with_consent_only() {
@@ -65,4 +68,45 @@ async fn a_template_that_forbids_destruction_is_remembered() {
         assert_ne!(policies(&left), json!(["*"]));
         stage.world.finish().await;
     }
+}
+
+/// The garbage collector takes the last rendering before the object goes, and the template may be gone too.
+#[tokio::test]
+async fn a_deletion_in_the_foreground_does_not_forget_what_a_template_forbade() {
+    let stage = Stage::embedded().await;
+    let mut forbids = template("net", "small");
+    forbids["spec"]["template"]["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update"]);
+    let _: WorkspaceTemplate = stage.create(forbids).await;
+    stage.make_apply("blue", "net").await;
+    stage.until_ready("blue").await;
+    stage.settle().await;
+    stage.world.stop(CAPT);
+    let _: WorkspaceTemplate = stage
+        .patch("net", json!({"metadata": {"finalizers": null}}))
+        .await;
+    let templates: Api<WorkspaceTemplate> = stage.api();
+    templates.delete("net", &DeleteParams::default()).await.unwrap();
+    let applies: Api<WorkspaceTemplateApply> = stage.api();
+    applies.delete("blue", &DeleteParams::foreground()).await.unwrap();
+    let kept = capt_core::names::last_rendering("blue");
+    let secrets: Api<Secret> = stage.api();
+    stage
+        .until("the last rendering to be gone", async || {
+            secrets.get_opt(kept.parted()).await.unwrap().is_none()
+        })
+        .await;
+    start_controllers(&stage.world, &Setting::default());
+    stage.until_says("blue", "Deleting", "True/RenderingLost").await;
+    stage.settle().await;
+    assert!(stage.ledger.destroyed().is_empty());
+    assert!(
+        stage
+            .workspace("blue")
+            .await
+            .unwrap()
+            .metadata
+            .deletion_timestamp
+            .is_none()
+    );
+    stage.world.finish().await;
 }

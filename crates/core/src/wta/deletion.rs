@@ -209,6 +209,13 @@ fn destroy(deciding: &mut Deciding<'_>) {
         );
         return hold(deciding, Reason::WorkspaceNotOurs, message);
     }
+    if is_wish_to_keep_lost(deciding) {
+        let message = "The last rendering is gone, and there is no other, so that nobody knows whether the template wants \
+                       the infrastructure kept. Bring back the template, or set spec.retainWorkspaceOnDelete to true or \
+                       to false"
+            .to_owned();
+        return hold(deciding, Reason::RenderingLost, message);
+    }
     let dependents = waits::dependents(snapshot);
     if !dependents.is_empty() {
         let message = format!(
@@ -235,6 +242,18 @@ fn destroy(deciding: &mut Deciding<'_>) {
             Err((reason, message)) => hold(deciding, reason, message),
         },
     }
+}
+
+/// Whether a template may have forbidden destruction and nothing is left that could say so. A deletion in the foreground
+/// removes the Secret with the last rendering long before the object itself goes. What the Go implementation made says it
+/// by its own policies.
+fn is_wish_to_keep_lost(deciding: &Deciding<'_>) -> bool {
+    let snapshot = deciding.snapshot;
+    let is_made = matches!(deciding.found, Found::Ours(_) | Found::TakenBack(_));
+    is_made
+        && deciding.kept.is_none()
+        && snapshot.rendering.is_err()
+        && snapshot.wta.spec.retain_workspace_on_delete.is_none()
 }
 
 fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {

@@ -413,6 +413,14 @@ fn the_owner_is_recorded_in_a_label_before_anything_is_made() {
         Some("CAPTControlPlane.blue")
     );
     assert!(decision.children.is_empty());
+    // Nor when somebody stripped everything and the Workspace is gone too.
+    let mut world = owned();
+    world.snapshot.workspaces.clear();
+    world.snapshot.wta.metadata.finalizers = None;
+    world.snapshot.wta.metadata.labels = None;
+    let decision = world.step();
+    assert!(written(&decision).is_none());
+    assert!(written(&world.step()).is_some());
 }
 
 #[test]

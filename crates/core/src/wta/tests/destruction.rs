@@ -202,6 +202,36 @@ fn retained_means_retained() {
     }
 }
 
+/// A deletion in the foreground takes the last rendering first, and with it the memory of what a template forbade.
+#[test]
+fn what_a_template_may_have_forbidden_is_not_done_because_nobody_remembers() {
+    let lost = || {
+        let mut world = living();
+        world.snapshot.kept = None;
+        world.snapshot.template = None;
+        world.snapshot.rendering = Err(Vec::new());
+        after_deletion(world)
+    };
+    let (mut world, decision) = lost();
+    assert!(!world.is_gone);
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Deleting"),
+        "True/RenderingLost"
+    );
+    assert_eq!(world.infrastructure.len(), 1);
+    // The ways out: the template is back, or a person says it.
+    world.snapshot.rendering = Ok(rendered("r1"));
+    world.settle();
+    assert!(world.is_gone && world.infrastructure.is_empty());
+    for is_retained in [true, false] {
+        let (mut world, _) = lost();
+        world.snapshot.wta.spec.retain_workspace_on_delete = Some(is_retained);
+        world.settle();
+        assert!(world.is_gone);
+        assert_eq!(world.infrastructure.is_empty(), !is_retained);
+    }
+}
+
 #[test]
 fn retention_takes_back_a_grant() {
     let mut world = living();
