@@ -259,8 +259,9 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
             }
             check_name(call, &document)?;
             check_namespace_name(call, &mut document)?;
-            if !wanted.is_empty() {
-                return Err(ApiError::not_found(subject));
+            // A version guards what is there, and nothing else: what is not there is made.
+            if let Some(metadata) = document["metadata"].as_object_mut() {
+                metadata.remove("resourceVersion");
             }
             metadata::normalise(&mut document).map_err(ApiError::bad_request)?;
             match new_object(call, document, warnings.clone(), Tracking::Done).await {
