@@ -105,6 +105,9 @@ async fn what_a_later_rendering_leaves_out_goes() {
     for is_claim_lost in [false, true] {
         let stage = Stage::new().await;
         if is_claim_lost {
+            // A server that makes nothing by applying with a version, and somebody who writes to what was made.
+            let made = Calls::by(CAPT).verb(Verb::Apply).resource("workspaces");
+            stage.faults().inject(made, Times::Once, Fault::fail(409));
             let claim = Calls::by(CAPT).verb(Verb::Patch).resource("workspaces");
             stage.faults().inject(claim, Times::Once, Fault::fail(409));
         }

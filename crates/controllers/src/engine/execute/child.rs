@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::{Executor, FIELD_MANAGER, Failure, ownership};
 use crate::engine::call::{CallError, within_deadline};
 
+/// A version that no object has, because the first write to a server is its own. Applying with it makes what is not
+/// there, and is refused where anything is.
+const NO_VERSION: &str = "1";
 /// How often it is tried to claim an object that others write to.
 const CLAIMS: usize = 5;
 
@@ -23,8 +26,23 @@ impl Executor {
         self.strip(&desired.target, object, &desired.strip).await
     }
 
-    /// Server-side apply would also write over what is there, so that creating is a request of its own.
+    /// Makes an object by one request. Applying alone would also write over what is there, hence the version.
     async fn create(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
+        let target = &desired.target;
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let mut document = document(desired, None);
+        document["metadata"]["resourceVersion"] = json!(NO_VERSION);
+        let api = self.api(target);
+        let document = Patch::Apply(document);
+        match within_deadline(api.patch(&target.name, &parameters, &document)).await {
+            // That something is there is better told by a request that can only create.
+            Err(error) if error.is_refusal() => self.create_plainly(desired).await,
+            made => made.map_err(|source| Failure::of("make", target, source)),
+        }
+    }
+
+    /// Makes an object on a server that does not make what has a version, or says why nobody can.
+    async fn create_plainly(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
         let target = &desired.target;
         let failed = |source| Failure::of("make", target, source);
         let object: DynamicObject = serde_json::from_value(document(desired, None))
