@@ -87,7 +87,7 @@ impl<T: PartialEq> Table<T> {
 
     /// An object, if it is there.
     pub(crate) fn get(&self, reader: &Reader, key: &ObjectKey) -> Option<Arc<T>> {
-        reader.note(self.fact(Place::Object(key.clone())));
+        reader.note(&self.fact(Place::Object(key.clone())));
         self.peek(key)
     }
 
@@ -99,7 +99,7 @@ impl<T: PartialEq> Table<T> {
     /// An object, if it is there, for somebody who has to look again only when its values in an index change. Every
     /// object must have a value in that index, or nobody hears that it came or went.
     pub(crate) fn glance(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Option<Arc<T>> {
-        reader.note(self.fact(Place::Values(index, key.clone())));
+        reader.note(&self.fact(Place::Values(index, key.clone())));
         self.peek(key)
     }
 
@@ -110,7 +110,7 @@ impl<T: PartialEq> Table<T> {
 
     /// The objects that have a value in an index, by their names.
     pub(crate) fn find(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<(ObjectKey, Arc<T>)> {
-        reader.note(self.fact(Place::Index(index, value.to_owned())));
+        reader.note(&self.fact(Place::Index(index, value.to_owned())));
         let rows = self.rows.read();
         rows.by_index
             .get(&(index, value.to_owned()))
@@ -122,7 +122,7 @@ impl<T: PartialEq> Table<T> {
 
     /// The names of the objects that have a value in an index.
     pub(crate) fn members(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<ObjectKey> {
-        reader.note(self.fact(Place::Members(index, value.to_owned())));
+        reader.note(&self.fact(Place::Members(index, value.to_owned())));
         self.peek_members(index, value)
     }
 
@@ -150,7 +150,7 @@ impl<T: PartialEq> Table<T> {
 
     /// The values of an object in an index.
     pub(crate) fn values(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Vec<String> {
-        reader.note(self.fact(Place::Values(index, key.clone())));
+        reader.note(&self.fact(Place::Values(index, key.clone())));
         let (Some(object), Some(index)) = (
             self.peek(key),
             self.indexes.iter().find(|known| known.name == index),
@@ -162,7 +162,7 @@ impl<T: PartialEq> Table<T> {
 
     /// Whether the kind is served.
     pub(crate) fn is_served(&self, reader: &Reader) -> bool {
-        reader.note(self.fact(Place::Served));
+        reader.note(&self.fact(Place::Served));
         self.rows.read().serving == Serving::Yes
     }
 

@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
 };
 
@@ -52,10 +53,96 @@ pub(crate) struct Wakes {
     queues: Vec<Arc<Queue>>,
 }
 
+/// There are very many of them, so that facts are remembered by a number each. Two with the same number would wake
+/// somebody for nothing, which does no harm.
 #[derive(Default)]
 struct Interests {
-    subjects: HashMap<Fact, BTreeSet<Subject>>,
-    facts: HashMap<Subject, HashSet<Fact>>,
+    subjects: HashMap<Number, Readers>,
+    facts: HashMap<Arc<Subject>, HashSet<Number>>,
+}
+
+type Number = u64;
+
+fn number(fact: &Fact) -> Number {
+    let mut hasher = DefaultHasher::new();
+    fact.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Who reads a fact. Most facts have one reader.
+enum Readers {
+    One(Arc<Subject>),
+    Many(BTreeSet<Arc<Subject>>),
+}
+
+impl Readers {
+    fn add(&mut self, subject: &Arc<Subject>) {
+        match self {
+            Self::One(only) if only == subject => {}
+            Self::One(only) => *self = Self::Many([only.clone(), subject.clone()].into()),
+            Self::Many(all) => {
+                all.insert(subject.clone());
+            }
+        }
+    }
+
+    /// Says whether nobody is left.
+    fn remove(&mut self, subject: &Arc<Subject>) -> bool {
+        match self {
+            Self::One(only) => only == subject,
+            Self::Many(all) => {
+                all.remove(subject);
+                all.is_empty()
+            }
+        }
+    }
+
+    fn collect(&self, into: &mut BTreeSet<Arc<Subject>>) {
+        match self {
+            Self::One(only) => {
+                into.insert(only.clone());
+            }
+            Self::Many(all) => into.extend(all.iter().cloned()),
+        }
+    }
+}
+
+impl Interests {
+    /// Remembers that somebody reads a fact.
+    fn add(&mut self, subject: &Arc<Subject>, fact: Number) {
+        match self.facts.get_mut(subject) {
+            Some(facts) => {
+                facts.insert(fact);
+            }
+            None => {
+                self.facts.insert(subject.clone(), [fact].into());
+            }
+        }
+        match self.subjects.get_mut(&fact) {
+            Some(readers) => readers.add(subject),
+            None => {
+                self.subjects.insert(fact, Readers::One(subject.clone()));
+            }
+        }
+    }
+
+    /// Forgets what somebody read before and does not read any more.
+    fn keep_only(&mut self, subject: &Arc<Subject>, mut noted: HashSet<Number>) {
+        noted.shrink_to_fit();
+        let before = self.facts.remove(subject).unwrap_or_default();
+        for fact in before.difference(&noted) {
+            if self
+                .subjects
+                .get_mut(fact)
+                .is_some_and(|readers| readers.remove(subject))
+            {
+                self.subjects.remove(fact);
+            }
+        }
+        if !noted.is_empty() {
+            self.facts.insert(subject.clone(), noted);
+        }
+    }
 }
 
 impl Wakes {
@@ -76,11 +163,16 @@ impl Wakes {
 
     /// Wakes everybody who read these facts.
     pub(crate) fn changed(&self, facts: &HashSet<Fact>) {
-        let subjects: BTreeSet<Subject> = {
+        let mut subjects = BTreeSet::new();
+        {
             let interests = self.interests.lock();
-            let of = |fact| interests.subjects.get(fact).into_iter().flatten().cloned();
-            facts.iter().flat_map(of).collect()
-        };
+            for readers in facts
+                .iter()
+                .filter_map(|fact| interests.subjects.get(&number(fact)))
+            {
+                readers.collect(&mut subjects);
+            }
+        }
         for subject in subjects {
             self.wake(subject.controller, &subject.key);
         }
@@ -88,17 +180,24 @@ impl Wakes {
 
     /// Whether anybody read a fact the last time.
     pub(crate) fn is_read(&self, fact: &Fact) -> bool {
-        self.interests.lock().subjects.contains_key(fact)
+        self.interests.lock().subjects.contains_key(&number(fact))
     }
 
     /// Begins to read on behalf of an object.
     pub(crate) fn reader(self: &Arc<Self>, controller: Controller, key: &ObjectKey) -> Reader {
+        let subject = Subject {
+            controller,
+            key: key.clone(),
+        };
+        let known = self
+            .interests
+            .lock()
+            .facts
+            .get_key_value(&subject)
+            .map(|(known, _)| known.clone());
         Reader {
             wakes: self.clone(),
-            subject: Subject {
-                controller,
-                key: key.clone(),
-            },
+            subject: known.unwrap_or_else(|| Arc::new(subject)),
             noted: Mutex::default(),
         }
     }
@@ -107,45 +206,23 @@ impl Wakes {
 /// Reads facts on behalf of an object, and notes which.
 pub(crate) struct Reader {
     wakes: Arc<Wakes>,
-    subject: Subject,
-    noted: Mutex<HashSet<Fact>>,
+    subject: Arc<Subject>,
+    noted: Mutex<HashSet<Number>>,
 }
 
 impl Reader {
     /// Notes that a fact is about to be read.
-    pub(crate) fn note(&self, fact: Fact) {
-        if self.noted.lock().insert(fact.clone()) {
-            let mut interests = self.wakes.interests.lock();
-            interests
-                .facts
-                .entry(self.subject.clone())
-                .or_default()
-                .insert(fact.clone());
-            interests
-                .subjects
-                .entry(fact)
-                .or_default()
-                .insert(self.subject.clone());
+    pub(crate) fn note(&self, fact: &Fact) {
+        let fact = number(fact);
+        if self.noted.lock().insert(fact) {
+            self.wakes.interests.lock().add(&self.subject, fact);
         }
     }
 
     /// Ends a reading that was complete: what was read before and was not read this time is of no interest any more.
     pub(crate) fn finish(self) {
         let noted = self.noted.into_inner();
-        let mut interests = self.wakes.interests.lock();
-        let before = if noted.is_empty() {
-            interests.facts.remove(&self.subject)
-        } else {
-            interests.facts.insert(self.subject.clone(), noted.clone())
-        };
-        for fact in before.iter().flatten().filter(|fact| !noted.contains(fact)) {
-            if let Some(subjects) = interests.subjects.get_mut(fact) {
-                subjects.remove(&self.subject);
-                if subjects.is_empty() {
-                    interests.subjects.remove(fact);
-                }
-            }
-        }
+        self.wakes.interests.lock().keep_only(&self.subject, noted);
     }
 
     /// Ends the reading about an object that is gone.

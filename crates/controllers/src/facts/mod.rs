@@ -16,7 +16,7 @@ use std::sync::Arc;
 use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster};
 use capt_core::{
     render::WorkspaceGroup,
-    wta::snapshot::{KeptSeen, ProviderConfigSeen, WorkspaceSeen},
+    wta::snapshot::{ProviderConfigSeen, WorkspaceSeen},
 };
 use kube::Client;
 
@@ -24,7 +24,7 @@ pub(crate) use self::others::Lookup;
 use self::{
     elsewhere::{Elsewhere, Sight},
     others::Others,
-    views::{HeldView, NamespaceView, ReportView, TemplateView, WorkerView},
+    views::{HeldView, NamespaceView, RenderingView, ReportView, TemplateView, WorkerView},
 };
 use crate::engine::{
     execute::Written,
@@ -69,7 +69,7 @@ pub(crate) struct Facts {
     pub(crate) legacy_usages: Arc<Table<()>>,
     pub(crate) secrets: Arc<Table<HeldView>>,
     pub(crate) config_maps: Arc<Table<HeldView>>,
-    pub(crate) renderings: Arc<Table<KeptSeen>>,
+    pub(crate) renderings: Arc<Table<RenderingView>>,
     pub(crate) reports: Arc<Table<ReportView>>,
     pub(crate) namespaces: Arc<Table<NamespaceView>>,
     others: Others,

@@ -118,7 +118,7 @@ impl Applies {
             kept: facts
                 .renderings
                 .get(reader, &kept_in(key))
-                .map(|kept| (*kept).clone()),
+                .map(|kept| kept.unpacked()),
             workspaces: self.workspaces(reader, key, wta),
             served: Served {
                 namespaced: facts.workspaces.is_served(reader),
