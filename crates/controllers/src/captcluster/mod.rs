@@ -12,7 +12,7 @@ use crate::{
     Hands,
     engine::{
         controller::{Outcome, Reconcile},
-        execute::{Failure, Subject, Written},
+        execute::{Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
     facts::CAPTCLUSTERS,
@@ -33,7 +33,7 @@ impl CaptClusters {
 impl Reconcile for CaptClusters {
     const NAME: &'static str = "captcluster";
 
-    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CAPTCLUSTERS, key);
         let Some(snapshot) = self.observe(&reader, key).await? else {
             reader.forget();
@@ -70,4 +70,6 @@ fn subject(captcluster: &CAPTCluster) -> Subject {
         "CAPTCluster",
         &captcluster.metadata,
     )
+    .with_status(captcluster.status.as_ref())
+    .made_with_others()
 }

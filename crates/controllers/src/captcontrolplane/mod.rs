@@ -42,7 +42,7 @@ use crate::{
     Hands,
     engine::{
         controller::{Outcome, Reconcile},
-        execute::{Failure, Subject, Written},
+        execute::{Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
     facts::CONTROLPLANES,
@@ -111,7 +111,7 @@ impl ControlPlanes {
         snapshot: &Snapshot,
         decision: &Decision<CAPTControlPlaneStatus>,
         now: Timestamp,
-        written: &mut Vec<Written>,
+        written: &mut Writes,
     ) {
         let Some(cluster) = &snapshot.cluster else { return };
         let name = kubeconfig::secret_name(&cluster.name);
@@ -119,7 +119,7 @@ impl ControlPlanes {
             .children
             .iter()
             .filter(|child| child.target.kind == "Secret" && child.target.name == name)
-            .filter(|child| written.iter().all(|written| written.target != child.target))
+            .filter(|child| written.all.iter().all(|written| written.target != child.target))
             .cloned()
             .collect();
         let renewal = Decision::<CAPTControlPlaneStatus> {
@@ -141,7 +141,7 @@ impl ControlPlanes {
 impl Reconcile for ControlPlanes {
     const NAME: &'static str = "captcontrolplane";
 
-    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CONTROLPLANES, key);
         let Some(mut snapshot) = self.observe(&reader, key).await? else {
             reader.forget();
@@ -168,6 +168,12 @@ impl Reconcile for ControlPlanes {
                 self.hands.options.metrics.fargate().happened(&tally);
             }
             return Err(failure);
+        }
+        if written.tells_after.is_some() {
+            // The next look comes to the same, counts it and learns from it.
+            return Ok(Outcome {
+                look_again: decision.look_again,
+            });
         }
         self.count(key, &snapshot.control_plane, &decision, now);
         if let Some(lesson) = lesson(snapshot.control_plane.status.as_ref(), &decision, now) {
@@ -206,4 +212,6 @@ fn subject(control_plane: &CAPTControlPlane) -> Subject {
         "CAPTControlPlane",
         &control_plane.metadata,
     )
+    .with_status(control_plane.status.as_ref())
+    .made_with_others()
 }

@@ -13,7 +13,7 @@ use crate::{
     Hands,
     engine::{
         controller::{Outcome, Reconcile},
-        execute::{Failure, Subject, Written},
+        execute::{Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
     facts::CLUSTERS,
@@ -34,7 +34,7 @@ impl Clusters {
 impl Reconcile for Clusters {
     const NAME: &'static str = "cluster";
 
-    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CLUSTERS, key);
         let snapshot = self.observe(&reader, key).await;
         if self.hands.facts.clusters.peek(key).is_none() {
@@ -70,5 +70,8 @@ impl Reconcile for Clusters {
 }
 
 fn subject(cluster: &Cluster) -> Subject {
-    Subject::of("cluster.x-k8s.io/v1beta2", "Cluster", &cluster.metadata).with_shared_status()
+    Subject::of("cluster.x-k8s.io/v1beta2", "Cluster", &cluster.metadata)
+        .with_shared_status()
+        .with_status(cluster.status.as_ref())
+        .made_with_others()
 }

@@ -14,18 +14,18 @@ use parking_lot::Mutex;
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
-    time::{Instant, sleep, timeout},
+    time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    execute::{Failure, Written},
+    execute::{Failure, Untold, Writes, Written},
     key::ObjectKey,
     queue::Queue,
 };
 use crate::metrics::Metrics;
 
-/// How long it is waited for a table to show what was written.
+/// How long it is waited for a table to show what was written. Usually the table wakes the object itself when it does.
 const CATCHING_UP: Duration = Duration::from_secs(2);
 const CATCHING_UP_STEP: Duration = Duration::from_millis(20);
 /// What somebody changed meanwhile is usually known a moment later, and then wakes the object anyway.
@@ -44,7 +44,7 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     fn reconcile(
         &self,
         key: &ObjectKey,
-        written: &mut Vec<Written>,
+        written: &mut Writes,
     ) -> impl Future<Output = Result<Outcome, Failure>> + Send;
 
     /// Whether the tables show what was written.
@@ -65,7 +65,15 @@ pub(crate) struct Outcome {
 #[derive(Default)]
 struct Memory {
     attempts: HashMap<ObjectKey, u32>,
-    written: HashMap<ObjectKey, Vec<Written>>,
+    written: HashMap<ObjectKey, Recent>,
+    /// Whose status was left to the next look.
+    untold: HashMap<ObjectKey, Untold>,
+}
+
+/// What was written at the last look.
+struct Recent {
+    written: Vec<Written>,
+    since: Instant,
 }
 
 /// A controller at work.
@@ -124,19 +132,25 @@ impl<R: Reconcile> Worker<R> {
     }
 
     async fn look_at(&self, key: &ObjectKey) {
-        let before = self.memory.lock().written.remove(key).unwrap_or_default();
-        self.catch_up(&before).await;
-        let started = Instant::now();
-        let mut written = Vec::new();
-        let outcome = self.reconciler.reconcile(key, &mut written).await;
-        self.metrics.queued(R::NAME, self.queue.depth());
-        if !written.is_empty() {
-            self.memory.lock().written.insert(key.clone(), written);
+        if self.is_behind(key) {
+            self.queue.wake_after(key, CATCHING_UP_STEP);
+            return;
         }
+        let started = Instant::now();
+        let mut writes = Writes {
+            untold: self.memory.lock().untold.get(key).copied().unwrap_or_default(),
+            ..Writes::default()
+        };
+        let outcome = self.reconciler.reconcile(key, &mut writes).await;
+        self.metrics.queued(R::NAME, self.queue.depth());
+        self.remember(key, &mut writes);
         match outcome {
             Ok(outcome) => {
                 self.memory.lock().attempts.remove(key);
                 if let Some(delay) = outcome.look_again {
+                    self.queue.wake_after(key, delay);
+                }
+                if let Some(delay) = writes.tells_after {
                     self.queue.wake_after(key, delay);
                 }
                 self.metrics.reconciled(R::NAME, "done", started.elapsed());
@@ -167,11 +181,38 @@ impl<R: Reconcile> Worker<R> {
         *attempts
     }
 
-    async fn catch_up(&self, written: &[Written]) {
-        let started = Instant::now();
-        let is_behind = || written.iter().any(|written| !self.reconciler.has_seen(written));
-        while is_behind() && started.elapsed() < CATCHING_UP {
-            sleep(CATCHING_UP_STEP).await;
+    /// Whether the tables do not show yet what was written at the last look.
+    fn is_behind(&self, key: &ObjectKey) -> bool {
+        let mut memory = self.memory.lock();
+        let Some(recent) = memory.written.get(key) else {
+            return false;
+        };
+        let is_seen = recent
+            .written
+            .iter()
+            .all(|written| self.reconciler.has_seen(written));
+        if is_seen || recent.since.elapsed() >= CATCHING_UP {
+            memory.written.remove(key);
+            return false;
+        }
+        true
+    }
+
+    fn remember(&self, key: &ObjectKey, writes: &mut Writes) {
+        let mut memory = self.memory.lock();
+        let written = std::mem::take(&mut writes.all);
+        if !written.is_empty() {
+            let since = Instant::now();
+            memory.written.insert(key.clone(), Recent { written, since });
+        }
+        if writes.tells_after.is_some() {
+            let untold = Untold {
+                looks: writes.untold.looks + 1,
+                since: writes.untold.since.or_else(|| Some(Instant::now())),
+            };
+            memory.untold.insert(key.clone(), untold);
+        } else {
+            memory.untold.remove(key);
         }
     }
 }

@@ -2,15 +2,18 @@
 //!
 //! This module must never decide anything: that is `capt_core::template`.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use capt_api::marks;
 use capt_core::template::{self, Snapshot};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::{
     Hands, Options,
     engine::{
         controller::{Outcome, Reconcile},
-        execute::{Executor, Failure, Subject, Written},
+        execute::{Executor, Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
     facts::{
@@ -19,11 +22,16 @@ use crate::{
     },
 };
 
+/// A template that many use is told only so often how many they are.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// The controller of WorkspaceTemplates.
 pub(crate) struct Templates {
     facts: Arc<Facts>,
     executor: Executor,
     options: Options,
+    /// When each was looked at last, and which generation it had.
+    looked: Mutex<HashMap<ObjectKey, (Instant, Option<i64>)>>,
 }
 
 impl Templates {
@@ -33,19 +41,46 @@ impl Templates {
             facts: hands.facts,
             executor: hands.executor,
             options: hands.options,
+            looked: Mutex::default(),
         }
+    }
+
+    /// How long a template can be left alone. One that is held and stays as it is has nothing to tell but how many use
+    /// it.
+    fn rest(&self, key: &ObjectKey) -> Option<Duration> {
+        let view = self.facts.templates.peek(key)?;
+        let metadata = &view.template.metadata;
+        let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+        let is_held = finalizers
+            .iter()
+            .any(|one| one == marks::WORKSPACETEMPLATE_FINALIZER);
+        let (at, generation) = *self.looked.lock().get(key)?;
+        let is_same = generation == metadata.generation && metadata.deletion_timestamp.is_none();
+        (is_held && is_same)
+            .then(|| PAUSE.saturating_sub(at.elapsed()))
+            .filter(|rest| !rest.is_zero())
     }
 }
 
 impl Reconcile for Templates {
     const NAME: &'static str = "workspacetemplate";
 
-    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
+        if let Some(rest) = self.rest(key) {
+            return Ok(Outcome {
+                look_again: Some(rest),
+            });
+        }
         let reader = self.facts.wakes.reader(TEMPLATES, key);
         let Some(view) = self.facts.templates.get(&reader, key) else {
             reader.forget();
+            self.looked.lock().remove(key);
             return Ok(Outcome::default());
         };
+        let generation = view.template.metadata.generation;
+        self.looked
+            .lock()
+            .insert(key.clone(), (Instant::now(), generation));
         let place = within(key.namespace(), &key.name);
         let users = self.facts.applies.members(&reader, indexes::TEMPLATE, &place);
         reader.finish();

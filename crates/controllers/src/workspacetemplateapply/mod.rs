@@ -18,7 +18,7 @@ use crate::{
     Hands, Options,
     engine::{
         controller::{Outcome, Reconcile},
-        execute::{Executor, Failure, Subject, Written},
+        execute::{Executor, Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
     facts::{
@@ -72,6 +72,8 @@ impl Applies {
                     resource_version: workspace.resource_version.clone(),
                     finalizers: Vec::new(),
                     shares_status: true,
+                    status: None,
+                    is_new: false,
                 };
                 let teller = self.executor.teller();
                 teller.tell(&subject, &event, (self.options.clock)()).await;
@@ -83,7 +85,7 @@ impl Applies {
 impl Reconcile for Applies {
     const NAME: &'static str = "workspacetemplateapply";
 
-    async fn reconcile(&self, key: &ObjectKey, written: &mut Vec<Written>) -> Result<Outcome, Failure> {
+    async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.facts.wakes.reader(APPLIES, key);
         let snapshot = match self.observe(&reader, key).await? {
             Observed::Known(snapshot) => snapshot,

@@ -110,6 +110,7 @@ async fn without_credentials_it_is_told_what_is_missing_until_there_are_some() {
     stage
         .until_plane_says("blue", "KubeconfigReady", "False/KubeconfigGenerationFailed")
         .await;
+    stage.settle().await;
     let status = stage.status("blue").await;
     assert!(!status.ready, "{status:?}");
     let message = format!("{:?}", status.conditions);

@@ -8,6 +8,9 @@ mod events;
 mod own;
 mod ownership;
 mod removal;
+mod telling;
+
+use std::time::Duration;
 
 use capt_core::decision::{Decision, Event, EventKind, Target};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
@@ -21,6 +24,8 @@ use serde_json::Value;
 
 use super::call::{CallError, within_deadline};
 pub(crate) use events::Teller;
+use own::Marked;
+pub(crate) use telling::Untold;
 
 /// Who writes, as field ownership has it.
 pub(crate) const FIELD_MANAGER: &str = "capt-controllers";
@@ -41,6 +46,10 @@ pub(crate) struct Subject {
     pub(crate) finalizers: Vec<String>,
     /// Others have something to say in its status, too.
     pub(crate) shares_status: bool,
+    /// Its status then, as far as it is known.
+    pub(crate) status: Option<Value>,
+    /// Nothing was told about it yet, and what it belongs to may only just be on its way.
+    pub(crate) is_new: bool,
 }
 
 impl Subject {
@@ -57,6 +66,24 @@ impl Subject {
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
             finalizers: metadata.finalizers.clone().unwrap_or_default(),
             shares_status: false,
+            status: None,
+            is_new: false,
+        }
+    }
+
+    /// An object with its status, of which not every word has to be told at once.
+    pub(crate) fn with_status<S: Serialize>(self, status: Option<&S>) -> Self {
+        Self {
+            status: status.and_then(|status| serde_json::to_value(status).ok()),
+            ..self
+        }
+    }
+
+    /// An object that people make together with others, some of which say what it belongs to.
+    pub(crate) fn made_with_others(self) -> Self {
+        Self {
+            is_new: self.status.is_none(),
+            ..self
         }
     }
 
@@ -76,6 +103,17 @@ pub(crate) struct Written {
     pub(crate) target: Target,
     /// Its version, or 0 if that cannot be compared.
     pub(crate) version: u64,
+}
+
+/// What came of one look at an object, as far as it was written.
+#[derive(Debug, Default)]
+pub(crate) struct Writes {
+    /// What was written.
+    pub(crate) all: Vec<Written>,
+    /// What was not told at the looks before.
+    pub(crate) untold: Untold,
+    /// The status is left to the next look, for so long.
+    pub(crate) tells_after: Option<Duration>,
 }
 
 /// Why a decision was not carried out to its end.
@@ -158,19 +196,31 @@ impl Executor {
         subject: &Subject,
         decision: &Decision<S>,
         now: Timestamp,
-        written: &mut Vec<Written>,
+        written: &mut Writes,
     ) -> Result<(), Failure> {
         for desired in &decision.children {
             let object = self.write_child(desired).await?;
-            written.push(Written::of(&desired.target, &object));
+            written.all.push(Written::of(&desired.target, &object));
         }
         for removal in &decision.removals {
             if let Some(object) = self.remove(removal).await? {
-                written.push(Written::of(&removal.target, &object));
+                written.all.push(Written::of(&removal.target, &object));
             }
         }
-        if let Some(object) = self.change_own(subject, &decision.own).await? {
-            written.push(Written::of(&subject.target, &object));
+        let marked = self.mark_own(subject, &decision.own).await?;
+        if let Marked::Changed(object) = &marked {
+            written.all.push(Written::of(&subject.target, object));
+        }
+        if let Some(status) = &decision.own.status {
+            let status = serde_json::to_value(status)
+                .map_err(|error| Failure::of("report on", &subject.target, error.into()))?;
+            written.tells_after = telling::may_wait(subject, decision, &status, written.untold);
+            if written.tells_after.is_some() {
+                return Ok(());
+            }
+            if let Some(object) = self.tell_status(subject, &status, &marked).await? {
+                written.all.push(Written::of(&subject.target, &object));
+            }
         }
         for event in &decision.events {
             self.teller.tell(subject, event, now).await;

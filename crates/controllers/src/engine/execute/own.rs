@@ -5,53 +5,72 @@ use kube::{
     api::{Patch, PatchParams},
     core::DynamicObject,
 };
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
-use crate::engine::call::{CallError, within_deadline};
+use crate::engine::call::within_deadline;
+
+/// What became of marks on the object itself.
+pub(super) enum Marked {
+    /// There was nothing to mark.
+    Unchanged,
+    /// It is not there any more.
+    Gone,
+    /// It is this now.
+    Changed(Box<DynamicObject>),
+}
 
 impl Executor {
-    /// Changes the object itself, if it still is what it was decided about.
-    pub(super) async fn change_own<S: Serialize>(
+    /// Changes the object itself, apart from its status, if it still is what it was decided about.
+    pub(super) async fn mark_own<S>(
         &self,
         subject: &Subject,
         change: &OwnChange<S>,
+    ) -> Result<Marked, Failure> {
+        let target = &subject.target;
+        let Some(patch) = metadata(subject, change) else {
+            return Ok(Marked::Unchanged);
+        };
+        match self.patch(target, OWN_FIELD_MANAGER, Patch::Merge(patch)).await {
+            Ok(object) => Ok(Marked::Changed(Box::new(object))),
+            Err(error) if error.is_not_found() => Ok(Marked::Gone),
+            Err(error) => Err(Failure::of("mark", target, error)),
+        }
+    }
+
+    /// Writes the status of an object that was perhaps marked a moment ago.
+    pub(super) async fn tell_status(
+        &self,
+        subject: &Subject,
+        status: &Value,
+        marked: &Marked,
     ) -> Result<Option<DynamicObject>, Failure> {
         let target = &subject.target;
-        let mut changed = None;
-        if let Some(patch) = metadata(subject, change) {
-            changed = match self.patch(target, OWN_FIELD_MANAGER, Patch::Merge(patch)).await {
-                Ok(object) => Some(object),
-                Err(error) if error.is_not_found() => return Ok(None),
-                Err(error) => return Err(Failure::of("mark", target, error)),
-            };
-        }
-        let Some(status) = &change.status else {
-            return Ok(changed);
+        let version = match marked {
+            Marked::Gone => return Ok(None),
+            Marked::Unchanged => &subject.resource_version,
+            Marked::Changed(object) => {
+                let version = object.metadata.resource_version.as_ref();
+                version.unwrap_or(&subject.resource_version)
+            }
         };
-        let version = changed
-            .as_ref()
-            .and_then(|object: &DynamicObject| object.metadata.resource_version.clone())
-            .unwrap_or_else(|| subject.resource_version.clone());
         let failed = |source| Failure::of("report on", target, source);
-        let status = serde_json::to_value(status).map_err(|error| failed(CallError::from(error)))?;
         let document = json!({
             "apiVersion": target.api_version,
             "kind": target.kind,
             "metadata": {"name": target.name, "uid": subject.uid, "resourceVersion": version},
-            "status": &status,
+            "status": status,
         });
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let api = self.api(target);
         let document = Patch::Apply(document);
         let written = match within_deadline(api.patch_status(&target.name, &parameters, &document)).await {
             Ok(object) => object,
-            Err(error) if error.is_not_found() => return Ok(changed),
+            Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
         let said = written.data.get("status").unwrap_or(&Value::Null);
-        match surplus(said, &status).filter(|_| !subject.shares_status) {
+        match surplus(said, status).filter(|_| !subject.shares_status) {
             None => Ok(Some(written)),
             Some(surplus) => self.unsay(subject, written, &surplus).await,
         }
@@ -153,6 +172,8 @@ mod tests {
             resource_version: "7".to_owned(),
             finalizers: vec!["a".to_owned(), "b".to_owned()],
             shares_status: false,
+            status: None,
+            is_new: false,
         }
     }
 
