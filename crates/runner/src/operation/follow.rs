@@ -27,6 +27,8 @@ use crate::{
     report::{self, Changes, Learned, Log, Page, Room, readable},
 };
 
+/// What takes less time than this has no progress that anybody could follow.
+const FIRST_PROGRESS: SignedDuration = SignedDuration::from_secs(1);
 /// Logs are written no more often than this.
 const LOG_PAUSE: SignedDuration = SignedDuration::from_secs(15);
 /// How long an engine may take to fall silent when its session is gone.
@@ -256,16 +258,22 @@ impl Following {
 
     /// Makes room for the log of this operation.
     async fn rotate(&mut self) {
+        let mut is_there = true;
         let mut changes = match self.with.is_plan {
             true => Changes::from([(PLAN_LOG_KEY, Some(String::new()))]),
             false => {
-                let found = self.with.page.read().await.ok().flatten();
-                let previous = found.and_then(|found| found.log).filter(|log| !log.is_empty());
-                report::with_rotated_log(previous)
+                let found = self.with.page.read().await;
+                is_there = !matches!(found, Ok(None));
+                let previous = found.ok().flatten().and_then(|found| found.log);
+                report::with_rotated_log(previous.filter(|log| !log.is_empty()))
             }
         };
         changes.extend(report::with_report(&self.with.report));
-        self.send(changes).await;
+        if is_there {
+            self.send(changes).await;
+        } else if let Err(error) = self.with.page.write_first(&changes).await {
+            tracing::warn!(error = words(&error), "progress could not be told");
+        }
     }
 
     /// How long until the next write is due.
@@ -281,8 +289,10 @@ impl Following {
             (true, None) => Duration::from_secs(2),
             (true, Some(last)) => until(last.checked_add(LOG_PAUSE).unwrap_or(Timestamp::MAX)),
         };
+        let first = self.first_progress();
         let progress = match &mut self.tracker {
             None => FAR,
+            Some(_) if now < first => until(first),
             Some((tracker, _)) => {
                 let progress = tracker.progress(now);
                 match next_write(self.written.as_ref(), &progress, self.with.started, now) {
@@ -294,10 +304,18 @@ impl Following {
         log.min(progress)
     }
 
+    /// From when on progress is told.
+    fn first_progress(&self) -> Timestamp {
+        let started = self.with.started;
+        started.checked_add(FIRST_PROGRESS).unwrap_or(started)
+    }
+
     async fn write(&mut self) {
         let now = self.now();
         let mut changes = Changes::new();
-        if let Some((tracker, _)) = &mut self.tracker {
+        if now >= self.first_progress()
+            && let Some((tracker, _)) = &mut self.tracker
+        {
             let progress = tracker.progress(now);
             if next_write(self.written.as_ref(), &progress, self.with.started, now) == Next::Now {
                 let redactor = self.with.gate.redactor();

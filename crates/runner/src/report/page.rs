@@ -95,6 +95,14 @@ impl Page {
         }
     }
 
+    /// Writes it where it was not there a moment ago.
+    pub(crate) async fn write_first(&self, changes: &Changes) -> Result<(), CallError> {
+        match self.create(changes).await {
+            Err(error) if error.is_already_there() => self.write(changes).await,
+            answer => answer,
+        }
+    }
+
     async fn create(&self, changes: &Changes) -> Result<(), CallError> {
         let data = changes
             .iter()
