@@ -7,6 +7,7 @@ mod memory;
 mod processes;
 mod render;
 mod runner;
+mod scale;
 
 use std::process::Command;
 
@@ -20,6 +21,8 @@ pub(crate) enum Bench {
     Apiserver(apiserver::Args),
     /// Our Terraform runner beside Crossplane's provider-terraform, on the same Workspaces and the same server.
     Runner(runner::Args),
+    /// Many clusters at once, with simulated Terraform, beside a bare writer.
+    Scale(scale::Args),
     /// How fast templates are rendered.
     Render(render::Args),
 }
@@ -28,8 +31,10 @@ pub(crate) async fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         // What is measured here are other processes.
         Bench::Runner(args) => runner::run(args).await,
+        Bench::Scale(args) if args.is_trial() => scale::run(args).await,
         _ if cfg!(debug_assertions) => run_optimised(),
         Bench::Apiserver(args) => apiserver::run(args).await,
+        Bench::Scale(args) => scale::run(args).await,
         Bench::Render(args) => render::run(args),
     }
 }

@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Measure a build of ours that is not optimised, to try the bench itself.
     #[arg(long)]
     debug: bool,
+    /// Measure memory only, which takes no time but that of the applies.
+    #[arg(long)]
+    memory: bool,
 }
 
 /// How many Workspaces are worked on at a time.
@@ -62,9 +65,14 @@ struct Figures {
     all_cpu: Duration,
     idle_mib: f64,
     peak_mib: f64,
-    poll_wall: Duration,
-    poll_cpu: Duration,
-    poll_processes: f64,
+    poll: Option<Poll>,
+}
+
+/// What a steady poll of one Workspace costs.
+struct Poll {
+    wall: Duration,
+    cpu: Duration,
+    processes: f64,
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
@@ -99,22 +107,20 @@ fn print(count: usize, mine: &Figures, theirs: &Figures) {
     let time = |what: &str, mine: Duration, theirs: Duration| {
         row(what, mine.as_secs_f64(), theirs.as_secs_f64(), "s");
     };
-    time(
-        "steady poll of a Workspace, processor time",
-        mine.poll_cpu,
-        theirs.poll_cpu,
-    );
-    time(
-        "steady poll of a Workspace, time in Terraform",
-        mine.poll_wall,
-        theirs.poll_wall,
-    );
-    row(
-        "steady poll of a Workspace, processes",
-        mine.poll_processes,
-        theirs.poll_processes,
-        "",
-    );
+    if let (Some(mine), Some(theirs)) = (&mine.poll, &theirs.poll) {
+        time("steady poll of a Workspace, processor time", mine.cpu, theirs.cpu);
+        time(
+            "steady poll of a Workspace, time in Terraform",
+            mine.wall,
+            theirs.wall,
+        );
+        row(
+            "steady poll of a Workspace, processes",
+            mine.processes,
+            theirs.processes,
+            "",
+        );
+    }
     time("first apply, until ready", mine.first_wall, theirs.first_wall);
     time("first apply, processor time", mine.first_cpu, theirs.first_cpu);
     let applies = format!("{count} applies, {PARALLELISM} at a time");
@@ -230,10 +236,26 @@ async fn measure(args: &Args, engine: &Path, side: Side) -> anyhow::Result<Figur
     let idle_mib =
         memory::resident(&[pid]).context("the system does not tell how much memory a process has")?;
     running.stop().await?;
+    let poll = match args.memory {
+        true => None,
+        false => Some(polls(args, engine, side, &kube).await?),
+    };
+    Ok(Figures {
+        first_wall,
+        first_cpu,
+        all_wall,
+        all_cpu,
+        idle_mib,
+        peak_mib,
+        poll,
+    })
+}
 
+/// What it costs to look at Workspaces that are as they should be.
+async fn polls(args: &Args, engine: &Path, side: Side, kube: &RealKube) -> anyhow::Result<Poll> {
     let timed = Timed::write(kube.folder(), engine)?;
     let poll = Duration::from_secs(args.poll);
-    let running = Running::start(side, &kube, &timed.program, poll)?;
+    let running = Running::start(side, kube, &timed.program, poll)?;
     let pid = running.pid()?;
     // Everything is looked at once after a start, which is no steady poll.
     tokio::time::sleep(poll + poll / 2).await;
@@ -246,20 +268,14 @@ async fn measure(args: &Args, engine: &Path, side: Side) -> anyhow::Result<Figur
         polls >= args.workspaces,
         "only {polls} polls in {:?}: it does not keep up, so that --poll must be longer; it said last:\n{}",
         2 * poll,
-        realkube::tail(&running.log(&kube))
+        realkube::tail(&running.log(kube))
     );
     running.stop().await?;
     let each = f64::from(u32::try_from(polls)?);
-    Ok(Figures {
-        first_wall,
-        first_cpu,
-        all_wall,
-        all_cpu,
-        idle_mib,
-        peak_mib,
-        poll_wall: runs.iter().map(|run| run.took).sum::<Duration>().div_f64(each),
-        poll_cpu: cpu.div_f64(each),
-        poll_processes: f64::from(u32::try_from(runs.len())?) / each,
+    Ok(Poll {
+        wall: runs.iter().map(|run| run.took).sum::<Duration>().div_f64(each),
+        cpu: cpu.div_f64(each),
+        processes: f64::from(u32::try_from(runs.len())?) / each,
     })
 }
 

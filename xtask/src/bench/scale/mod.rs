@@ -1,0 +1,262 @@
+//! `cargo xtask bench scale`: many clusters at once, on our own server or a real one.
+//!
+//! The controllers and a runner with simulated Terraform are processes of their own. A bare writer then does the least
+//! that leads to the same objects, on a server of the same sort in the same run, so that what the machine does besides
+//! is in both. Requests are counted by the server.
+
+mod bare;
+mod counts;
+mod fleet;
+mod processes;
+mod server;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use self::{
+    bare::Sample,
+    counts::Counts,
+    fleet::Times,
+    processes::{Place, Program},
+    server::{Server, Which},
+};
+use super::{connection::Connection, memory, processes as cost};
+use crate::objects::Objects;
+use crate::ours::{self, Profile};
+use crate::realkube;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many clusters; several numbers are measured one after the other.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [200])]
+    clusters: Vec<usize>,
+    /// The server that they are on.
+    #[arg(long, value_enum, default_value_t = Which::Embedded)]
+    server: Which,
+    /// How many objects of a kind are worked on at a time, and how many connections the bare writer has.
+    #[arg(long, default_value_t = 16)]
+    concurrency: usize,
+    /// How many clusters the delays are taken from.
+    #[arg(long, default_value_t = 200)]
+    delays: usize,
+    /// How long it is counted what is asked although nothing happens, in seconds.
+    #[arg(long, default_value_t = 60)]
+    idle: u64,
+    /// Measure builds that are not optimised, to try the bench itself or to count requests.
+    #[arg(long)]
+    debug: bool,
+}
+
+impl Args {
+    /// Whether what is measured need not be fast.
+    pub(super) fn is_trial(&self) -> bool {
+        self.debug
+    }
+}
+
+/// Statistics of operations are written some time after the last one.
+const SETTLING: Duration = Duration::from_secs(15);
+
+/// What was measured.
+struct Figures {
+    clusters: usize,
+    ours: Duration,
+    bare: Duration,
+    writes: f64,
+    bare_writes: f64,
+    events: f64,
+    requests: f64,
+    delays: Vec<Duration>,
+    rate: f64,
+    resident: f64,
+    peak: f64,
+    cpu: Duration,
+    idle: u64,
+    idle_of: Vec<String>,
+    by_kind: Vec<String>,
+}
+
+pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
+    args.server.prepare()?;
+    let profile = match args.debug {
+        true => Profile::Debug,
+        false => Profile::Release,
+    };
+    let binary = ours::build(profile)?;
+    for clusters in &args.clusters {
+        let figures = measure(args, &binary, *clusters).await?;
+        print(args, &figures);
+    }
+    Ok(())
+}
+
+async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<Figures> {
+    eprintln!("{clusters} clusters …");
+    let server = Server::start(args.server, binary).await?;
+    let target = server.target().await?;
+    let objects = Objects {
+        client: realkube::client(&server.kubeconfig()).await?,
+    };
+    fleet::templates(&target).await?;
+    let place = Place {
+        binary,
+        kubeconfig: &server.kubeconfig(),
+        folder: server.folder(),
+    };
+    let mut controllers = Program::controllers(&place, args.concurrency)?;
+    let mut runner = Program::runner(&place, args.concurrency)?;
+    let (times, watches) = Times::watch(&objects, false);
+    // Whatever is done once is no part of what is measured.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let mut meter = target.connect().await?;
+
+    let before = Counts::read(&mut meter).await?;
+    let started = Instant::now();
+    let (made, last) = tokio::join!(
+        fleet::make(&target, args.concurrency, 0..clusters),
+        times.all_ready(0..clusters)
+    );
+    made?;
+    let ours = last?.saturating_duration_since(started);
+    tokio::time::sleep(SETTLING).await;
+    controllers.check_alive()?;
+    runner.check_alive()?;
+    let counted = Counts::read(&mut meter).await?.since(&before);
+    let each = |count: u64| count as f64 / clusters as f64;
+    let resident = memory::resident(&[controllers.pid()]).unwrap_or_default();
+    let peak = memory::peak(controllers.pid()).unwrap_or_default();
+    let cpu = cost::cpu(controllers.pid());
+    drop(watches);
+
+    eprintln!("nothing, for {} s …", args.idle);
+    let idle = idle(&mut meter, Duration::from_secs(args.idle)).await?;
+
+    let rate = clusters as f64 / ours.as_secs_f64() / 2.0;
+    eprintln!("{} more, {rate:.1} in a second …", args.delays);
+    let (times, watches) = Times::watch(&objects, true);
+    let more = clusters..clusters + args.delays;
+    let (made, last) = tokio::join!(
+        fleet::trickle(&target, more.clone(), rate),
+        times.all_ready(more.clone())
+    );
+    made?;
+    last?;
+    let delays = times.delays(more);
+    drop(watches);
+
+    let sample = Arc::new(Sample::take(&objects).await?);
+    drop((controllers, runner, objects, meter, server));
+    eprintln!("the same by a bare writer …");
+    let server = Server::start(args.server, binary).await?;
+    let target = server.target().await?;
+    let mut meter = target.connect().await?;
+    let before = Counts::read(&mut meter).await?;
+    let bare = bare::write(&target, &sample, args.concurrency, clusters).await?;
+    let bare_counted = Counts::read(&mut meter).await?.since(&before);
+    anyhow::ensure!(
+        each(bare_counted.writes()) < sample.writes() as f64 + 1.0,
+        "the server counted {} writes of the bare writer for each cluster, which issued {}",
+        each(bare_counted.writes()),
+        sample.writes()
+    );
+    Ok(Figures {
+        clusters,
+        ours,
+        bare,
+        writes: each(counted.writes()),
+        bare_writes: sample.writes() as f64,
+        events: each(counted.sum(|kind, verb| kind == "events" && verb.is_write())),
+        requests: each(counted.requests()),
+        delays,
+        rate,
+        resident,
+        peak,
+        cpu,
+        idle: idle.requests(),
+        idle_of: idle.by_kind(1),
+        by_kind: counted.by_kind(clusters),
+    })
+}
+
+/// What is asked while nothing happens, apart from leases and watches.
+async fn idle(meter: &mut Connection, length: Duration) -> anyhow::Result<Counts> {
+    let before = Counts::read(meter).await?;
+    tokio::time::sleep(length).await;
+    Ok(Counts::read(meter).await?.since(&before))
+}
+
+fn print(args: &Args, figures: &Figures) {
+    let part = |share: f64| {
+        let index = (figures.delays.len() as f64 * share) as usize;
+        let delay = figures
+            .delays
+            .get(index.min(figures.delays.len().saturating_sub(1)));
+        delay.map_or(f64::NAN, |delay| delay.as_secs_f64() * 1000.0)
+    };
+    let verdict = |is_met: bool| if is_met { "met" } else { "missed" };
+    let row = |what: &str, ours: String, bare: String, ratio: f64, goal: f64| {
+        let verdict = verdict(ratio <= goal);
+        println!("| {what} | {ours} | {bare} | {ratio:.2}× | ≤{goal}× | {verdict} |");
+    };
+    println!(
+        "\n{} clusters, {:?} server, {} at a time\n",
+        figures.clusters, args.server, args.concurrency
+    );
+    println!("| | capt | bare writer | | goal | |\n| --- | --- | --- | --- | --- | --- |");
+    let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+    row(
+        "until all are ready",
+        seconds(figures.ours),
+        seconds(figures.bare),
+        figures.ours.as_secs_f64() / figures.bare.as_secs_f64(),
+        1.3,
+    );
+    row(
+        "writes for a cluster, events apart",
+        format!("{:.1}", figures.writes),
+        format!("{:.1}", figures.bare_writes),
+        figures.writes / figures.bare_writes,
+        1.2,
+    );
+    println!("| events for a cluster | {:.1} | | | | |", figures.events);
+    println!("| requests for a cluster | {:.1} | | | | |", figures.requests);
+    let late = part(0.99);
+    println!(
+        "| Workspace ready to Cluster ready, median, {:.1} clusters in a second | {:.0} ms | | | | |",
+        figures.rate,
+        part(0.5)
+    );
+    println!(
+        "| the same, 99th percentile | {late:.0} ms | | | <100 ms | {} |",
+        verdict(late < 100.0)
+    );
+    // The goal is in units of a thousand.
+    let megabytes = figures.resident * 1.048_576;
+    println!(
+        "| memory of the controllers | {megabytes:.1} MB | | | ≤50 MB | {} |",
+        verdict(megabytes <= 50.0)
+    );
+    println!(
+        "| the same, at most | {:.1} MB | | | | |",
+        figures.peak * 1.048_576
+    );
+    let milliseconds = figures.cpu.as_secs_f64() * 1000.0 / figures.clusters as f64;
+    println!("| processor time of the controllers for a cluster | {milliseconds:.1} ms | | | | |");
+    println!(
+        "| requests in {} s of rest, leases and watches apart | {} | | | 0 | {} |",
+        args.idle,
+        figures.idle,
+        verdict(figures.idle == 0)
+    );
+    println!("\nrequests for a cluster, by kind:");
+    for line in &figures.by_kind {
+        println!("  {line}");
+    }
+    if figures.idle > 0 {
+        println!("\nrequests while at rest:");
+        for line in &figures.idle_of {
+            println!("  {line}");
+        }
+    }
+}

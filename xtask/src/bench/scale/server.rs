@@ -1,0 +1,71 @@
+//! The server that is put under load: ours or a real one, fresh, with capt's kinds on it.
+
+use std::path::{Path, PathBuf};
+
+use crate::bench::connection::Target;
+use crate::ours::{Ours, Storage};
+use crate::realkube::{self, RealKube};
+use crate::{peers, provider_terraform};
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Which {
+    /// `capt up --api-only`, durable on disk.
+    Embedded,
+    /// kube-apiserver on etcd.
+    Real,
+}
+
+impl Which {
+    /// Builds what it needs.
+    pub(super) fn prepare(self) -> anyhow::Result<()> {
+        match self {
+            Self::Embedded => Ok(()),
+            Self::Real => peers::ensure_built(&["etcd", "kube-apiserver"]),
+        }
+    }
+}
+
+/// A running server.
+pub(super) enum Server {
+    Embedded(Ours),
+    Real(RealKube),
+}
+
+impl Server {
+    /// Starts one that has never been used.
+    pub(super) async fn start(which: Which, binary: &Path) -> anyhow::Result<Self> {
+        Ok(match which {
+            Which::Embedded => Self::Embedded(Ours::start(binary, Storage::Disk).await?),
+            Which::Real => {
+                let kube = RealKube::start(false).await?;
+                let client = realkube::client(&kube.kubeconfig()).await?;
+                for crd in capt_api::crds().into_iter().chain(capt_api::foreign::crds()) {
+                    provider_terraform::apply_crd(&client, &serde_json::to_value(crd)?).await?;
+                }
+                Self::Real(kube)
+            }
+        })
+    }
+
+    /// The kubeconfig of an administrator.
+    pub(super) fn kubeconfig(&self) -> PathBuf {
+        match self {
+            Self::Embedded(ours) => ours.kubeconfig(),
+            Self::Real(kube) => kube.kubeconfig(),
+        }
+    }
+
+    /// A scratch folder that goes away with the server.
+    pub(super) fn folder(&self) -> &Path {
+        match self {
+            Self::Embedded(ours) => ours.folder(),
+            Self::Real(kube) => kube.folder(),
+        }
+    }
+
+    /// Where it is.
+    pub(super) async fn target(&self) -> anyhow::Result<Target> {
+        Target::read(&self.kubeconfig()).await
+    }
+}
