@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod connection;
+mod fargate;
 mod load;
 mod memory;
 mod processes;
@@ -25,6 +26,8 @@ pub(crate) enum Bench {
     Scale(scale::Args),
     /// How fast templates are rendered.
     Render(render::Args),
+    /// Fargate profiles of many clusters, in virtual time: how much longer than one after the other they take.
+    Fargate(fargate::Args),
 }
 
 pub(crate) async fn run(bench: &Bench) -> anyhow::Result<()> {
@@ -36,6 +39,7 @@ pub(crate) async fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Apiserver(args) => apiserver::run(args).await,
         Bench::Scale(args) => scale::run(args).await,
         Bench::Render(args) => render::run(args),
+        Bench::Fargate(args) => fargate::run(*args),
     }
 }
 
