@@ -7,11 +7,12 @@ mod observe;
 mod rendering;
 mod waits;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use capt_api::WorkspaceTemplateApply;
+use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks};
 use capt_core::{names, wta};
-use kube::Client;
+use kube::{Client, ResourceExt as _};
+use parking_lot::Mutex;
 
 use self::{inputs::KnownKeys, observe::Observed, rendering::Renderings};
 use crate::{
@@ -35,6 +36,8 @@ pub(crate) struct Applies {
     options: Options,
     renderings: Renderings,
     keys: KnownKeys,
+    /// Those that clusterctl marked because it has moved them, until they are gone.
+    moved: Mutex<HashSet<ObjectKey>>,
 }
 
 impl Applies {
@@ -47,19 +50,35 @@ impl Applies {
             executor: hands.executor,
             options: hands.options,
             renderings: Renderings::default(),
+            moved: Mutex::default(),
         }
     }
 }
 
 impl Applies {
-    /// Tells about Workspaces of an object that is gone.
+    /// Remembers whether clusterctl has moved an object: what it leaves can be told only when it is gone.
+    fn note_move(&self, key: &ObjectKey, wta: &WorkspaceTemplateApply) {
+        if wta.annotations().contains_key(foreign_marks::DELETE_FOR_MOVE) {
+            self.moved.lock().insert(key.clone());
+        }
+    }
+
+    /// Tells about Workspaces of an object that was moved away and is gone.
     async fn tell_what_is_left(&self, key: &ObjectKey) {
+        if !self.moved.lock().remove(key) {
+            return;
+        }
         let identity = within(
             &names::label_value(key.namespace()),
             &names::label_value(&key.name),
         );
         for table in [&self.facts.workspaces, &self.facts.cluster_workspaces] {
             for place in table.peek_members(indexes::IDENTITY, &identity) {
+                // Labels can be written by anybody, in any namespace.
+                let is_near = |namespace: &str| namespace == key.namespace();
+                if !place.namespace.as_deref().is_none_or(is_near) {
+                    continue;
+                }
                 let left = table.peek(&place);
                 let Some((workspace, event)) =
                     left.and_then(|one| Some((one.clone(), wta::left_behind(&one)?)))
@@ -101,6 +120,7 @@ impl Reconcile for Applies {
             }
         };
         reader.finish();
+        self.note_move(key, &snapshot.wta);
         let now = (self.options.clock)();
         let decision = wta::decide(&snapshot, now);
         let subject = subject(&snapshot.wta);

@@ -179,14 +179,16 @@ fn leave_to_owner(deciding: &mut Deciding<'_>) {
                     "The Workspace is made again before this object goes, so that the state is found",
                 );
             }
-            Err((reason, message)) => hold(deciding, reason, message),
+            Err((reason, problem)) => {
+                let message = format!("{problem}. {}", making_anew(deciding));
+                hold(deciding, reason, message);
+            }
         },
-        Found::NotOurs(workspace) | Found::Several(workspace, _) => {
+        Found::NotOurs(_) | Found::Several(..) => {
             let message = format!(
-                "The Workspace {} does not say that it is this object's, so that the one that the owner makes in place \
-                 of this one would not find it. Give it the labels that it lost, or set spec.retainWorkspaceOnDelete \
-                 to true",
-                workspace.name
+                "What the owner makes in place of this object would not find its Workspace. {}. {}",
+                unclear_identity(deciding),
+                making_anew(deciding)
             );
             hold(deciding, Reason::WorkspaceNotOurs, message);
         }
@@ -199,13 +201,44 @@ fn leave_to_owner(deciding: &mut Deciding<'_>) {
     }
 }
 
+/// What a person can do where the owner lives, and what it makes in place of this object cannot find what there is.
+fn making_anew(deciding: &Deciding<'_>) -> String {
+    format!(
+        "To have the owner make everything anew, beside what may exist: kubectl annotate wtapply {} {}-",
+        deciding.snapshot.wta.metadata.name.as_deref().unwrap_or_default(),
+        marks::WORKSPACE
+    )
+}
+
+/// Why it is not clear which Workspace is this object's, and what to do.
+fn unclear_identity(deciding: &Deciding<'_>) -> String {
+    match deciding.found {
+        Found::Several(first, second) => format!(
+            "The Workspaces {} and {} both say that they are this object's. Take the labels from one of them",
+            first.name, second.name
+        ),
+        Found::NotOurs(workspace) => {
+            let labels = identity::labels(deciding.snapshot, true);
+            let lost: Vec<String> = [marks::WTA_NAMESPACE, marks::WTA_NAME]
+                .iter()
+                .filter_map(|label| Some(format!("{label}={}", labels.get(*label)?)))
+                .collect();
+            format!(
+                "The Workspace {} does not say that it is this object's. If it is, give it the labels {}",
+                workspace.name,
+                lost.join(" and ")
+            )
+        }
+        _ => String::new(),
+    }
+}
+
 fn destroy(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
-    if let Found::NotOurs(workspace) | Found::Several(workspace, _) = deciding.found {
+    if let Found::NotOurs(_) | Found::Several(..) = deciding.found {
         let message = format!(
-            "The Workspace {} does not say that it is this object's, so that it is not destroyed. Give it the labels \
-             that it lost, or set spec.retainWorkspaceOnDelete to true",
-            workspace.name
+            "Nothing is destroyed that may be somebody else's. {}. {KEEPING}",
+            unclear_identity(deciding)
         );
         return hold(deciding, Reason::WorkspaceNotOurs, message);
     }
@@ -239,7 +272,7 @@ fn destroy(deciding: &mut Deciding<'_>) {
                     "The Workspace went before its infrastructure; it is made again to destroy that",
                 );
             }
-            Err((reason, message)) => hold(deciding, reason, message),
+            Err((reason, problem)) => hold(deciding, reason, format!("{problem}. {KEEPING}")),
         },
     }
 }
@@ -255,6 +288,9 @@ fn is_wish_to_keep_lost(deciding: &Deciding<'_>) -> bool {
         && snapshot.rendering.is_err()
         && snapshot.wta.spec.retain_workspace_on_delete.is_none()
 }
+
+/// The way out that loses nothing.
+const KEEPING: &str = "To let this object go and keep what exists: set spec.retainWorkspaceOnDelete to true";
 
 fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     if deciding.is_foreign && foreign::is_wedged(workspace) {
@@ -350,8 +386,7 @@ fn make_again(
         return Err((
             Reason::RenderingLost,
             format!(
-                "The annotation {} names no Workspace. Write its group/name, or set spec.retainWorkspaceOnDelete to \
-                 true",
+                "The annotation {} names no Workspace. Write its group/name",
                 marks::WORKSPACE
             ),
         ));
@@ -371,9 +406,7 @@ fn make_again(
         None => {
             return Err((
                 Reason::RenderingLost,
-                "There is nothing to make the Workspace from. Bring back the template, or set \
-                 spec.retainWorkspaceOnDelete to true"
-                    .to_owned(),
+                "There is nothing to make the Workspace from. Bring back the template".to_owned(),
             ));
         }
     };
@@ -381,7 +414,7 @@ fn make_again(
         return Err((
             Reason::NoDurableState,
             "The Workspace went and its state with it, because no backend is configured. Destroy the infrastructure by \
-             hand, and set spec.retainWorkspaceOnDelete to true"
+             hand"
                 .to_owned(),
         ));
     }

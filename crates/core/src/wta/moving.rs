@@ -10,8 +10,8 @@ use super::{
 };
 use crate::decision::{Desired, Event, EventKind, Guard, Strip, Target};
 
-/// What to tell about a Workspace whose object is gone: after a move it is still there, without its state, and only a person
-/// knows when it is not needed any more.
+/// What to tell about a Workspace whose object was moved away: it is still there, without its state, and only a person knows
+/// when it is not needed any more.
 #[must_use]
 pub fn left_behind(workspace: &WorkspaceSeen) -> Option<Event> {
     let is_kept = workspace.annotations.contains_key(marks::RETAINED);
@@ -21,9 +21,10 @@ pub fn left_behind(workspace: &WorkspaceSeen) -> Option<Event> {
     Some(Event {
         kind: EventKind::Warning,
         reason: "LeftBehind".to_owned(),
-        message: "Its WorkspaceTemplateApply is gone, as after a move, and nobody acts on it. Once all is well on the other \
+        message:
+            "Its WorkspaceTemplateApply was moved away, and nobody acts on it. Once all is well on the other \
                   side, delete it: its connection Secret and its report go with it, its infrastructure stays"
-            .to_owned(),
+                .to_owned(),
     })
 }
 

@@ -80,7 +80,18 @@ pub(super) enum Fate {
 
 /// Decides the fate of the infrastructure of an object that goes.
 pub(super) fn fate(snapshot: &Snapshot, found: Found<'_>) -> Fate {
-    if is_retained(snapshot, found) {
+    let wta = &snapshot.wta;
+    let is_ended_by_owner = owner::lets_go(wta) || owner::silent(wta).is_some();
+    let has_living_owner = snapshot.owner.as_ref().is_some_and(|owner| !owner.deleting);
+    if owner::recorded(wta).is_some()
+        && has_living_owner
+        && !is_ended_by_owner
+        && !snapshot.namespace_terminating
+    {
+        // Also where it is to be retained: that says what becomes of it when the owner goes. A Workspace that is nobody's
+        // would not be found by what the owner makes in place of this one.
+        Fate::LeftToOwner
+    } else if is_retained(snapshot, found) {
         Fate::Retained
     } else if snapshot.namespace_terminating {
         Fate::NamespaceTerminating
@@ -90,8 +101,7 @@ pub(super) fn fate(snapshot: &Snapshot, found: Found<'_>) -> Fate {
         Fate::OwnerSilent
     } else {
         match &snapshot.owner {
-            Some(owner) if owner.deleting => Fate::WaitsForOwner,
-            Some(_) => Fate::LeftToOwner,
+            Some(_) => Fate::WaitsForOwner,
             None => Fate::OwnerGone,
         }
     }

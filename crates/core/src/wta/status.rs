@@ -125,10 +125,10 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
         return Some(failure);
     }
     let Some(progress) = snapshot.progress.as_ref() else {
-        return match snapshot.unknown_variables.as_slice() {
-            [] => what_is_to_be_known(workspace?),
-            unknown => Some(source::words(unknown)),
-        };
+        let unknown = snapshot.unknown_variables.as_slice();
+        return told(workspace, "StateComplete", "False")
+            .or_else(|| (!unknown.is_empty()).then(|| source::words(unknown)))
+            .or_else(|| told(workspace, "Simulated", "True"));
     };
     let mut words = progress.operation.clone()?;
     let total = progress.resources_total.filter(|total| *total > 0);
@@ -175,15 +175,11 @@ fn abridged(line: &str) -> String {
     format!("{} … {}", head.trim_end(), tail.trim_start())
 }
 
-/// What our runner says of a Workspace that nothing is wrong with otherwise.
-fn what_is_to_be_known(workspace: &WorkspaceSeen) -> Option<String> {
-    let told = [("StateComplete", "False"), ("Simulated", "True")];
-    let told = told.into_iter().filter_map(|(type_, status)| {
-        let condition = workspace.condition(type_).filter(|told| told.status == status)?;
-        condition.message.as_deref()?.lines().next()
-    });
-    let line = told.into_iter().find(|line| !line.is_empty())?;
-    Some(line.chars().take(MAX_LINE).collect())
+/// The first line of a condition of the Workspace, if it has this status.
+fn told(workspace: Option<&WorkspaceSeen>, type_: &str, status: &str) -> Option<String> {
+    let condition = workspace?.condition(type_).filter(|told| told.status == status)?;
+    let line = condition.message.as_deref()?.lines().next()?;
+    (!line.is_empty()).then(|| line.chars().take(MAX_LINE).collect())
 }
 
 fn conditions(deciding: &Deciding<'_>, old: &WorkspaceTemplateApplyStatus, now: Timestamp) -> Vec<Condition> {

@@ -169,10 +169,16 @@ pub(crate) fn with_advice(reason: Reason, message: &str) -> String {
 /// Whether a failure is about the place where state is kept.
 fn is_about_state(message: &str) -> bool {
     let message = message.to_lowercase();
+    // Whole phrases: resources are called "backend" too.
     let words = [
-        "backend",
+        "configuring the backend",
+        "initializing the backend",
+        "backend configuration",
+        "backend \"",
         "existing workspaces",
-        "the state",
+        "acquiring the state lock",
+        "failed to save the state",
+        "persist the state",
         "loading state",
         "load state",
         "refreshing state",
@@ -213,6 +219,10 @@ mod tests {
                 true,
             ),
             (format!("create failed: creating EC2 VPC: {refused}"), false),
+            (
+                format!("apply failed: aws_ecs_service.backend: waiting for the state change: {refused}"),
+                false,
+            ),
         ] {
             for reason in [Reason::Network, Reason::Timeout] {
                 let words = with_advice(reason, &message);

@@ -23,7 +23,7 @@ const FAILURES: [(&[&str], &str); 8] = [
     ),
     (
         &["Denied", "Quota"],
-        "see to the credentials or limits of the account",
+        "see to the credentials, rights or limits that its message names",
     ),
     (
         &[

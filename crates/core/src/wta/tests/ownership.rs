@@ -195,14 +195,37 @@ fn what_the_next_one_would_not_find_is_not_left_to_the_owner() {
         let (mut world, decision) = after_deletion(world);
         assert!(!world.is_gone, "{expected}");
         assert_eq!(reason(&world.snapshot, &decision, "Deleting"), expected);
-        assert!(message(&decision).contains("spec.retainWorkspaceOnDelete") || expected.contains("Api"));
         assert_eq!(world.infrastructure.len(), 1);
-        // The way out.
+        // Keeping it is no way out as long as the owner would make another one.
         world.snapshot.wta.spec.retain_workspace_on_delete = Some(true);
+        world.settle();
+        assert!(!world.is_gone, "{expected}");
+        // The way out is told, and says what it does.
+        let text = message(&decision);
+        assert!(
+            text.contains("make everything anew") && text.contains(&format!("{}-", marks::WORKSPACE)),
+            "{text}"
+        );
+        let annotations = world.snapshot.wta.metadata.annotations.as_mut().unwrap();
+        annotations.remove(marks::WORKSPACE);
         world.settle();
         assert!(world.is_gone, "{expected}");
         assert_eq!(world.infrastructure.len(), 1);
     }
+}
+
+/// Retention says what becomes of infrastructure when its owner goes. Before that, the owner takes it up again.
+#[test]
+fn what_is_to_be_retained_is_left_to_a_living_owner_all_the_same() {
+    let mut world = owned();
+    world.snapshot.wta.spec.retain_workspace_on_delete = Some(true);
+    world.settle();
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone);
+    assert_eq!(world.infrastructure.len(), 1);
+    let workspace = world.workspace();
+    assert!(!workspace.annotations.contains_key(marks::RETAINED));
+    assert!(workspace.labels.contains_key(marks::WTA_NAME));
 }
 
 /// A child that waits for its turn while the others have theirs.

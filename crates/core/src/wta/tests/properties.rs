@@ -462,6 +462,7 @@ proptest! {
             // Whoever had something to do when the owner vanished gets no turn for it any more.
             let workspace = world.workspace();
             let waits = is_owned
+                && super::super::owner::takes_turns(&world.snapshot.wta)
                 && world.snapshot.owner.is_none()
                 && workspace.spec["managementPolicies"] == json!([]);
             prop_assert!(waits || workspace.is_settled());

@@ -191,6 +191,18 @@ fn variables_that_the_template_does_not_know_are_told_once_and_keep_nobody_from_
     assert_eq!(status(&world).message.as_deref(), Some(expected));
     assert!(world.calm().is_quiet(), "no loop");
 
+    // What may be lost is more than a mistake in a name.
+    let mut torn = condition("StateComplete", "False", "ResourcesMissing", 1);
+    torn.message = Some("aws_vpc.this may exist".to_owned());
+    world
+        .workspace_mut()
+        .status
+        .conditions
+        .get_or_insert_default()
+        .push(torn);
+    world.settle();
+    assert_eq!(status(&world).message.as_deref(), Some("aws_vpc.this may exist"));
+
     // Owners of our own kinds give more than every template wants; others are people, or made by people.
     own(&mut world.snapshot);
     assert_eq!(source::unknown(&world.snapshot), []);
