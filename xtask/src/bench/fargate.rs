@@ -173,13 +173,14 @@ impl Witness {
         let seen = book.entry(plane.metadata.name.unwrap_or_default()).or_default();
         let (before, after) = (seen.status.clone(), plane.status);
         seen.status.clone_from(&after);
-        let mut profiles = after
+        // What the controllers wrote before they let anybody begin. When it is seen here depends on the machine.
+        let profiles = after
             .iter()
             .flat_map(|status| status.fargate_profile_statuses.iter().flatten());
-        let is_begun = profiles.any(|one| matches!(one.phase, Some(Phase::Creating | Phase::Deleting)));
-        if seen.first.is_none() && is_begun {
-            seen.first = Some(now);
-        }
+        let begun = profiles
+            .filter(|one| matches!(one.phase, Some(Phase::Creating | Phase::Deleting)))
+            .filter_map(|one| one.since.as_ref());
+        seen.first = seen.first.or(begun.map(|since| since.0).min());
         if seen.first.is_none() || before == after {
             return;
         }
