@@ -103,10 +103,19 @@ pub(super) struct Profile {
     pub(super) phase: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) since: At,
+    /// The pods that run on it, if it is still wanted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) selectors: Vec<String>,
+    /// What it does or waits for, and what to do.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) message: String,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) apply: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) workspace: Option<String>,
 }
 
 /// A condition that says something.

@@ -2,7 +2,7 @@
 
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
-    captcontrolplane::{FargateProfileStatus, OperationRecord},
+    captcontrolplane::{AdditionalFargateProfile, FargateProfileStatus, FargateSelector, OperationRecord},
     foreign::{Cluster, workspace::WorkspaceCondition},
     marks,
     run::RunReport,
@@ -52,7 +52,7 @@ pub(super) fn fill(description: &mut Description, view: &View<'_>, id: &str) {
     match view.object(id) {
         Some(Object::Cluster(one)) => cluster(description, one),
         Some(Object::CaptCluster(one)) => network(description, one),
-        Some(Object::ControlPlane(one)) => control_plane(description, one),
+        Some(Object::ControlPlane(one)) => control_plane(description, view, one),
         Some(Object::Apply(one)) => apply(description, one),
         Some(Object::Workspace(one)) => workspace(description, one, view.report(id)),
         None => {}
@@ -111,7 +111,7 @@ fn network(description: &mut Description, captcluster: &CAPTCluster) {
     description.conditions(status.conditions.as_ref());
 }
 
-fn control_plane(description: &mut Description, control_plane: &CAPTControlPlane) {
+fn control_plane(description: &mut Description, view: &View<'_>, control_plane: &CAPTControlPlane) {
     let spec = &control_plane.spec;
     let status = control_plane.status.clone().unwrap_or_default();
     let wanted = spec.version.to_string();
@@ -148,7 +148,11 @@ fn control_plane(description: &mut Description, control_plane: &CAPTControlPlane
         .fargate_profile_statuses
         .iter()
         .flatten()
-        .map(profile)
+        .map(|status| {
+            let mut wanted = spec.additional_fargate_profiles.iter().flatten();
+            let wanted = wanted.find(|profile| profile.name == status.name);
+            profile(view, wanted, status)
+        })
         .collect();
     if let Some(health) = status.health {
         description.fact("Health", health.status.map(|status| format!("{status:?}")));
@@ -162,11 +166,24 @@ fn control_plane(description: &mut Description, control_plane: &CAPTControlPlane
     description.conditions(status.conditions.as_ref());
 }
 
-fn profile(status: &FargateProfileStatus) -> Profile {
+/// A profile: what is wanted, if it still is, and what became of it.
+fn profile(
+    view: &View<'_>,
+    wanted: Option<&AdditionalFargateProfile>,
+    status: &FargateProfileStatus,
+) -> Profile {
     let failure = status
         .failure_message
         .clone()
         .or_else(|| status.failure_reason.clone());
+    let apply = status.workspace_template_apply_name.clone();
+    let workspace =
+        apply.as_ref().and_then(
+            |apply| match view.object(&format!("WorkspaceTemplateApply/{apply}")) {
+                Some(Object::Apply(apply)) => apply.status.as_ref()?.workspace_name.clone(),
+                _ => None,
+            },
+        );
     Profile {
         name: status.name.clone(),
         ready: status.ready,
@@ -176,8 +193,29 @@ fn profile(status: &FargateProfileStatus) -> Profile {
             None => "Waiting".to_owned(),
         },
         since: status.since.as_ref().map(|time| time.0),
-        message: failure.or_else(|| status.message.clone()).unwrap_or_default(),
-        apply: status.workspace_template_apply_name.clone(),
+        selectors: wanted
+            .map(|wanted| wanted.selectors.iter().map(selector).collect())
+            .unwrap_or_default(),
+        message: status.message.clone().unwrap_or_default(),
+        failure,
+        apply,
+        workspace,
+    }
+}
+
+/// A selector in one word, such as `jobs{runs-on=fargate}`.
+fn selector(selector: &FargateSelector) -> String {
+    let namespace = selector.namespace.clone().unwrap_or_default();
+    let labels: Vec<String> = selector
+        .labels
+        .iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    if labels.is_empty() {
+        namespace
+    } else {
+        format!("{namespace}{{{}}}", labels.join(","))
     }
 }
 

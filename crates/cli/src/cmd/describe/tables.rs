@@ -46,16 +46,30 @@ impl Description {
                 plain(&one.name),
                 plain(&one.phase),
                 ago(one.since).into(),
+                plain(&one.selectors.join(" ")),
+                plain(one.workspace.as_deref().unwrap_or_default()),
                 line(&one.message),
             ]
         });
         section(
             text,
             "Fargate profiles",
-            header(["NAME", "PHASE", "SINCE", "MESSAGE"]),
+            header(["NAME", "PHASE", "SINCE", "SELECTORS", "WORKSPACE", "MESSAGE"]),
             profiles,
             style,
         );
+        for one in &self.profiles {
+            // Writing to a string cannot fail.
+            let told = |text: &mut String, words: &str| {
+                for line in text::lines(words) {
+                    let _ = writeln!(text, "    {line}");
+                }
+            };
+            if let Some(failure) = &one.failure {
+                let _ = writeln!(text, "\n  {} went wrong:", text::plain(&one.name));
+                told(text, failure);
+            }
+        }
         let conditions = self.conditions.iter().map(|one| {
             vec![
                 plain(&one.type_),

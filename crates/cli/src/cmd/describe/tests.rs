@@ -35,7 +35,15 @@ fn provisioning() -> Value {
         }],
         "controlPlanes": [{
             "metadata": {"name": "plane", "annotations": {"infrastructure.cluster.x-k8s.io/turn": "plane-eks"}},
-            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+            "spec": {
+                "version": "1.31",
+                "workspaceTemplateRef": {"name": "eks"},
+                "additionalFargateProfiles": [{
+                    "name": "web",
+                    "selectors": [{"namespace": "web", "labels": {"runs-on": "fargate"}}, {"namespace": "edge-*"}],
+                    "workspaceTemplateRef": {"name": "fargate-profile"},
+                }],
+            },
             "status": {
                 "state": "Provisioning", "version": "1.30",
                 "progress": {
@@ -43,7 +51,8 @@ fn provisioning() -> Value {
                     "history": [{"operation": "Create", "startTime": at(0).to_string()}],
                 },
                 "fargateProfileStatuses": [
-                    {"name": "web", "ready": false, "phase": "Queued", "message": "Waiting for its turn"},
+                    {"name": "web", "ready": false, "phase": "Queued", "message": "Waiting for its turn",
+                     "workspaceTemplateApplyName": "plane-eks", "failureMessage": "Failed to create it: no subnet"},
                 ],
                 "conditions": [
                     condition("Ready", "False", "WorkspaceNotReady", "Terraform is at it"),
@@ -83,7 +92,8 @@ fn a_control_plane_is_described_with_everything_that_tells_how_it_is() {
         "Operation:    Create, about 7m0s left\n",
         "Control plane serves   11m        30m0s   18m55s\n",
         "Workspace ready        12m        30m0s   17m55s\n",
-        "web    Queued           Waiting for its turn\n",
+        "web    Queued           web{runs-on=fargate} edge-*   plane-eks   Waiting for its turn\n",
+        "web went wrong:\n    Failed to create it: no subnet\n",
         "Ready   False    WorkspaceNotReady   11m     Terraform is at it\n",
         "Create      Running   12m     12m\n",
         "wtapply/plane-eks   no      Working",
