@@ -15,7 +15,7 @@ use crate::support::{Up, awaited};
 const EXAMPLES: [&str; 5] = ["templates", "cluster", "existing-vpc", "fargate", "clusterclass"];
 
 /// Makes all objects of an example, and gives the names of its Clusters.
-async fn apply(client: &Client, example: &str) -> Vec<String> {
+pub(crate) async fn apply(client: &Client, example: &str) -> Vec<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{example}.yaml"));
     let text = std::fs::read_to_string(file).unwrap();
     let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(&text).unwrap();

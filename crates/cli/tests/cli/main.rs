@@ -11,6 +11,7 @@ mod bad_input;
 mod controller;
 mod demo;
 mod examples;
+mod fargate;
 mod help;
 mod journey;
 mod looking;

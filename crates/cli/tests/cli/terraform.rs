@@ -21,7 +21,7 @@ use crate::support::{Up, awaited};
 /// How often it is killed.
 const KILLS: usize = 20;
 
-fn has_terraform() -> bool {
+pub(crate) fn has_terraform() -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).any(|folder| {
         ["terraform", "tofu"]
