@@ -25,6 +25,8 @@ use crate::decision::{Event, EventKind};
 
 /// The longest message that is shown in a column, in characters.
 const MAX_LINE: usize = 256;
+/// The longest message about what may be lost: every name in it counts.
+const MAX_LOSS: usize = 4096;
 /// The longest message that a condition may have.
 const MAX_MESSAGE: usize = 32_768;
 
@@ -119,8 +121,11 @@ pub(super) fn our_part(status: &WorkspaceTemplateApplyStatus) -> WorkspaceTempla
     }
 }
 
-/// Where we have nothing to say ourselves: why Terraform failed, or how far it is.
+/// Where we have nothing to say ourselves: what may be lost, why Terraform failed, or how far it is.
 fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Option<String> {
+    if let Some(torn) = workspace.and_then(torn) {
+        return Some(torn);
+    }
     if let Some(failure) = workspace.and_then(failure) {
         return Some(failure);
     }
@@ -139,6 +144,15 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
         words.push_str(&format!(", now {current}"));
     }
     Some(words)
+}
+
+/// What exists, as far as anybody knows, and is not in the state. Who asks for another try without having heard of it makes
+/// it a second time, so that it comes before the failure and says all of its names.
+fn torn(workspace: &WorkspaceSeen) -> Option<String> {
+    let condition = workspace.condition("StateComplete")?;
+    let is_torn = condition.status == "False" && condition.reason == "ResourcesMissing";
+    let line = condition.message.as_deref().filter(|_| is_torn)?.lines().next()?;
+    (!line.is_empty()).then(|| line.chars().take(MAX_LOSS).collect())
 }
 
 /// The first thing that went wrong, in one line, and what our runner says can be done.

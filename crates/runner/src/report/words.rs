@@ -145,8 +145,8 @@ pub(crate) fn missing_words(missing: &[MissingResource]) -> String {
         words.push(format!("{} more", missing.len() - words.len()));
     }
     format!(
-        "an operation was cut short, and the state does not have what it had made: {}. Import or delete them, then ask \
-         for another try",
+        "an operation was cut short, and the state does not have what it had made: {}. Import or delete them before \
+         another try, which would make them a second time",
         words.join(", ")
     )
 }
@@ -211,6 +211,9 @@ mod tests {
         assert_eq!(listed.len(), MAX_ROWS);
         let words = missing_words(&listed);
         assert!(words.contains("thing.n0 (was being made, may exist)"), "{words}");
-        assert!(words.contains("40 more"), "{words}");
+        assert!(
+            words.contains("40 more") && words.contains("before another try"),
+            "{words}"
+        );
     }
 }

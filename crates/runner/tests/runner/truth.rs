@@ -4,7 +4,7 @@ use capt_api::{
     foreign::{ProviderConfigUsage, Workspace},
     marks,
 };
-use capt_terraform::state::Created;
+use capt_terraform::{diagnostics::Class, state::Created};
 use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb, World};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
@@ -13,7 +13,10 @@ use kube::{
 };
 use serde_json::json;
 
-use crate::{script::Script, support::*};
+use crate::{
+    script::{Script, failure},
+    support::*,
+};
 
 #[tokio::test]
 async fn drift_is_told_before_it_is_repaired() {
@@ -85,6 +88,18 @@ async fn what_a_torn_state_lacks_is_listed_until_it_is_there_or_somebody_saw_to_
         says(&world, "vpc", "StateComplete").await.as_deref(),
         Some("False ResourcesMissing")
     );
+    // Who reads about a failure is not sent to try again without having heard of it.
+    script.with(|stage| stage.apply_failures.push_back(failure(Class::Crash, "killed")));
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b", "c"])}}});
+    patch(&world, "vpc", more).await;
+    until(&world, "vpc", "Failing", "True Crash").await;
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(
+        words.contains("thing.z [id=vpc-123]. Import or delete"),
+        "{words}"
+    );
+    assert!(!words.contains("capt retry"), "{words}");
+
     annotate(&world, "vpc", marks::RETRY_REQUESTED, "seen to").await;
     until(&world, "vpc", "StateComplete", "True Complete").await;
     world.finish().await;

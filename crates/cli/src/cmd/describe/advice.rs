@@ -65,10 +65,10 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         return Vec::new();
     };
     let is_well = matches!(root.health, Health::Good | Health::Unknown);
+    let mut advice = import_first(view, id);
     if is_well && causes.is_empty() {
-        return Vec::new();
+        return advice;
     }
-    let mut advice = Vec::new();
     let own = std::iter::once(id).chain(causes.iter().map(|cause| cause.id.as_str()));
     for id in own {
         let Some(node) = view.graph.node(id) else {
@@ -84,6 +84,31 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         advice.push("wait: it goes on by itself".to_owned());
     }
     advice
+}
+
+/// What may exist and is not in the state, as each Workspace of an object says it. Another try makes it a second time.
+pub(super) fn torn(view: &View<'_>, id: &str) -> Vec<(String, String)> {
+    let says = |part: String| match view.object(&part)? {
+        Object::Workspace(workspace) => {
+            let mut conditions = workspace.conditions.iter();
+            let torn =
+                conditions.find(|one| one.type_ == "StateComplete" && one.reason == "ResourcesMissing")?;
+            let message = torn.message.clone().filter(|_| torn.status == "False")?;
+            Some((part, message))
+        }
+        _ => None,
+    };
+    view.graph.whole(id).into_iter().filter_map(says).collect()
+}
+
+fn import_first(view: &View<'_>, id: &str) -> Vec<String> {
+    let words = |(part, _): (String, String)| {
+        format!(
+            "import or delete what {} says is missing in the state, before another try makes it a second time",
+            typed(&part)
+        )
+    };
+    torn(view, id).into_iter().map(words).collect()
 }
 
 fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
@@ -200,6 +225,12 @@ fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<Strin
     let mut advice = vec![format!(
         "see what Terraform said: capt logs {target} -n {namespace}"
     )];
+    let first = import_first(view, id);
+    if !first.is_empty() {
+        advice.extend(first);
+        advice.push(format!("try again only then: capt retry {target} -n {namespace}"));
+        return advice;
+    }
     match known {
         Some((_, way)) => advice.push((*way).to_owned()),
         None => advice.push("mend what it names".to_owned()),

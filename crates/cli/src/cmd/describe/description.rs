@@ -205,7 +205,11 @@ impl Description {
             let label = format!("{}:", fact.name);
             let _ = writeln!(text, "{label:<13} {}", text::plain(&fact.value));
         }
-        if let Some(error) = self.last_error.as_ref().filter(|error| **error != self.message) {
+        if let Some(error) = self
+            .last_error
+            .as_ref()
+            .filter(|error| !self.message.contains(*error))
+        {
             let lines = text::lines(error);
             let _ = writeln!(text, "\nLast error:");
             for line in lines.iter().take(MAX_ERROR) {

@@ -97,6 +97,13 @@ fn described(gathered: &Gathered) -> Description {
         .filter_map(|part| Some(row(&view, namespace, part, view.graph.node(part)?)))
         .collect();
     details::fill(&mut description, &view, id);
+    for (_, missing) in advice::torn(&view, id) {
+        if !description.message.contains(&missing) {
+            description.message = format!("{missing}\n{}", description.message)
+                .trim_end()
+                .to_owned();
+        }
+    }
     description
 }
 

@@ -298,6 +298,42 @@ fn another_try_is_offered_only_where_it_can_help() {
 }
 
 #[test]
+fn what_another_try_would_make_a_second_time_is_named_before_it_is_offered() {
+    let missing = "the state does not have terraform_data.b";
+    for is_failed in [true, false] {
+        let mut objects = provisioning();
+        let synced = match is_failed {
+            true => condition("Synced", "False", "ReconcileError", "it was killed"),
+            false => condition("Synced", "True", "ReconcileSuccess", ""),
+        };
+        let ready = condition("Ready", "True", "Available", "");
+        objects["applies"][0]["status"]["conditions"] = json!([synced, ready]);
+        objects["workspaces"][0]["status"]["conditions"] = json!([
+            synced,
+            ready,
+            condition("Failing", if is_failed { "True" } else { "False" }, "Crash", ""),
+            condition("StateComplete", "False", "ResourcesMissing", missing),
+        ]);
+        for root in ["WorkspaceTemplateApply/plane-eks", "Workspace/plane-eks"] {
+            let told = words(&objects, root);
+            let why = told.find(missing).expect("why");
+            let first = told
+                .find("import or delete what workspace/plane-eks says")
+                .expect("first");
+            assert!(why < first, "{told}");
+            match told.find("capt retry") {
+                Some(retry) => assert!(is_failed && first < retry, "{told}"),
+                None => assert!(!is_failed, "{told}"),
+            }
+            assert_eq!(told.matches("it was killed\n").count() > 0, is_failed, "{told}");
+            assert!(!told.contains("Last error"), "{told}");
+        }
+        let told = words(&objects, "CAPTControlPlane/plane");
+        assert!(told.contains(missing), "{told}");
+    }
+}
+
+#[test]
 fn a_pause_is_no_error_and_its_end_is_no_surprise() {
     let mut objects = provisioning();
     objects["applies"][0]["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});

@@ -6,7 +6,7 @@ use capt_api::run::{PlanReport, PlannedChange};
 use serde::Serialize;
 
 use super::{judge::Why, namespace_of};
-use crate::objects::Subject;
+use crate::{look::text, objects::Subject};
 
 /// Lines of changes that people are shown.
 const MANY: usize = 100;
@@ -33,6 +33,9 @@ pub(super) struct Answer {
     /// What sort of problem that is.
     #[serde(rename = "problemKind", skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<Why>,
+    /// What may exist and is not in the state, as the runner says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) missing: Option<String>,
     /// Holes of the template that no variable fills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unfilled: Vec<String>,
@@ -76,6 +79,12 @@ impl Answer {
         }
     }
 
+    /// What is told beside the answer, because it must not be missed.
+    pub(super) fn warning(&self) -> Option<String> {
+        let missing = self.missing.as_ref()?;
+        Some(format!("warning: {}: {}", self.object, text::plain(missing)))
+    }
+
     /// There is a plan, or what stands for one.
     pub(super) fn is_plan(&self) -> bool {
         self.problem.is_none()
@@ -111,6 +120,10 @@ impl Answer {
                 }
                 None if plan.changes.is_empty() => {}
                 None if plan.destructive => text.push_str("It will wait for an approval.\n"),
+                None if self.missing.is_some() => text.push_str(
+                    "It needs no approval, but it would make a second time what exists and is not in the state: see \
+                     to that first.\n",
+                ),
                 None => text.push_str("It needs no approval.\n"),
             }
         }
@@ -256,6 +269,36 @@ mod tests {
             };
             assert!(answer.words().ends_with(expected), "{}", answer.words());
         }
+    }
+
+    #[test]
+    fn a_plan_that_makes_something_a_second_time_is_not_said_to_need_nothing() {
+        let answer = |missing: Option<&str>| Answer {
+            object: "wtapply/x".to_owned(),
+            missing: missing.map(str::to_owned),
+            plan: Some(Planned {
+                plan: PlanReport {
+                    changes: vec![PlannedChange::default()],
+                    ..PlanReport::default()
+                },
+                ..Planned::default()
+            }),
+            ..Answer::default()
+        };
+        let torn = answer(Some("the state does not have terraform_data.b"));
+        assert!(torn.words().contains("a second time"), "{}", torn.words());
+        assert!(!torn.words().contains("no approval."), "{}", torn.words());
+        assert_eq!(
+            torn.warning().as_deref(),
+            Some("warning: wtapply/x: the state does not have terraform_data.b")
+        );
+        let whole = answer(None);
+        assert!(
+            whole.words().contains("It needs no approval.\n"),
+            "{}",
+            whole.words()
+        );
+        assert_eq!(whole.warning(), None);
     }
 
     #[test]

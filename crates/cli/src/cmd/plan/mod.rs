@@ -84,6 +84,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.target.kind != Kind::Template {
         let subject = cluster.subject(&args.target).await?;
         let answer = plan(&cluster, subject, args.timeout, &mut Told::new()).await?;
+        warn(&answer);
         args.output.answer(&answer, || answer.words())?;
         return Ok(answer.exit_code());
     }
@@ -112,6 +113,7 @@ async fn plan(
     match wait::for_plan(cluster, &subject, &token, timeout, told).await? {
         Ended::Planned(page) => {
             let subject = cluster.refreshed(&subject).await?;
+            answer.missing = missing(&subject);
             answer.paused = is_paused(&subject);
             let report = page.report;
             answer.engine = Some(report.engine).filter(|engine| !engine.is_empty());
@@ -124,6 +126,7 @@ async fn plan(
             });
         }
         Ended::Unanswered(unanswered) => {
+            answer.missing = missing(&cluster.refreshed(&subject).await?);
             answer.why = Some(unanswered.why);
             answer.problem = Some(unanswered.problem);
         }
@@ -141,6 +144,22 @@ async fn rendering(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Rende
         changes: difference::of(cluster, subject).await?,
         approve: pending(subject).map(|revision| approve(&subject.target(), &revision)),
     })
+}
+
+/// Tells what must not be missed, also where nobody reads the answer.
+fn warn(answer: &Answer) {
+    if let Some(warning) = answer.warning() {
+        eprintln!("{warning}");
+    }
+}
+
+/// What may exist and is not in the state, as the runner says it.
+fn missing(subject: &Subject) -> Option<String> {
+    let conditions = subject.workspace.as_ref()?.status.conditions.as_deref()?;
+    let torn = conditions
+        .iter()
+        .find(|condition| condition.type_ == "StateComplete" && condition.reason == "ResourcesMissing")?;
+    torn.message.clone().filter(|_| torn.status == "False")
 }
 
 /// Whether nothing is applied, because somebody asked for that.

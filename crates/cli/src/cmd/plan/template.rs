@@ -11,6 +11,7 @@ use super::{
     judge::Why,
     plan,
     told::Told,
+    warn,
 };
 use crate::access::Cluster;
 
@@ -38,6 +39,7 @@ pub(super) async fn run(cluster: &Cluster, args: &Args) -> anyhow::Result<ExitCo
         .buffered(AT_ONCE)
         .try_collect()
         .await?;
+    answers.iter().for_each(warn);
     args.output.answer(&answers, || {
         answers.iter().map(Answer::words).collect::<Vec<_>>().join("\n")
     })?;

@@ -374,6 +374,31 @@ fn a_held_change_says_where_it_is_but_never_its_values() {
 }
 
 #[test]
+fn what_another_try_would_make_a_second_time_is_told_before_the_failure_and_whole() {
+    let names: Vec<String> = (0..10)
+        .map(|number| format!("module.network.aws_subnet.private[{number}]"))
+        .collect();
+    let words = format!(
+        "cut short: {}. Import or delete them before another try",
+        names.join(", ")
+    );
+    for (reason, expected) in [
+        ("ResourcesMissing", &*words),
+        ("StateMissing", "apply failed: killed"),
+    ] {
+        let mut world = living();
+        let mut synced = condition("Synced", "False", "ReconcileError", 1);
+        synced.message = Some("apply failed: killed".to_owned());
+        let mut torn = condition("StateComplete", "False", reason, 1);
+        torn.message = Some(words.clone());
+        world.workspace_mut().status.conditions = Some(vec![synced, torn]);
+        world.snapshot.progress = serde_json::from_value(json!({"operation": "apply"})).ok();
+        world.calm();
+        assert_eq!(status(&world).message.as_deref(), Some(expected));
+    }
+}
+
+#[test]
 fn what_the_runner_found_or_made_up_is_told() {
     for (type_, status_, line) in [
         ("StateComplete", "False", "aws_vpc.this may exist"),

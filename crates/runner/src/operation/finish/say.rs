@@ -127,7 +127,11 @@ impl Run<'_> {
                     generation,
                     now,
                 );
-                let words = failure::with_advice(reason, text);
+                // Before anything is tried again, what another try would make a second time must be seen to.
+                let words = match missing.is_empty() {
+                    true => failure::with_advice(reason, text),
+                    false => format!("{text}\n{}", self.gate.text(&report::missing_words(missing))),
+                };
                 standing.say((Type::Failing, True, reason), &words, generation, now);
                 standing.observed_generation = Some(generation);
                 return;
