@@ -85,7 +85,7 @@ words! {
         CreationInterrupted = "CreationInterrupted",
         /// There is nothing to make the Workspace from, which is needed to destroy its infrastructure.
         RenderingLost = "RenderingLost",
-        /// The API that Workspaces are served by is not installed.
+        /// The API that Workspaces are served by is not installed, or may not be read.
         WorkspaceApiMissing = "WorkspaceApiMissing",
         /// Management policies are switched off in the provider.
         ManagementPoliciesDisabled = "ManagementPoliciesDisabled",

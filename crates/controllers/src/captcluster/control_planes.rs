@@ -11,7 +11,7 @@ use kube::{Api, api::ListParams};
 
 use super::CaptClusters;
 use crate::{
-    engine::{call::within_deadline, execute::Failure, key::ObjectKey, wakes::Reader},
+    engine::{call::within_deadline, execute::Failure, key::ObjectKey, table::Serving, wakes::Reader},
     facts::{
         Lookup,
         indexes::{self, within},
@@ -38,6 +38,13 @@ impl CaptClusters {
         let facts = &self.hands.facts;
         let has_begun = apply.is_some_and(OwnedSeen::is_deleting);
         let mut found = BTreeSet::new();
+        let serving = facts.captcontrolplanes.serving(reader);
+        if serving == Serving::Hidden && !has_begun {
+            found.insert(
+                "CAPTControlPlanes, which cannot be read (let the controllers get, list and watch them)"
+                    .to_owned(),
+            );
+        }
         let mut to_ask = Vec::new();
         for name in self.clusters_of(reader, key, captcluster, apply) {
             let label = names::label_value(&name);
@@ -60,7 +67,7 @@ impl CaptClusters {
                 break;
             }
             found.extend(
-                self.ask_for_control_planes(key, &label, reference.as_ref())
+                self.ask_for_control_planes(key, &label, reference.as_ref(), serving)
                     .await?,
             );
         }
@@ -116,6 +123,7 @@ impl CaptClusters {
         key: &ObjectKey,
         cluster: &str,
         reference: Option<&ContractReference>,
+        serving: Serving,
     ) -> Result<Vec<String>, Failure> {
         let api: Api<CAPTControlPlane> = Api::namespaced(self.hands.client.clone(), key.namespace());
         let failed = |source| Failure::Call {
@@ -131,8 +139,9 @@ impl CaptClusters {
         let of_cluster = ListParams::default().labels(&format!("{}={cluster}", marks::CLUSTER_NAME));
         let labelled = match within_deadline(api.list_metadata(&of_cluster)).await {
             Ok(labelled) => labelled,
-            // There are no control planes where nobody knows what that is.
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            // There are no control planes where nobody knows what that is. An API server that has not read its definitions yet
+            // says so too.
+            Err(error) if error.is_not_found() && serving == Serving::No => return Ok(Vec::new()),
             Err(error) => return Err(failed(error)),
         };
         let mut found: Vec<String> = labelled

@@ -29,6 +29,9 @@ impl CaptClusters {
             return Ok(None);
         };
         let namespace = key.namespace();
+        if let Some(unread) = facts.unread_applies(reader, namespace) {
+            return Err(unread);
+        }
         let cluster = snapshot::owner(&captcluster).and_then(|name| {
             let place = ObjectKey::within(namespace, name);
             facts.clusters.glance(reader, indexes::SPEC, &place)

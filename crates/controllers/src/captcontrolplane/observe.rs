@@ -41,6 +41,9 @@ impl ControlPlanes {
             return Ok(None);
         };
         let namespace = key.namespace();
+        if let Some(unread) = facts.unread_applies(reader, namespace) {
+            return Err(unread);
+        }
         let cluster = self.cluster(reader, &control_plane);
         let infrastructure = match &cluster {
             Some(cluster) => self.infrastructure(reader, namespace, cluster).await,

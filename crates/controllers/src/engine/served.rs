@@ -15,13 +15,13 @@ use kube::{
     runtime::watcher,
 };
 use serde::de::DeserializeOwned;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     call::{CallError, within_deadline},
     key::ObjectKey,
     table::{Row, Table},
-    watch::{Read, keep_up, keep_up_if_allowed},
+    watch::{ASK_AGAIN, Denials, Read, keep_up, keep_up_if_allowed, keep_up_when_allowed},
 };
 
 /// A definition is there somewhat sooner than what it defines.
@@ -42,9 +42,6 @@ pub(crate) struct CustomKind {
     /// Its objects are in namespaces.
     pub(crate) is_namespaced: bool,
 }
-
-/// How long it is before something is asked for again that the API did not let us read.
-const ASK_AGAIN: Duration = Duration::from_secs(600);
 
 /// The definition of a kind, as far as it is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +91,8 @@ impl CustomKind {
 }
 
 /// Keeps the definitions up to date. Where they may not be read, as with rights in one namespace only, these kinds are asked
-/// for instead: everybody may know what an API serves. Never ends.
+/// for instead: everybody may know what an API serves. Once they were read they stay as they were, because a denial may pass.
+/// Never ends.
 pub(crate) async fn follow_definitions<K>(
     client: Client,
     definitions: Arc<Definitions>,
@@ -103,10 +101,20 @@ pub(crate) async fn follow_definitions<K>(
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut is_told = false;
+    let (mut is_told, mut is_listed) = (false, false);
+    let (mut denials, mut doubts) = (Denials::default(), Doubts::default());
     loop {
         let all: Api<K> = Api::all(client.clone());
-        keep_up_if_allowed(all, watcher::Config::default(), &definitions, read).await;
+        let began = Instant::now();
+        is_listed |= keep_up_if_allowed(all, watcher::Config::default(), &definitions, read).await;
+        let mut after = denials.wait(began.elapsed());
+        if is_listed {
+            tracing::warn!(
+                "CustomResourceDefinitions may not be listed and watched any more; they are asked for again"
+            );
+            sleep(after).await;
+            continue;
+        }
         if !is_told {
             is_told = true;
             tracing::warn!(
@@ -115,38 +123,75 @@ pub(crate) async fn follow_definitions<K>(
                 ASK_AGAIN.as_secs() / 60
             );
         }
-        let after = match discovered(&client, kinds).await {
-            Ok(rows) => {
-                definitions.replace(rows);
-                ASK_AGAIN
+        match discovered(&client, kinds).await {
+            Ok(found) => {
+                let known = definitions.peek_all().into_iter().map(|(name, _)| name);
+                let served = doubts.settle(known.collect(), found);
+                let rows = served.into_iter().map(|key| Row {
+                    key,
+                    version: 0,
+                    value: Some(Definition::default()),
+                });
+                definitions.replace(rows.collect());
+                after = doubts.wait().map_or(after, |wait| wait.min(after));
             }
             Err(error) => {
                 let error: &dyn std::error::Error = &error;
                 tracing::warn!(error, "the API does not say which kinds it serves");
-                TRY_AGAIN * 2u32.pow(TRIES)
+                after = after.min(TRY_AGAIN * 2u32.pow(TRIES));
             }
-        };
+        }
         sleep(after).await;
     }
 }
 
-/// Which of these kinds are served.
-async fn discovered(client: &Client, kinds: &[CustomKind]) -> Result<Vec<Row<Definition>>, CallError> {
-    let mut rows = Vec::new();
-    for kind in kinds {
-        if kind.served(client).await?.is_some() {
-            rows.push(Row {
-                key: kind.definition(),
-                version: 0,
-                value: Some(Definition::default()),
-            });
+/// Kinds that were served and are not said to be any more, with how often that was said in a row.
+///
+/// What is of such a kind counts as gone, and who waits for its end goes on. So it must not be an API server that has not
+/// read its definitions yet.
+#[derive(Debug, Default)]
+struct Doubts(BTreeMap<ObjectKey, u32>);
+
+impl Doubts {
+    /// The kinds that count as served, from those that did and those that the API names now.
+    fn settle(&mut self, known: BTreeSet<ObjectKey>, found: BTreeSet<ObjectKey>) -> BTreeSet<ObjectKey> {
+        self.0.retain(|kind, _| !found.contains(kind));
+        let mut served = found;
+        for kind in known {
+            if served.contains(&kind) {
+                continue;
+            }
+            let missed = self.0.entry(kind.clone()).or_default();
+            *missed += 1;
+            if *missed <= TRIES {
+                served.insert(kind);
+            } else {
+                self.0.remove(&kind);
+            }
         }
+        served
     }
-    Ok(rows)
+
+    /// How long to wait before the API is asked again, if anything is in doubt.
+    fn wait(&self) -> Option<Duration> {
+        let missed = self.0.values().min()?;
+        Some(TRY_AGAIN * 2u32.pow(*missed.min(&TRIES)))
+    }
 }
 
-/// Keeps a table up to date for as long as its kind is served, and empty while it is not. A kind of the whole cluster counts
-/// as not served for somebody who has rights in one namespace only. Never ends.
+/// Which of these kinds are served.
+async fn discovered(client: &Client, kinds: &[CustomKind]) -> Result<BTreeSet<ObjectKey>, CallError> {
+    let mut found = BTreeSet::new();
+    for kind in kinds {
+        if kind.served(client).await?.is_some() {
+            found.insert(kind.definition());
+        }
+    }
+    Ok(found)
+}
+
+/// Keeps a table up to date for as long as its kind is served, and empty while it is not. A kind that is there but cannot be
+/// read is hidden, such as one of the whole cluster for somebody who has rights in one namespace only. Never ends.
 pub(crate) async fn follow<K, T>(
     client: Client,
     namespace: Option<String>,
@@ -186,34 +231,38 @@ pub(crate) async fn follow<K, T>(
                 };
                 let config = watcher::Config::default();
                 let is_limited = namespace.is_some() && !kind.is_namespaced;
-                if !is_limited {
-                    tokio::select! {
-                        () = keep_up(api, config, &table, read) => {}
-                        () = is_gone(&definitions, &name) => {}
+                let watch = async {
+                    if is_limited {
+                        keep_up_when_allowed(api, config, &table, read, &name.name).await;
+                    } else {
+                        keep_up(api, config, &table, read).await;
                     }
-                    continue;
-                }
-                let is_forbidden = tokio::select! {
-                    () = keep_up_if_allowed(api, config, &table, read) => true,
-                    () = is_gone(&definitions, &name) => false,
                 };
-                if is_forbidden {
-                    table.close();
-                    tracing::warn!(
-                        kind = kind.kind,
-                        group = kind.group,
-                        "a kind of the whole cluster may not be listed and watched, and is left alone"
-                    );
-                    sleep(ASK_AGAIN).await;
+                tokio::select! {
+                    () = watch => {}
+                    () = is_gone(&definitions, &name) => {}
                 }
                 continue;
             }
             Ok(None) if tries >= TRIES => {
-                table.close();
-                while definitions.peek(&name).as_ref() == Some(&definition) {
-                    if changes.changed().await.is_err() {
-                        return;
+                // There is a definition, and so there may be objects.
+                table.hide();
+                let is_other = async {
+                    while definitions.peek(&name).as_ref() == Some(&definition) {
+                        if changes.changed().await.is_err() {
+                            return;
+                        }
                     }
+                };
+                if definition.version.is_empty() {
+                    // All that is known of it is that it was served once, which does not change when it is again. Whether
+                    // it changed or only time has passed, it is asked for.
+                    let _ = timeout(ASK_AGAIN, is_other).await;
+                } else {
+                    is_other.await;
+                }
+                if changes.has_changed().is_err() {
+                    return;
                 }
                 tries = 0;
                 continue;
@@ -240,5 +289,37 @@ async fn is_gone(definitions: &Definitions, name: &ObjectKey) {
         if changes.changed().await.is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(names: &[&str]) -> BTreeSet<ObjectKey> {
+        names.iter().map(|name| ObjectKey::cluster_scoped(name)).collect()
+    }
+
+    #[test]
+    fn a_kind_that_is_missed_for_a_moment_is_still_served() {
+        let mut doubts = Doubts::default();
+        let mut known = doubts.settle(kinds(&[]), kinds(&["a", "b"]));
+        assert_eq!(doubts.wait(), None);
+        known = doubts.settle(known, kinds(&["a"]));
+        assert_eq!(known, kinds(&["a", "b"]));
+        assert!(doubts.wait().is_some());
+        // It is back, and is missed anew.
+        known = doubts.settle(known, kinds(&["a", "b"]));
+        assert_eq!(doubts.wait(), None);
+        let mut waited = Duration::ZERO;
+        for _ in 0..TRIES {
+            known = doubts.settle(known, kinds(&["a"]));
+            assert_eq!(known, kinds(&["a", "b"]));
+            waited += doubts.wait().unwrap();
+        }
+        assert!(waited >= Duration::from_secs(60), "{waited:?}");
+        known = doubts.settle(known, kinds(&["a"]));
+        assert_eq!(known, kinds(&["a"]));
+        assert_eq!(doubts.wait(), None);
     }
 }

@@ -28,6 +28,9 @@ pub(crate) enum Serving {
     Unknown,
     /// The API does not serve the kind.
     No,
+    /// There may be objects of it, but they cannot be read: rights are missing, or a version that we know. What was read
+    /// before is here, and may be old.
+    Hidden,
     /// The API serves it, and all of it is here.
     Yes,
 }
@@ -160,9 +163,24 @@ impl<T: PartialEq> Table<T> {
         (index.values)(key, &object)
     }
 
-    /// Whether the kind is served.
-    pub(crate) fn is_served(&self, reader: &Reader) -> bool {
+    /// Whether there are objects of the kind at all.
+    pub(crate) fn serving(&self, reader: &Reader) -> Serving {
         reader.note(&self.fact(Place::Served));
+        self.rows.read().serving
+    }
+
+    /// Whether the kind is served, and all of it is here.
+    pub(crate) fn is_served(&self, reader: &Reader) -> bool {
+        self.serving(reader) == Serving::Yes
+    }
+
+    /// Whether there may be objects of the kind that cannot be read.
+    pub(crate) fn is_hidden(&self, reader: &Reader) -> bool {
+        self.serving(reader) == Serving::Hidden
+    }
+
+    /// Whether all of it was read, for somebody who does not want to be woken.
+    pub(crate) fn is_listed(&self) -> bool {
         self.rows.read().serving == Serving::Yes
     }
 
@@ -226,7 +244,17 @@ impl<T: PartialEq> Table<T> {
         });
     }
 
-    /// Says that the kind is not served.
+    /// Says that objects of the kind cannot be read. Nothing goes because of that: who is not seen may still be there.
+    pub(crate) fn hide(&self) {
+        self.change(|rows, facts, _| {
+            if rows.serving != Serving::Hidden {
+                rows.serving = Serving::Hidden;
+                facts.insert(self.fact(Place::Served));
+            }
+        });
+    }
+
+    /// Says that the kind is not served, which must be certain: whatever was of it counts as gone.
     pub(crate) fn close(&self) {
         self.change(|rows, facts, keys| {
             let gone: Vec<ObjectKey> = rows.objects.keys().cloned().collect();

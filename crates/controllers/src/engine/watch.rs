@@ -1,6 +1,6 @@
 //! Watches that keep tables up to date.
 
-use std::{fmt::Debug, pin::pin};
+use std::{fmt::Debug, pin::pin, time::Duration};
 
 use futures::StreamExt as _;
 use kube::{
@@ -8,6 +8,7 @@ use kube::{
     runtime::{WatchStreamExt as _, watcher},
 };
 use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
 
 use super::{
     key::ObjectKey,
@@ -26,17 +27,74 @@ where
     keep(api, config, table, read, false).await;
 }
 
-/// The same, but ends where the API does not let us read.
+/// The same, but ends where the API does not let us read. Tells whether everything was read before that.
 pub(crate) async fn keep_up_if_allowed<K, T>(
     api: Api<K>,
     config: watcher::Config,
     table: &Table<T>,
     read: Read<K, T>,
+) -> bool
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    T: PartialEq,
+{
+    keep(api, config, table, read, true).await
+}
+
+/// Keeps a table up to date whenever the API lets us read, and hidden while it does not. Never ends.
+pub(crate) async fn keep_up_when_allowed<K, T>(
+    api: Api<K>,
+    config: watcher::Config,
+    table: &Table<T>,
+    read: Read<K, T>,
+    kind: &str,
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     T: PartialEq,
 {
-    keep(api, config, table, read, true).await;
+    let mut denials = Denials::default();
+    loop {
+        let began = Instant::now();
+        keep_up_if_allowed(api.clone(), config.clone(), table, read).await;
+        let wait = denials.wait(began.elapsed());
+        // A denial that passes is nobody's business where everything was read.
+        if !table.is_listed() || denials.are_lasting() {
+            table.hide();
+            tracing::warn!(
+                kind,
+                "a kind of the whole cluster may not be listed and watched; what it was stays, and it is asked for again"
+            );
+        }
+        sleep(wait).await;
+    }
+}
+
+/// How long it is at most before something is asked for again that the API did not let us read.
+pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(600);
+/// How long it is at first.
+const ASK_AGAIN_AT_FIRST: Duration = Duration::from_millis(500);
+/// After so many in a row denials do not pass by themselves.
+const MANY: u32 = 6;
+
+/// Times in a row that the API did not let us read.
+#[derive(Debug, Default)]
+pub(crate) struct Denials(u32);
+
+impl Denials {
+    /// How long to wait after another one, before which reading went well for a time.
+    pub(crate) fn wait(&mut self, went_well: Duration) -> Duration {
+        if went_well > ASK_AGAIN {
+            self.0 = 0;
+        }
+        let wait = ASK_AGAIN_AT_FIRST * 2u32.saturating_pow(self.0.min(16));
+        self.0 += 1;
+        wait.min(ASK_AGAIN)
+    }
+
+    /// Whether there were so many that they will not pass.
+    pub(crate) fn are_lasting(&self) -> bool {
+        self.0 > MANY
+    }
 }
 
 async fn keep<K, T>(
@@ -45,7 +103,8 @@ async fn keep<K, T>(
     table: &Table<T>,
     read: Read<K, T>,
     ends_if_forbidden: bool,
-) where
+) -> bool
+where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     T: PartialEq,
 {
@@ -60,23 +119,28 @@ async fn keep<K, T>(
     };
     let mut events = pin!(watcher(api, config).default_backoff());
     let mut listed = Vec::new();
+    let mut is_listed = false;
     while let Some(event) = events.next().await {
         match event {
             Ok(watcher::Event::Init) => listed.clear(),
             Ok(watcher::Event::InitApply(object)) => listed.push(row(object)),
-            Ok(watcher::Event::InitDone) => table.replace(std::mem::take(&mut listed)),
+            Ok(watcher::Event::InitDone) => {
+                is_listed = true;
+                table.replace(std::mem::take(&mut listed));
+            }
             Ok(watcher::Event::Apply(object)) => table.apply(row(object)),
             Ok(watcher::Event::Delete(object)) => {
                 table.delete(ObjectKey::of(object.meta()), version(&object));
             }
             Err(error) => {
                 if ends_if_forbidden && code(&error) == Some(403) {
-                    return;
+                    break;
                 }
                 tracing::warn!(error = &error as &dyn std::error::Error, "a watch broke");
             }
         }
     }
+    is_listed
 }
 
 /// What the API answered to a watch that did not begin.
@@ -92,4 +156,22 @@ pub(crate) fn code(error: &watcher::Error) -> Option<u16> {
 fn version<K: Resource>(object: &K) -> u64 {
     let version = object.meta().resource_version.as_deref();
     version.and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_denied_is_asked_for_soon_at_first_and_rarely_for_ever() {
+        let mut denials = Denials::default();
+        let waits: Vec<Duration> = (0..40).map(|_| denials.wait(Duration::ZERO)).collect();
+        assert_eq!(waits[0], Duration::from_millis(500));
+        assert!(waits.is_sorted());
+        assert_eq!(waits[39], ASK_AGAIN);
+        assert!(denials.are_lasting());
+        // After a time that went well they count anew.
+        assert_eq!(denials.wait(ASK_AGAIN * 2), waits[0]);
+        assert!(!denials.are_lasting());
+    }
 }

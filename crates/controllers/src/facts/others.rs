@@ -17,7 +17,7 @@ use super::{Facts, kinds, views};
 use crate::engine::{
     key::ObjectKey,
     served::{CustomKind, Definitions, follow},
-    table::Table,
+    table::{Serving, Table},
     wakes::{Reader, Wakes},
 };
 
@@ -124,10 +124,7 @@ impl Facts {
         // Whether it is known is told by the table when it changes.
         let _ = timeout(FIRST_LOOK, table.is_known()).await;
         if !table.is_served(reader) {
-            return Lookup::Unresolvable(format!(
-                "The kind {} of {} cannot be read. Let the controllers get, list and watch it",
-                reference.kind, reference.api_group
-            ));
+            return Lookup::Unresolvable(not_readable(reference));
         }
         table.get(reader, &place).map_or(Lookup::Missing, Lookup::Found)
     }
@@ -165,8 +162,10 @@ fn ours<T: PartialEq + Serialize>(
     place: &ObjectKey,
     reference: &ContractReference,
 ) -> Lookup {
-    if !table.is_served(reader) {
-        return Lookup::NotServed(not_served(reference));
+    match table.serving(reader) {
+        Serving::Yes => {}
+        Serving::No => return Lookup::NotServed(not_served(reference)),
+        Serving::Unknown | Serving::Hidden => return Lookup::Unresolvable(not_readable(reference)),
     }
     match table
         .get(reader, place)
@@ -176,6 +175,13 @@ fn ours<T: PartialEq + Serialize>(
         Some(Ok(object)) => Lookup::Found(Arc::new(object)),
         Some(Err(_)) => Lookup::Unresolvable(format!("The {} {place} cannot be read", reference.kind)),
     }
+}
+
+fn not_readable(reference: &ContractReference) -> String {
+    format!(
+        "The kind {} of {} cannot be read. Let the controllers get, list and watch it",
+        reference.kind, reference.api_group
+    )
 }
 
 fn not_served(reference: &ContractReference) -> String {

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
 use capt_core::{
+    decision::Target,
     names,
     owned::{self, OwnedSeen, Peer, RunGlance, Trouble, TroubleClass, WorkspaceGlance},
     render::WorkspaceGroup,
@@ -15,12 +16,28 @@ use serde_json::Value;
 use super::{
     Facts,
     indexes::{self, within},
+    kinds,
     views::ReportView,
     workspace_key,
 };
-use crate::engine::{key::ObjectKey, wakes::Reader};
+use crate::engine::{execute::Failure, key::ObjectKey, table::Serving, wakes::Reader};
 
 impl Facts {
+    /// What stands in the way where WorkspaceTemplateApplies cannot be read. An owner that sees none would go, and leave them behind.
+    pub(crate) fn unread_applies(&self, reader: &Reader, namespace: &str) -> Option<Failure> {
+        match self.applies.serving(reader) {
+            Serving::Yes | Serving::No => None,
+            Serving::Unknown | Serving::Hidden => Some(Failure::Hidden {
+                target: Target {
+                    api_version: format!("{}/v1beta1", kinds::APPLY.group),
+                    kind: kinds::APPLY.kind.to_owned(),
+                    namespace: Some(namespace.to_owned()),
+                    name: String::new(),
+                },
+            }),
+        }
+    }
+
     /// WorkspaceTemplateApplies of a namespace that an owner with this label has, and those that have one of these
     /// names, whosever they are.
     pub(crate) fn owned(

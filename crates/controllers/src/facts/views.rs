@@ -263,6 +263,7 @@ pub(super) fn provider_config(object: DynamicObject) -> Option<ProviderConfigSee
     let mut data = object.data;
     let config: TerraformConfig = part(&mut data, "spec")?;
     Some(ProviderConfigSeen {
+        hidden: false,
         backend: location::backend_of_config(&config),
     })
 }

@@ -22,7 +22,7 @@ use crate::{
     engine::{
         served::{CustomKind, follow, follow_definitions},
         table::Table,
-        watch::{Read, keep_up, keep_up_if_allowed},
+        watch::{Read, keep_up, keep_up_when_allowed},
     },
     options::ClusterController,
 };
@@ -94,13 +94,9 @@ impl Facts {
             if !is_limited {
                 return keep_up(api, config, &table, views::namespace).await;
             }
-            keep_up_if_allowed(api, config, &table, views::namespace).await;
-            // Whether it goes away is asked for where that counts, which needs the right to get this one namespace.
-            table.close();
-            tracing::warn!(
-                "the namespace may not be watched, so that it is only asked for where something is made or destroyed"
-            );
-            std::future::pending().await
+            // Where it may not be watched it is asked for where something is made or destroyed, which needs the right to get
+            // this one namespace.
+            keep_up_when_allowed(api, config, &table, views::namespace, "namespaces").await;
         });
         watches.tasks
     }

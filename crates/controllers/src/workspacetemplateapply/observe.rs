@@ -13,7 +13,7 @@ use capt_core::{
     wta::{
         self, Snapshot, owner,
         snapshot::{
-            Awaited, ClusterSeen, OwnerSeen, PendingPlan, ProviderConfigSeen, Served, StateSecretSeen,
+            self, Awaited, ClusterSeen, OwnerSeen, PendingPlan, ProviderConfigSeen, Served, StateSecretSeen,
             TemplateSeen, WorkspaceSeen,
         },
     },
@@ -24,7 +24,13 @@ use serde_json::Value;
 
 use super::{Applies, kept_in, waits};
 use crate::{
-    engine::{call::within_deadline, execute::Failure, key::ObjectKey, table::Table, wakes::Reader},
+    engine::{
+        call::within_deadline,
+        execute::Failure,
+        key::ObjectKey,
+        table::{Serving, Table},
+        wakes::Reader,
+    },
     facts::{
         elsewhere::Sight,
         indexes::{self, within},
@@ -121,8 +127,8 @@ impl Applies {
                 .map(|kept| kept.unpacked()),
             workspaces: self.workspaces(reader, key, wta),
             served: Served {
-                namespaced: facts.workspaces.is_served(reader),
-                cluster_scoped: facts.cluster_workspaces.is_served(reader),
+                namespaced: serving(&facts.workspaces, reader),
+                cluster_scoped: serving(&facts.cluster_workspaces, reader),
                 preferred: self.options.workspace_api,
             },
             awaited_secrets: self.awaited_secrets(reader, key, wta),
@@ -358,18 +364,23 @@ impl Applies {
         };
         let name = field("name").unwrap_or("default");
         let facts = &self.facts;
-        let found = match (group, field("kind")) {
-            (WorkspaceGroup::ClusterScoped, _) => facts
-                .legacy_provider_configs
-                .get(reader, &ObjectKey::cluster_scoped(name)),
-            (WorkspaceGroup::Namespaced, Some("ProviderConfig")) => facts
-                .provider_configs
-                .get(reader, &ObjectKey::within(key.namespace(), name)),
-            (WorkspaceGroup::Namespaced, _) => facts
-                .cluster_provider_configs
-                .get(reader, &ObjectKey::cluster_scoped(name)),
+        let (table, place) = match (group, field("kind")) {
+            (WorkspaceGroup::ClusterScoped, _) => {
+                (&facts.legacy_provider_configs, ObjectKey::cluster_scoped(name))
+            }
+            (WorkspaceGroup::Namespaced, Some("ProviderConfig")) => {
+                (&facts.provider_configs, ObjectKey::within(key.namespace(), name))
+            }
+            (WorkspaceGroup::Namespaced, _) => {
+                (&facts.cluster_provider_configs, ObjectKey::cluster_scoped(name))
+            }
         };
-        found.map(|config| (*config).clone())
+        let found = table.get(reader, &place).map(|config| (*config).clone());
+        let hidden = || ProviderConfigSeen {
+            hidden: true,
+            ..ProviderConfigSeen::default()
+        };
+        found.or_else(|| table.is_hidden(reader).then(hidden))
     }
 
     /// Secrets with the state: by the labels of the kubernetes backend, and, because anybody can strip those, by what our
@@ -438,6 +449,15 @@ impl Applies {
                     source,
                 })?;
         Ok(found.is_none_or(|namespace| namespace.metadata.deletion_timestamp.is_some()))
+    }
+}
+
+/// Whether the Workspaces of a group are known. Where nobody knows yet there may be some.
+fn serving(table: &Table<WorkspaceSeen>, reader: &Reader) -> snapshot::Serving {
+    match table.serving(reader) {
+        Serving::No => snapshot::Serving::No,
+        Serving::Unknown | Serving::Hidden => snapshot::Serving::Hidden,
+        Serving::Yes => snapshot::Serving::Yes,
     }
 }
 

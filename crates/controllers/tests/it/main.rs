@@ -32,6 +32,7 @@ mod networks;
 mod ownership;
 mod pausing;
 mod retention;
+mod rights;
 mod runner;
 mod stage;
 mod templates;

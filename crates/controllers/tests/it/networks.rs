@@ -457,6 +457,9 @@ async fn a_control_plane_that_is_not_known_yet_keeps_its_network() {
             "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
         }))
         .await;
+    // Nor is there none because an API server that is asked has not read its definitions yet.
+    let asked = Calls::by(CAPT).verb(Verb::List).resource("captcontrolplanes");
+    stage.faults().inject(asked, Times::Once, Fault::fail(404));
     stage.delete_network("blue").await;
     stage
         .until_network_says("blue", "Deleting", "True/WaitingForControlPlane")

@@ -24,6 +24,14 @@ use crate::decision::Removal;
 /// Decides about an object that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
+    if let Some(group) = identity::hidden(snapshot, deciding.found) {
+        // One that is destroyed and one that is not look the same from here.
+        let message = format!(
+            "What became of the infrastructure is not known. {}",
+            identity::let_read(group)
+        );
+        return deciding.say(Type::Deleting, true, Reason::WorkspaceApiMissing, message);
+    }
     let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
     match deciding.found {
         Found::Absent if !is_recorded => {
@@ -79,8 +87,9 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
     let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
     let is_over = matches!(deciding.found, Found::Absent) && !is_recorded;
     let name = snapshot.wta.metadata.name.as_deref().unwrap_or_default();
+    let is_hidden = identity::hidden(snapshot, deciding.found).is_some();
     match policy::fate(snapshot, deciding.found) {
-        _ if is_over => "It is being deleted, and goes when the pause ends; it has no infrastructure".to_owned(),
+        _ if is_over && !is_hidden => "It is being deleted, and goes when the pause ends; it has no infrastructure".to_owned(),
         Fate::Retained => {
             "It is being deleted, and goes when the pause ends; its infrastructure is kept".to_owned()
         }
@@ -410,13 +419,16 @@ fn make_again(
             ));
         }
     };
-    if !foreign::has_durable_state(snapshot, rendered, deciding.is_foreign) {
-        return Err((
-            Reason::NoDurableState,
-            "The Workspace went and its state with it, because no backend is configured. Destroy the infrastructure by \
-             hand"
-                .to_owned(),
-        ));
+    if !foreign::has_durable_state(deciding, rendered) {
+        let message = match foreign::unread_config(deciding) {
+            Some(unread) => format!("Whether the Workspace's state went with it is not known: {unread}"),
+            None => {
+                "The Workspace went and its state with it, because no backend is configured. Destroy the \
+                 infrastructure by hand"
+                    .to_owned()
+            }
+        };
+        return Err((Reason::NoDurableState, message));
     }
     let external_name = location::external_name(snapshot, None, name);
     let spec = rendered.spec.clone();

@@ -4,6 +4,7 @@ use capt_api::foreign::marks;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
+    deciding::Deciding,
     policy,
     rendered::Rendered,
     snapshot::{Runner, Snapshot, WorkspaceSeen},
@@ -20,9 +21,27 @@ pub(super) fn is_foreign(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>)
 }
 
 /// Whether state outlives the pod that Terraform runs in. Our runner keeps it; provider-terraform does not by itself.
-pub(super) fn has_durable_state(snapshot: &Snapshot, rendered: &Rendered, is_foreign: bool) -> bool {
-    let config = snapshot.provider_config.as_ref();
-    !is_foreign || rendered.backend.is_some() || config.is_some_and(|config| config.backend.is_some())
+///
+/// A provider configuration that is not seen says nothing against what is remembered of it.
+pub(super) fn has_durable_state(deciding: &Deciding<'_>, rendered: &Rendered) -> bool {
+    let remembered = deciding
+        .kept
+        .and_then(|kept| kept.location.config_backend.as_ref());
+    let backend = match deciding.snapshot.readable_config() {
+        Some(config) => config.backend.as_ref(),
+        None => remembered,
+    };
+    !deciding.is_foreign || rendered.backend.is_some() || backend.is_some()
+}
+
+/// What to do if the provider configuration cannot be read.
+pub(super) fn unread_config(deciding: &Deciding<'_>) -> Option<String> {
+    let config = deciding.snapshot.provider_config.as_ref();
+    config.filter(|config| config.hidden).map(|_| {
+        "the provider configuration that the Workspace names may not be read. Give the controllers a ClusterRole that \
+         allows get, list and watch of provider configurations"
+            .to_owned()
+    })
 }
 
 /// Whether it crashed in the middle of a creation and will not go on by itself.

@@ -73,6 +73,37 @@ pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
         .map_or(Found::Absent, |workspace| judge(snapshot, workspace))
 }
 
+/// The group that the object's Workspace is or may be in, if Workspaces of that group cannot be read: one that is not seen
+/// there may well exist, and what is seen may be old.
+pub(super) fn hidden(snapshot: &Snapshot, found: Found<'_>) -> Option<WorkspaceGroup> {
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    // That the record is gone means no more than that destruction began.
+    let known = found
+        .ours()
+        .and_then(|workspace| workspace.group)
+        .or_else(|| recorded(snapshot).map(|(group, _)| group))
+        .or_else(|| kept.and_then(|kept| WorkspaceGroup::from_name(&kept.location.group)));
+    let status = snapshot.wta.status.as_ref();
+    let had_one = status.is_some_and(|status| status.workspace_name.is_some());
+    [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
+        .into_iter()
+        .filter(|group| known.map_or(had_one, |known| known == *group))
+        .find(|group| snapshot.served.hides(*group))
+}
+
+/// What to do where Workspaces of a group cannot be read.
+pub(super) fn let_read(group: WorkspaceGroup) -> String {
+    let role = match group {
+        WorkspaceGroup::Namespaced => "a Role in this namespace",
+        WorkspaceGroup::ClusterScoped => "a ClusterRole",
+    };
+    format!(
+        "The controllers cannot read Workspaces of the group {0}. Give them {role} that allows get, list and watch of \
+         workspaces.{0}, and let the API serve their version v1beta1",
+        group.name()
+    )
+}
+
 fn judge<'a>(snapshot: &Snapshot, workspace: &'a WorkspaceSeen) -> Found<'a> {
     if carries_our_identity(snapshot, workspace) {
         Found::Ours(workspace)

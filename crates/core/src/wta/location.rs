@@ -62,8 +62,7 @@ pub(super) fn of(
         provider_config: provider_config(&rendered.spec, group),
         backend: rendered.backend.clone(),
         config_backend: snapshot
-            .provider_config
-            .as_ref()
+            .readable_config()
             .and_then(|config| config.backend.clone()),
     }
 }
@@ -71,13 +70,12 @@ pub(super) fn of(
 /// Compares where state lives with where a rendering would look for it.
 pub(super) fn moved(snapshot: &Snapshot, kept: &StateLocation, wanted: Option<&StateLocation>) -> Moved {
     let config_backend = snapshot
-        .provider_config
-        .as_ref()
+        .readable_config()
         .and_then(|config| config.backend.as_ref());
     let is_same_config = wanted.is_none_or(|wanted| wanted.provider_config == kept.provider_config);
     // A configuration that is not there cannot lead anywhere, and one that was never seen cannot be compared.
     if is_same_config
-        && snapshot.provider_config.is_some()
+        && snapshot.readable_config().is_some()
         && kept.config_backend.is_some()
         && kept.config_backend.as_ref() != config_backend
     {

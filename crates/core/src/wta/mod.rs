@@ -116,7 +116,10 @@ impl Gates for Deciding<'_> {
             self.report.say(Type::Paused, false, Reason::NotPaused, "");
             return None;
         };
+        let hidden = identity::hidden(self.snapshot, self.found);
         let workspaces = match self.found {
+            // What is not seen as it is cannot be written to.
+            _ if hidden.is_some() => Vec::new(),
             Found::Several(first, second) => vec![first, second],
             found => found.ours().into_iter().collect(),
         };
@@ -150,7 +153,12 @@ impl Gates for Deciding<'_> {
             self.say(Type::Paused, true, Reason::Paused, message);
         } else {
             let is_ignored = |workspace| self.is_foreign && foreign::has_policies_off(workspace);
-            let message = if self.found.ours().is_some_and(is_ignored) {
+            let message = if let Some(group) = hidden {
+                let unread = identity::let_read(group);
+                format!(
+                    "Whether an operation runs is not known. {unread}; to be paused, because {sources}{afterwards}"
+                )
+            } else if self.found.ours().is_some_and(is_ignored) {
                 format!(
                     "{}; to be paused, because {sources}{afterwards}",
                     work::POLICIES_OFF

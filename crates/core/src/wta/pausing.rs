@@ -37,6 +37,7 @@ pub(super) fn is_at_rest(snapshot: &Snapshot, found: Found<'_>) -> bool {
     };
     let belongs = belongs_to_cluster(snapshot);
     rests
+        && identity::hidden(snapshot, found).is_none()
         && snapshot
             .state_secrets
             .iter()

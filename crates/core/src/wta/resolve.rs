@@ -151,8 +151,7 @@ pub(super) fn resolve(
         .map(|fresh| location::of(snapshot, fresh, group, external_name.clone()));
     if resolved.location.config_backend.is_none() {
         resolved.location.config_backend = snapshot
-            .provider_config
-            .as_ref()
+            .readable_config()
             .and_then(|config| config.backend.clone());
     }
     let may_have_state = location::may_have_state(snapshot, deciding.found.ours());

@@ -65,6 +65,14 @@ pub struct Snapshot {
     pub progress: Option<WorkspaceProgress>,
 }
 
+impl Snapshot {
+    /// The provider configuration, if it was seen.
+    #[must_use]
+    pub fn readable_config(&self) -> Option<&ProviderConfigSeen> {
+        self.provider_config.as_ref().filter(|config| !config.hidden)
+    }
+}
+
 /// The Cluster that something belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClusterSeen {
@@ -206,21 +214,43 @@ pub fn workspace_target(group: WorkspaceGroup, namespace: &str, name: &str) -> T
     }
 }
 
+/// Whether there are Workspaces of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Serving {
+    /// There is no such group, and so there is nothing in it.
+    #[default]
+    No,
+    /// There may be Workspaces of it, but they cannot be read. One that is not seen may well exist.
+    Hidden,
+    /// All of them are known.
+    Yes,
+}
+
 /// Which groups of Workspaces there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     /// Workspaces in namespaces.
-    pub namespaced: bool,
+    pub namespaced: Serving,
     /// Workspaces of the whole cluster.
-    pub cluster_scoped: bool,
+    pub cluster_scoped: Serving,
     /// The group that is to be used for new Workspaces, whatever there is.
     pub preferred: Option<WorkspaceGroup>,
 }
 
 impl Served {
-    /// Whether there is a group.
+    /// Whether there is a group, and its Workspaces are known.
     #[must_use]
     pub fn has(&self, group: WorkspaceGroup) -> bool {
+        self.of(group) == Serving::Yes
+    }
+
+    /// Whether there may be Workspaces of a group that cannot be read.
+    #[must_use]
+    pub fn hides(&self, group: WorkspaceGroup) -> bool {
+        self.of(group) == Serving::Hidden
+    }
+
+    fn of(&self, group: WorkspaceGroup) -> Serving {
         match group {
             WorkspaceGroup::Namespaced => self.namespaced,
             WorkspaceGroup::ClusterScoped => self.cluster_scoped,
@@ -265,6 +295,8 @@ pub enum Runner {
 /// A provider configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderConfigSeen {
+    /// The API does not let the controllers read it, so that nothing else is known of it, nor whether it exists.
+    pub hidden: bool,
     /// What says where state lives (see [`super::location::backend_of_config`]); none if nothing does.
     pub backend: Option<String>,
 }

@@ -70,7 +70,11 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
     let mut new = old.clone();
     let workspace = deciding.found.ours();
     let recorded = identity::recorded(snapshot).map(|(_, name)| name.to_owned());
-    new.workspace_name = workspace.map(|workspace| workspace.name.clone()).or(recorded);
+    let is_hidden = identity::hidden(snapshot, deciding.found).is_some();
+    new.workspace_name = workspace
+        .map(|workspace| workspace.name.clone())
+        .or(recorded)
+        .or(old.workspace_name.clone().filter(|_| is_hidden));
     new.progress.clone_from(&snapshot.progress);
     if let Some(outputs) =
         workspace.and_then(|workspace| workspace.status.at_provider.as_ref()?.outputs.clone())

@@ -64,12 +64,24 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
         }
         Found::Absent | Found::Ours(_) | Found::Legacy(_) | Found::TakenBack(_) => {}
     }
+    if let Some(group) = identity::hidden(snapshot, deciding.found) {
+        return problem(Reason::WorkspaceApiMissing, identity::let_read(group));
+    }
     match resolve::place(deciding) {
         None => {
+            let hidden = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
+                .into_iter()
+                .find(|group| snapshot.served.hides(*group));
+            if let Some(group) = hidden {
+                return problem(Reason::WorkspaceApiMissing, identity::let_read(group));
+            }
             return problem(
                 Reason::WorkspaceApiMissing,
                 "No API serves Workspaces: install the CRDs of provider-terraform, or capt's".to_owned(),
             );
+        }
+        Some((group, _)) if snapshot.served.hides(group) => {
+            return problem(Reason::WorkspaceApiMissing, identity::let_read(group));
         }
         Some((group, _)) if !snapshot.served.has(group) => {
             return problem(
@@ -214,11 +226,13 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
         deciding.say(Type::Waiting, true, problem.reason, problem.message);
         return;
     }
-    if !foreign::has_durable_state(snapshot, &resolved.rendering, deciding.is_foreign) {
-        let message =
-            "State would live in a folder of provider-terraform's pod and be lost with it. Configure a \
-                       backend in the provider configuration or in the module"
-                .to_owned();
+    if !foreign::has_durable_state(deciding, &resolved.rendering) {
+        let message = match foreign::unread_config(deciding) {
+            Some(unread) => format!("Whether state outlives provider-terraform's pod is not known: {unread}"),
+            None => "State would live in a folder of provider-terraform's pod and be lost with it. Configure a backend in \
+                     the provider configuration or in the module"
+                .to_owned(),
+        };
         let reason = Reason::NoDurableState;
         return refuse(deciding, Problem { reason, message });
     }

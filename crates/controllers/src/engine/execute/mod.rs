@@ -125,6 +125,12 @@ pub(crate) enum Failure {
         /// What changed.
         target: Target,
     },
+    /// What it depends on cannot be read, so that nobody knows what there is.
+    #[error("objects of the kind {} cannot be read", target.kind)]
+    Hidden {
+        /// What cannot be read, without a name.
+        target: Target,
+    },
     /// A call failed.
     #[error("cannot {action} the {} {}", target.kind, target.name)]
     Call {
@@ -141,7 +147,7 @@ impl Failure {
     /// What could not be written.
     pub(crate) fn target(&self) -> &Target {
         match self {
-            Self::Moved { target } | Self::Call { target, .. } => target,
+            Self::Moved { target } | Self::Hidden { target } | Self::Call { target, .. } => target,
         }
     }
 

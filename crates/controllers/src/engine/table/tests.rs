@@ -90,6 +90,24 @@ async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_any_more_stays() {
+    let world = world();
+    let table = &world.table;
+    table.replace(vec![row("a", 1, "red", 1)]);
+    world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
+    world.read("served", |reader| assert!(!table.is_hidden(reader)));
+    table.hide();
+    assert_eq!(world.woken().await, ["served"]);
+    world.read("served", |reader| {
+        assert!(table.is_hidden(reader) && !table.is_served(reader));
+        assert!(table.get(reader, &key("a")).is_some());
+    });
+    table.replace(vec![row("a", 1, "red", 1)]);
+    assert_eq!(world.woken().await, ["served"]);
+    assert!(table.is_listed());
+}
+
+#[tokio::test]
 async fn what_is_not_read_any_more_is_of_no_interest() {
     let world = world();
     let table = &world.table;

@@ -24,7 +24,9 @@ use crate::{
     wta::{
         self, Rendered, kept,
         policy::grants_destruction,
-        snapshot::{KeptSeen, OwnerSeen, Runner, Served, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen},
+        snapshot::{
+            KeptSeen, OwnerSeen, Runner, Served, Serving, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen,
+        },
     },
 };
 
@@ -263,7 +265,7 @@ fn empty(seen: &OwnedSeen) -> Snapshot {
         kept: None,
         workspaces: Vec::new(),
         served: Served {
-            namespaced: true,
+            namespaced: Serving::Yes,
             ..Served::default()
         },
         awaited_secrets: Vec::new(),

@@ -6,7 +6,7 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::json;
 
 use super::{
-    super::snapshot::{Awaited, OwnerSeen, Runner, Served},
+    super::snapshot::{Awaited, OwnerSeen, Runner, Served, Serving},
     *,
 };
 use crate::{decision::Guard, render::WorkspaceGroup};
@@ -69,15 +69,15 @@ fn a_templates_own_policies_are_not_exceeded() {
 #[test]
 fn the_group_is_the_namespaced_one_where_it_is_served_and_is_kept_once_chosen() {
     let both = Served {
-        namespaced: true,
-        cluster_scoped: true,
+        namespaced: Serving::Yes,
+        cluster_scoped: Serving::Yes,
         preferred: None,
     };
     for (served, expected) in [
         (both, "tf.m.upbound.io/blue"),
         (
             Served {
-                namespaced: false,
+                namespaced: Serving::No,
                 ..both
             },
             "tf.upbound.io/blue",
@@ -109,12 +109,34 @@ fn the_group_is_the_namespaced_one_where_it_is_served_and_is_kept_once_chosen() 
             WorkspaceGroup::from_name(expected.split('/').next().unwrap())
         );
     }
-    let mut none = fresh();
-    none.served = Served::default();
-    assert_eq!(
-        reason(&none, &decide(&none, at(0)), "Applied"),
-        "False/WorkspaceApiMissing"
-    );
+    for (cluster_scoped, preferred, told) in [
+        (Serving::No, None, "install the CRDs"),
+        (
+            Serving::No,
+            Some(WorkspaceGroup::ClusterScoped),
+            "install its CRDs",
+        ),
+        (
+            Serving::Hidden,
+            None,
+            "a ClusterRole that allows get, list and watch",
+        ),
+        (
+            Serving::Hidden,
+            Some(WorkspaceGroup::ClusterScoped),
+            "a ClusterRole that allows get, list and watch",
+        ),
+    ] {
+        let mut none = fresh();
+        none.served = Served {
+            namespaced: Serving::No,
+            cluster_scoped,
+            preferred,
+        };
+        let decision = decide(&none, at(0));
+        assert_eq!(reason(&none, &decision, "Applied"), "False/WorkspaceApiMissing");
+        assert!(message(&decision).contains(told), "{}", message(&decision));
+    }
 }
 
 #[test]
@@ -514,4 +536,19 @@ fn that_a_module_makes_nothing_real_is_passed_down_and_outlives_the_template() {
     world.snapshot.template.as_mut().expect("a template").sandbox = None;
     world.settle();
     assert_eq!(sandbox(&world), None, "taken back");
+}
+
+/// It may be there, and another one would make everything a second time.
+#[test]
+fn a_workspace_that_cannot_be_read_is_not_made_again() {
+    let mut world = living();
+    world.snapshot.served.namespaced = Serving::Hidden;
+    world.snapshot.workspaces.clear();
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/WorkspaceApiMissing"
+    );
+    assert!(message(&decision).contains("a Role in this namespace"));
+    assert!(written(&decision).is_none());
 }

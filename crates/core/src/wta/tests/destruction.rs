@@ -6,7 +6,10 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::json;
 
 use super::{
-    super::snapshot::{KeptSeen, OwnerSeen, StateSecretSeen},
+    super::{
+        identity,
+        snapshot::{KeptSeen, OwnerSeen, StateSecretSeen},
+    },
     *,
 };
 
@@ -361,4 +364,57 @@ fn a_grant_that_is_taken_back_leaves_a_workspace_that_must_still_be_destroyed() 
     world.snapshot.namespace_terminating = false;
     world.settle();
     assert!(world.is_gone && world.infrastructure.is_empty());
+}
+
+/// A destruction that runs is only known by its Workspace: the record of that is already gone.
+#[test]
+fn what_cannot_be_read_is_not_taken_for_destroyed() {
+    type Change = fn(&mut World);
+    let unseen: Change = |world| world.snapshot.workspaces.clear();
+    let old: Change = |_| {};
+    let without_rendering: Change = |world| {
+        world.snapshot.workspaces.clear();
+        world.snapshot.kept = None;
+    };
+    for change in [unseen, old, without_rendering] {
+        let mut world = living();
+        delete(&mut world.snapshot);
+        world.calm();
+        assert!(world.workspace().deleting);
+        let recorded = identity::annotation(&world.snapshot.wta.metadata, marks::WORKSPACE);
+        assert_eq!(recorded, None);
+        let before = world.snapshot.clone();
+        world.snapshot.served.namespaced = Serving::Hidden;
+        change(&mut world);
+        let decision = world.calm();
+        assert!(!world.is_gone);
+        assert_eq!(
+            reason(&world.snapshot, &decision, "Deleting"),
+            "True/WorkspaceApiMissing"
+        );
+        assert!(message(&decision).contains("get, list and watch of workspaces.tf.m.upbound.io"));
+        assert!(decision.children.is_empty() && decision.removals.is_empty());
+        assert_eq!(world.snapshot.state_secrets, before.state_secrets);
+        world.snapshot.served = before.served;
+        world.snapshot.workspaces = before.workspaces;
+        world.settle();
+        assert!(world.is_gone && world.infrastructure.is_empty());
+    }
+}
+
+#[test]
+fn only_the_group_that_could_hold_the_workspace_holds_a_deletion() {
+    let mut world = living();
+    world.snapshot.served.cluster_scoped = Serving::Hidden;
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone && world.infrastructure.is_empty());
+    // What was never made has no group yet.
+    let mut world = World::new(fresh());
+    world.snapshot.served = Served {
+        namespaced: Serving::Hidden,
+        ..Served::default()
+    };
+    world.calm();
+    let (world, _) = after_deletion(world);
+    assert!(world.is_gone);
 }

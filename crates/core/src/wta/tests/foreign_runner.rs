@@ -14,6 +14,7 @@ fn foreign() -> World {
     snapshot.runner = Runner::Foreign;
     snapshot.provider_config = Some(ProviderConfigSeen {
         backend: Some("backend".to_owned()),
+        ..ProviderConfigSeen::default()
     });
     let mut world = World::new(snapshot);
     world.settle();
@@ -28,6 +29,7 @@ fn nothing_is_made_without_durable_state() {
         snapshot.runner = Runner::Foreign;
         snapshot.provider_config = Some(ProviderConfigSeen {
             backend: by_config.then(|| "backend".to_owned()),
+            ..ProviderConfigSeen::default()
         });
         snapshot.rendering = Ok(Rendered {
             backend: by_module.then(|| "backend".to_owned()),
@@ -264,6 +266,38 @@ fn what_lost_its_state_with_its_workspace_is_not_said_to_be_destroyed() {
     assert_eq!(
         reason(&world.snapshot, &decision, "Deleting"),
         "True/NoDurableState"
+    );
+}
+
+/// What is not seen says nothing against what is remembered.
+#[test]
+fn a_backend_that_is_remembered_counts_where_its_configuration_is_gone_or_hidden() {
+    let hidden = Some(ProviderConfigSeen {
+        hidden: true,
+        ..ProviderConfigSeen::default()
+    });
+    for config in [None, hidden.clone()] {
+        let mut world = foreign();
+        world.snapshot.workspaces.clear();
+        world.snapshot.provider_config = config;
+        delete(&mut world.snapshot);
+        let decision = world.step();
+        assert_eq!(reason(&world.snapshot, &decision, "Deleting"), "True/Destroying");
+        assert!(written(&decision).is_some());
+    }
+    let mut never_seen = fresh();
+    never_seen.runner = Runner::Foreign;
+    never_seen.provider_config = hidden;
+    let mut world = World::new(never_seen);
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/NoDurableState"
+    );
+    assert!(
+        message(&decision).contains("may not be read"),
+        "{}",
+        message(&decision)
     );
 }
 

@@ -27,7 +27,7 @@ use k8s_openapi::{
 };
 use serde_json::{Value, json};
 
-use super::snapshot::{OwnerSeen, Runner, Served, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen};
+use super::snapshot::{OwnerSeen, Runner, Served, Serving, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen};
 use super::{Rendered, decide};
 use crate::decision::{Decision, Desired};
 
@@ -91,7 +91,7 @@ fn fresh() -> Snapshot {
         kept: None,
         workspaces: Vec::new(),
         served: Served {
-            namespaced: true,
+            namespaced: Serving::Yes,
             ..Served::default()
         },
         awaited_secrets: Vec::new(),

@@ -385,3 +385,19 @@ fn what_a_move_leaves_is_told_and_nothing_else() {
     workspace.deleting = true;
     assert_eq!(left_behind(workspace), None, "it goes already");
 }
+
+#[test]
+fn what_cannot_be_read_is_not_proved_to_rest() {
+    let mut world = living();
+    pause(&mut world.snapshot);
+    world.snapshot.served.namespaced = Serving::Hidden;
+    world.snapshot.workspaces.clear();
+    let decision = world.calm();
+    assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Pausing");
+    assert!(
+        message(&decision).contains("cannot read"),
+        "{}",
+        message(&decision)
+    );
+    assert!(is_move_blocked(&world.snapshot));
+}

@@ -215,6 +215,7 @@ fn snapshot(facts: &BTreeSet<Fact>) -> Snapshot {
     }
     snapshot.provider_config = is(Backend).then(|| ProviderConfigSeen {
         backend: Some("backend".to_owned()),
+        ..ProviderConfigSeen::default()
     });
     let edge = |from: &str, to: &str| (from.to_owned(), BTreeSet::from([to.to_owned()]));
     if is(Dependent) {

@@ -140,6 +140,7 @@ fn world_with(name: &str) -> World {
     snapshot.runner = Runner::Foreign;
     snapshot.provider_config = Some(super::super::snapshot::ProviderConfigSeen {
         backend: Some("backend".to_owned()),
+        ..super::super::snapshot::ProviderConfigSeen::default()
     });
     let mut world = World::new(snapshot);
     world.settle();

@@ -206,6 +206,7 @@ fn a_provider_configuration_that_points_elsewhere_stops_the_workspace() {
     let config = |backend: &str| {
         Some(ProviderConfigSeen {
             backend: Some(backend.to_owned()),
+            ..ProviderConfigSeen::default()
         })
     };
     let mut world = living();

@@ -1,0 +1,143 @@
+//! Rights that are missing, or pass, and an API that forgets a kind for a moment.
+
+use std::time::Duration;
+
+use capt_api::{CAPTCluster, WorkspaceTemplate, foreign::Cluster, marks};
+use capt_core::render::WorkspaceGroup;
+use capt_testkit::{Call, Calls, Disturbance, Events, Fault, Process, Rule, Times, Verb, World};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{
+    Api, Resource, ResourceExt as _,
+    api::{Patch, PatchParams},
+    core::DynamicObject,
+};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::{
+    network::{NetworkUser as _, cluster, made_network},
+    runner::{self, resource},
+    stage::{CAPT, RUNNER, Setting, Stage, User as _, start_controllers},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Nothing may be listed or watched that fits.
+fn forbid(world: &World, fits: fn(&Call) -> bool) -> Rule {
+    let reads = Calls::by(CAPT)
+        .matching(move |call: &Call| matches!(call.verb, Verb::List | Verb::Watch) && fits(call));
+    world.faults().inject(reads, Times::Every, Fault::fail(403))
+}
+
+/// Something is destroyed, and nobody goes on with it.
+async fn destroying(stage: &Stage) {
+    let _: WorkspaceTemplate = stage.make_template("net").await;
+    stage.make_apply("blue", "net").await;
+    stage.until_ready("blue").await;
+    stage.settle().await;
+    stage.world.stop(RUNNER);
+    stage.delete_apply("blue").await;
+    stage.settle().await;
+    let apply = stage.apply("blue").await.unwrap();
+    let is_recorded = apply.annotations().contains_key(marks::WORKSPACE);
+    assert!(!is_recorded, "only the Workspace still says so");
+}
+
+/// The runner goes on, and knows what it made.
+fn start_runner_again(stage: &Stage) {
+    let (book, client) = (stage.ledger.clone(), stage.world.client());
+    stage.world.start(RUNNER, move |process| {
+        let process = Process {
+            client: client.clone(),
+            ..process
+        };
+        runner::run(process, book.clone())
+    });
+}
+
+/// Breaks a watch, by something that it should tell.
+async fn break_watch<K>(stage: &Stage, kind: &str, api: Api<K>, name: &str)
+where
+    K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let events = Events::to(CAPT).resource(kind);
+    stage.faults().disturb(events, Times::Once, Disturbance::Reset);
+    let touched = json!({"metadata": {"annotations": {"example.org/touched": "true"}}});
+    api.patch(name, &PatchParams::default(), &Patch::Merge(touched))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_destruction_is_not_over_because_its_workspace_may_not_be_read() {
+    for restarts in [true, false] {
+        let setting = Setting {
+            workspace_api: Some(WorkspaceGroup::ClusterScoped),
+            ..Setting::default()
+        };
+        let stage = Stage::set(World::embedded_only().await, &setting);
+        destroying(&stage).await;
+        let forbidden = forbid(&stage.world, |call| {
+            call.group == "tf.upbound.io" && call.resource == "workspaces"
+        });
+        if restarts {
+            stage.world.stop(CAPT);
+            start_controllers(&stage.world, &setting);
+        } else {
+            let workspaces: Api<DynamicObject> = Api::all_with(stage.client(), &resource("tf.upbound.io"));
+            break_watch(&stage, "workspaces", workspaces, "blue").await;
+        }
+        stage
+            .until_says("blue", "Deleting", "True/WorkspaceApiMissing")
+            .await;
+        stage.advance(60 * MINUTE).await;
+        assert!(stage.apply("blue").await.is_some(), "restarts: {restarts}");
+        assert!(stage.ledger.destroyed().is_empty());
+        forbidden.release();
+        stage.until_says("blue", "Deleting", "True/Destroying").await;
+        start_runner_again(&stage);
+        stage.until_gone("blue").await;
+        assert_eq!(stage.ledger.destroyed().len(), 1);
+        stage.world.finish().await;
+    }
+}
+
+/// With rights in one namespace only, the API itself is asked which kinds it serves.
+#[tokio::test]
+async fn a_destruction_is_not_over_because_the_api_forgets_a_kind_for_a_moment() {
+    let world = World::embedded_only().await;
+    forbid(&world, |call| call.namespace.is_empty());
+    let stage = Stage::set(world, &Setting::default());
+    destroying(&stage).await;
+    let asked = Calls::by(CAPT)
+        .verb(Verb::Other)
+        .matching(|call: &Call| call.path.starts_with("/apis/tf.m.upbound.io"));
+    let forgotten = stage.faults().inject(asked, Times::First(8), Fault::fail(404));
+    stage.advance(20 * MINUTE).await;
+    assert_eq!(forgotten.acted(), 8);
+    assert_eq!(stage.says("blue", "Deleting").await, "True/Destroying");
+    start_runner_again(&stage);
+    stage.until_gone("blue").await;
+    assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
+
+/// Whose the definition of Clusters is would not be known then, and nobody would look after them.
+#[tokio::test]
+async fn a_denial_of_definitions_that_passes_changes_nothing() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    stage.settle().await;
+    let read = Calls::by(CAPT).resource("customresourcedefinitions");
+    let denied = stage.faults().inject(read, Times::Once, Fault::fail(403));
+    let definitions: Api<CustomResourceDefinition> = Api::all(stage.client());
+    let name = "workspaces.tf.m.upbound.io";
+    break_watch(&stage, "customresourcedefinitions", definitions, name).await;
+    stage.settle().await;
+    assert_eq!(denied.acted(), 1);
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    stage.advance(2 * MINUTE).await;
+    assert_eq!(stage.network_says("blue", "Ready").await, "True/VPCCreated");
+    stage.world.finish().await;
+}
