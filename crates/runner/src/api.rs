@@ -37,6 +37,13 @@ impl CallError {
             .is_some_and(|status| status.code == 409 && status.reason != "AlreadyExists")
     }
 
+    /// The server understood it, and takes it from nobody.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        self.status()
+            .is_some_and(|status| matches!(status.code, 400 | 413 | 422))
+    }
+
     /// There is such an object already.
     #[must_use]
     pub fn is_already_there(&self) -> bool {

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Options, Which,
-    api::{CallError, call},
+    api::{CallError, call, words},
     decide::Whose,
     events::Herald,
     inputs::{ApiLookup, Surroundings},
@@ -82,11 +82,21 @@ impl Context {
         if record.told == record.standing {
             return Ok(());
         }
-        Handle::new(&self.client, view)
-            .tell(view, &record.standing)
-            .await?;
-        record.told = record.standing.clone();
-        Ok(())
+        let handle = Handle::new(&self.client, view);
+        match handle.tell(view, &record.standing).await {
+            Ok(()) => {
+                record.told = record.standing.clone();
+                Ok(())
+            }
+            // To be tried again is no help to whoever waits and sees nothing.
+            Err(error) if error.is_invalid() => {
+                let (why, now) = (words(&error), self.now());
+                let refused = record.standing.refused(&record.told, &why, view.generation, now);
+                handle.tell(view, &refused).await?;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether provider-terraform uses a Workspace, asked freshly: watches may tell of the Workspace sooner than of that.

@@ -76,10 +76,11 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
         .or(recorded)
         .or(old.workspace_name.clone().filter(|_| is_hidden));
     new.progress.clone_from(&snapshot.progress);
-    if let Some(outputs) =
-        workspace.and_then(|workspace| workspace.status.at_provider.as_ref()?.outputs.clone())
-    {
-        new.outputs = Some(outputs);
+    let outputs = workspace.and_then(|workspace| workspace.status.at_provider.as_ref()?.outputs.clone());
+    let outputs = outputs.filter(|outputs| !outputs.is_empty());
+    // One that is not made yet, or again, says nothing about outputs; one that is made and has none has lost them.
+    if outputs.is_some() || workspace.is_some_and(WorkspaceSeen::is_settled) {
+        new.outputs = outputs;
     }
     if let Some(applied) = &report.applied {
         new.applied = applied.is_up_to_date;

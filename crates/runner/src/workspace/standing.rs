@@ -102,6 +102,27 @@ impl Standing {
             .is_some_and(|condition| condition.reason == reason.as_str())
     }
 
+    /// The outputs as they are published.
+    pub(crate) fn published(&self) -> Option<&BTreeMap<String, Value>> {
+        self.outputs.as_ref().filter(|outputs| !outputs.is_empty())
+    }
+
+    /// What is said where the server refuses all of it: what it took the last time, and why not this.
+    pub(crate) fn refused(&self, last: &Self, why: &str, generation: i64, now: Timestamp) -> Self {
+        let mut said = Self {
+            outputs: last.outputs.clone(),
+            checksum: last.checksum.clone(),
+            remote_source: last.remote_source.clone(),
+            ..self.clone()
+        };
+        let message = format!("the server refuses what the status is to say: {why}");
+        let synced = (Type::Synced, ConditionStatus::False, Reason::ReconcileError);
+        said.say(synced, &message, generation, now);
+        let failing = (Type::Failing, ConditionStatus::True, Reason::Other);
+        said.say(failing, &message, generation, now);
+        said
+    }
+
     /// The fields that we author, for a server-side apply.
     pub(crate) fn fields(&self) -> Value {
         let mut conditions = self.conditions.clone();
@@ -113,7 +134,9 @@ impl Standing {
         let mut fields = json!({"conditions": conditions});
         let mut at_provider = serde_json::Map::new();
         let parts = [
-            ("outputs", self.outputs.as_ref().map(|outputs| json!(outputs))),
+            // An object that loses its last field by an apply becomes null, which no schema takes, so that none is
+            // written where there are no outputs.
+            ("outputs", self.published().map(|outputs| json!(outputs))),
             ("checksum", self.checksum.as_ref().map(|text| json!(text))),
             (
                 "remoteSource",
@@ -138,4 +161,53 @@ impl Standing {
 /// Conditions know whole seconds only.
 fn seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_outputs(outputs: Value) -> Standing {
+        Standing {
+            outputs: serde_json::from_value(outputs).expect("outputs"),
+            checksum: Some("c".to_owned()),
+            ..Standing::default()
+        }
+    }
+
+    #[test]
+    fn no_outputs_are_no_field() {
+        let cases = [
+            (json!(null), json!({"checksum": "c"})),
+            (json!({}), json!({"checksum": "c"})),
+            (json!({"a": 1}), json!({"checksum": "c", "outputs": {"a": 1}})),
+        ];
+        for (outputs, expected) in cases {
+            assert_eq!(
+                with_outputs(outputs.clone()).fields()["atProvider"],
+                expected,
+                "{outputs}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_server_refuses_is_told_with_what_it_took_before() {
+        let (old, new) = (with_outputs(json!({"a": 1})), with_outputs(json!({"a": 2})));
+        let said = new.refused(&old, "a is too large", 3, Timestamp::UNIX_EPOCH);
+        assert_eq!(said.outputs, old.outputs);
+        let failing = said.condition(Type::Failing).expect("a condition");
+        assert_eq!(
+            (failing.status.as_str(), failing.observed_generation),
+            ("True", Some(3))
+        );
+        assert!(
+            failing
+                .message
+                .as_deref()
+                .unwrap_or_default()
+                .contains("a is too large")
+        );
+        assert!(said.has_reason(Type::Synced, Reason::ReconcileError));
+    }
 }

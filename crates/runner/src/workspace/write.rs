@@ -127,15 +127,46 @@ impl Handle {
         });
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(&document);
+        let told = self.patch_status(&params, &patch).await?;
+        let outputs = told.status.at_provider.and_then(|status| status.outputs);
+        if outputs.as_ref() == standing.published() {
+            return Ok(());
+        }
+        // Whoever else wrote them, such as an earlier runner, keeps what it wrote alive, and what is taken back may have
+        // become a secret.
+        let exact = match standing.published() {
+            Some(outputs) => json!([
+                {"op": "test", "path": "/metadata/uid", "value": self.uid},
+                {"op": "add", "path": "/status/atProvider/outputs", "value": outputs},
+            ]),
+            None => json!([
+                {"op": "test", "path": "/metadata/uid", "value": self.uid},
+                {"op": "remove", "path": "/status/atProvider/outputs"},
+            ]),
+        };
+        let exact = serde_json::from_value(exact)
+            .map_err(|error| CallError::Failed(Box::new(kube::Error::SerdeError(error))))?;
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch_status(&params, &Patch::<Value>::Json(exact))
+            .await
+            .map(drop)
+    }
+
+    async fn patch_status<P: serde::Serialize + std::fmt::Debug>(
+        &self,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<WorkspaceView, CallError> {
         match &self.api {
-            ApiOf::Namespaced(api) => {
-                let write = || api.patch_status(&self.name, &params, &patch);
-                patiently(PATIENCE, write).await.map(drop)
-            }
-            ApiOf::Cluster(api) => {
-                let write = || api.patch_status(&self.name, &params, &patch);
-                patiently(PATIENCE, write).await.map(drop)
-            }
+            ApiOf::Namespaced(api) => patiently(PATIENCE, || api.patch_status(&self.name, params, patch))
+                .await
+                .map(|object| WorkspaceView::from(&object)),
+            ApiOf::Cluster(api) => patiently(PATIENCE, || api.patch_status(&self.name, params, patch))
+                .await
+                .map(|object| WorkspaceView::from(&object)),
         }
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct Stage {
     pub(crate) missing: Vec<Created>,
     /// What the next plan says somebody else changed.
     pub(crate) drift: Vec<String>,
+    /// Outputs that the next applies leave, if not the usual ones.
+    pub(crate) outputs: Option<Value>,
     /// The engine is a simulation.
     pub(crate) is_simulated: bool,
     /// The module turns out to have a backend of its own.
@@ -415,12 +417,14 @@ impl Playing {
 
     fn write_outputs(&mut self) {
         let exists = !self.state["resources"].as_array().expect("a list").is_empty();
-        self.state["outputs"] = match exists {
-            true => json!({
+        let other = self.script.with(|stage| stage.outputs.clone());
+        self.state["outputs"] = match (exists, other) {
+            (true, Some(outputs)) => outputs,
+            (true, None) => json!({
                 "count": {"value": self.state["resources"].as_array().map(Vec::len), "type": "number"},
                 "token": {"value": "output-that-is-secret", "type": "string", "sensitive": true},
             }),
-            false => json!({}),
+            (false, _) => json!({}),
         };
         self.save();
     }

@@ -9,7 +9,7 @@ use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb, World};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, CustomResourceExt as _,
-    api::{DeleteParams, PostParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::json;
 
@@ -284,5 +284,50 @@ async fn observing_only_changes_nothing() {
 
     patch(&world, "vpc", json!({"spec": {"managementPolicies": ["Create"]}})).await;
     until(&world, "vpc", "Failing", "True PoliciesUnsupported").await;
+    world.finish().await;
+}
+
+async fn outputs(world: &World) -> Option<serde_json::Value> {
+    let status = get(world, "vpc").await.status?;
+    let outputs = status.at_provider?.outputs?;
+    Some(json!(outputs))
+}
+
+#[tokio::test]
+async fn an_output_that_became_secret_or_is_gone_is_published_no_more() {
+    let open =
+        json!({"count": {"value": 1, "type": "number"}, "token": {"value": "open-once", "type": "string"}});
+    let secret = json!({"token": {"value": "secret-now", "type": "string", "sensitive": true}});
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.outputs = Some(open.clone()));
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(
+        outputs(&world).await,
+        Some(json!({"count": 1, "token": "open-once"}))
+    );
+
+    script.with(|stage| stage.outputs = Some(secret.clone()));
+    let change = |resources: &[&str]| json!({"spec": {"forProvider": {"module": module(resources)}}});
+    patch(&world, "vpc", change(&["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(outputs(&world).await, None);
+
+    // What another runner wrote before goes too, although an apply alone leaves it there.
+    script.with(|stage| stage.outputs = Some(open));
+    patch(&world, "vpc", change(&["a", "b", "c"])).await;
+    until_settled(&world, "vpc").await;
+    let old =
+        Patch::Merge(json!({"status": {"atProvider": {"outputs": {"token": "open-once", "old": {"x": 1}}}}}));
+    let written = workspaces(&world)
+        .patch_status("vpc", &PatchParams::default(), &old)
+        .await;
+    written.expect("it can be written");
+    script.with(|stage| stage.outputs = Some(secret));
+    patch(&world, "vpc", change(&["a", "b", "c", "d"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(outputs(&world).await, None);
     world.finish().await;
 }

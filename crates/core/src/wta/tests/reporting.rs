@@ -28,6 +28,23 @@ fn a_ready_one_says_what_it_has() {
 }
 
 #[test]
+fn outputs_go_when_a_workspace_that_is_made_has_none() {
+    let mut world = living();
+    let outputs = json!({"outputs": {"token": "open"}});
+    world.workspace_mut().status.at_provider = serde_json::from_value(outputs).ok();
+    world.calm();
+    let synced = world.workspace_mut().status.clone();
+    world.workspace_mut().status.at_provider = None;
+    world.workspace_mut().status.conditions = None;
+    world.calm();
+    assert!(status(&world).outputs.is_some(), "nothing is known yet");
+    world.workspace_mut().status = synced;
+    world.workspace_mut().status.at_provider = serde_json::from_value(json!({"checksum": "c"})).ok();
+    world.calm();
+    assert_eq!(status(&world).outputs, None);
+}
+
+#[test]
 fn the_time_of_the_last_apply_changes_with_the_rendering_only() {
     let mut world = living();
     let before = status(&world).last_applied_time.clone();
