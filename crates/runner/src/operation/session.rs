@@ -103,12 +103,21 @@ impl Run<'_> {
         }
     }
 
+    /// Makes a plan. Its name also says what it was made from, so that an approval covers no values that nobody saw.
+    async fn plan(&self, session: &mut dyn Session, goal: Goal) -> Result<Planned, Failure> {
+        let planned = session.plan(goal).await?;
+        Ok(Planned {
+            id: planned.id.made_from(&self.about.hash),
+            ..planned
+        })
+    }
+
     async fn plan_for_a_person(
         &mut self,
         session: &mut dyn Session,
         notes: &mpsc::UnboundedSender<Note>,
     ) -> Result<Verdict, Failure> {
-        let planned = session.plan(Goal::Converge).await?;
+        let planned = self.plan(session, Goal::Converge).await?;
         self.learn(planned.state.as_deref());
         self.show(&planned, false, notes).await;
         Ok(Verdict::Planned {
@@ -123,7 +132,7 @@ impl Run<'_> {
         keeper: Option<&Keeper>,
         notes: &mpsc::UnboundedSender<Note>,
     ) -> Result<Verdict, Failure> {
-        let planned = session.plan(Goal::Converge).await?;
+        let planned = self.plan(session, Goal::Converge).await?;
         self.learn(planned.state.as_deref());
         if self.needs_state(&planned) {
             self.ask_backend(session).await?;
@@ -189,7 +198,7 @@ impl Run<'_> {
             .standing
             .say(ready, "", self.about.generation, self.ctx.now());
         self.tell_early().await;
-        let planned = session.plan(Goal::Destroy).await?;
+        let planned = self.plan(session, Goal::Destroy).await?;
         if !planned.plan.is_empty() {
             self.show(&planned, false, notes).await;
             self.apply(session, keeper).await?;

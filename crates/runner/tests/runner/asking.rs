@@ -123,6 +123,49 @@ async fn an_approval_counts_once() {
 }
 
 #[tokio::test]
+async fn an_approval_covers_no_values_that_came_later() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    let with_size = async |size: &str| {
+        let vars = json!([{"key": "size", "value": size}]);
+        let change = json!({"spec": {"forProvider": {"module": module(&["a"]), "vars": vars}}});
+        patch(&world, "vpc", change).await;
+        let generation = get(&world, "vpc").await.metadata.generation.unwrap();
+        world
+            .until("a plan of it", async || {
+                let plan = report(&world, "vpc").await.plan;
+                plan.is_some_and(|plan| plan.awaits_approval && plan.generation == generation)
+            })
+            .await;
+        report(&world, "vpc").await.plan.unwrap()
+    };
+    let seen = with_size("3").await;
+    let edited = with_size("4").await;
+    assert_eq!(seen.changes, edited.changes, "the same is done to the same");
+    assert_ne!(seen.id, edited.id);
+    annotate(&world, "vpc", marks::APPROVED, &seen.id).await;
+    world.advance(seconds(600)).await;
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"], "nobody saw that");
+
+    // Made anew from the same, it is the same.
+    annotate(&world, "vpc", marks::PLAN_REQUESTED, "again").await;
+    world
+        .until("an answer", async || {
+            let answered = report(&world, "vpc").await.answered;
+            answered.contains_key(marks::PLAN_REQUESTED)
+        })
+        .await;
+    assert_eq!(report(&world, "vpc").await.plan.unwrap().id, edited.id);
+    annotate(&world, "vpc", marks::APPROVED, &edited.id).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn an_approval_is_used_up_also_if_nobody_lived_to_write_it_down() {
     let world = World::embedded_only().await;
     let script = Script::default();

@@ -13,9 +13,10 @@ const DIGITS: usize = 20;
 /// The name of a plan.
 ///
 /// Two plans with the same name do the same things to the same objects, so an approval outlives a restart and a new
-/// planning, and does not cover anything that was not shown. Values take no part, since they may be secret and may
-/// differ each time, such as a timestamp; which attributes change does. Events tell less than a plan file, so ids are
-/// only to be compared between plans that were read the same way.
+/// planning. Values take no part, since they may be secret and may differ each time, such as a timestamp; which
+/// attributes change does. So that an approval does not cover values that nobody saw, whoever asks for approvals adds
+/// what the plan was made from with [`PlanId::made_from`]. Events tell less than a plan file, so ids are only to be
+/// compared between plans that were read the same way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PlanId(String);
 
@@ -24,6 +25,16 @@ impl PlanId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The name of the same plan made from these inputs, which are given by a digest that tells nobody what they are.
+    #[must_use]
+    pub fn made_from(&self, inputs: &str) -> Self {
+        let mut hash = FieldHash(Sha256::new());
+        hash.field("capt plan from inputs 1");
+        hash.field(&self.0);
+        hash.field(inputs);
+        hash.id()
     }
 }
 
@@ -46,13 +57,7 @@ impl Plan {
             hash.field(name);
             hash.field(action.as_str());
         }
-        let digits = hash
-            .0
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>();
-        PlanId(digits[..DIGITS].to_owned())
+        hash.id()
     }
 }
 
@@ -78,6 +83,16 @@ impl FieldHash {
         }
     }
 
+    fn id(self) -> PlanId {
+        let digits: String = self
+            .0
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        PlanId(digits[..DIGITS].to_owned())
+    }
+
     fn field(&mut self, text: &str) {
         self.count(text.len());
         self.0.update(text.as_bytes());
@@ -85,5 +100,19 @@ impl FieldHash {
 
     fn count(&mut self, count: usize) {
         self.0.update((count as u64).to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_inputs_are_another_plan_and_the_same_ones_the_same() {
+        let plan = Plan::default().id();
+        assert_eq!(plan.made_from("size 3"), plan.made_from("size 3"));
+        assert_ne!(plan.made_from("size 3"), plan.made_from("size 4"));
+        assert_ne!(plan.made_from(""), plan);
+        assert_eq!(plan.made_from("size 3").as_str().len(), DIGITS);
     }
 }
