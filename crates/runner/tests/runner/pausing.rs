@@ -149,3 +149,28 @@ async fn who_asks_for_a_plan_during_a_pause_gets_one_and_nothing_else_happens() 
     assert_eq!(script.exists("vpc"), ["thing.a"]);
     world.finish().await;
 }
+
+#[tokio::test]
+async fn a_pause_that_is_over_is_not_said_any_more_while_a_plan_waits() {
+    // Whether the runner goes away during the pause, and what it knows of the time before then.
+    for (crashes, expected) in [(false, "True ReconcileSuccess"), (true, "False ReconcileError")] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        start_with(&world, &script, no_polls);
+        create(&world, workspace("vpc", &["a", "b"])).await;
+        until_settled(&world, "vpc").await;
+        patch(&world, "vpc", json!({"spec": {"managementPolicies": []}})).await;
+        until(&world, "vpc", "Synced", "False ReconcilePaused").await;
+        if crashes {
+            world.crash(RUNNER);
+        }
+        let change = json!({"managementPolicies": ["*"], "forProvider": {"module": module(&["a"])}});
+        patch(&world, "vpc", json!({"spec": change})).await;
+        until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+        assert_eq!(says(&world, "vpc", "Synced").await.as_deref(), Some(expected));
+        let synced = condition(&world, "vpc", "Synced").await.unwrap();
+        let is_of_now = synced.observed_generation == get(&world, "vpc").await.metadata.generation;
+        assert_eq!(is_of_now, synced.status == "False", "{synced:?}");
+        world.finish().await;
+    }
+}

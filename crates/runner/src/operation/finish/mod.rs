@@ -74,12 +74,18 @@ impl Run<'_> {
         }
         let is_quiet =
             self.is_old_news(&end) && followed.as_ref().is_none_or(|followed| !followed.is_published);
+        let settled = self
+            .record
+            .memory
+            .as_ref()
+            .and_then(|memory| memory.settled.as_ref());
+        let settled = settled.map(|about| about.generation);
         self.remember(&end, is_kept, now);
         if let (false, Some(followed)) = (is_quiet, followed) {
             self.report(&end, is_kept, message.as_deref(), followed, now)
                 .await;
         }
-        self.say(&end, message.as_deref(), now);
+        self.say(&end, message.as_deref(), settled, now);
         if let Err(error) = self.ctx.tell(&self.view, &mut self.record).await {
             tracing::warn!(
                 workspace = self.view.name,

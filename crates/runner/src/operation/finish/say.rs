@@ -58,8 +58,8 @@ impl Run<'_> {
         text
     }
 
-    /// What the status is to say.
-    pub(super) fn say(&mut self, end: &End, message: Option<&str>, now: Timestamp) {
+    /// What the status is to say, with the generation that everything was as it should be for before.
+    pub(super) fn say(&mut self, end: &End, message: Option<&str>, settled: Option<i64>, now: Timestamp) {
         use ConditionStatus::{False, True};
         self.say_engine();
         let generation = self.about.generation;
@@ -107,9 +107,16 @@ impl Run<'_> {
                     generation,
                     now,
                 );
-                // What the spec of an earlier generation asked for may well be there; of this one it is not.
+                // What the spec of an earlier generation asked for may well be there; of this one it is not. A pause
+                // is over, and what was so before it is so again.
+                let is_paused = standing.has_reason(Type::Synced, Reason::ReconcilePaused);
+                let before = settled.filter(|before| is_paused && *before != generation);
                 let synced = standing.condition(Type::Synced);
-                if synced.is_some_and(|synced| synced.observed_generation == Some(generation)) {
+                if let Some(before) = before {
+                    standing.say((Type::Synced, True, Reason::ReconcileSuccess), "", before, now);
+                } else if is_paused
+                    || synced.is_some_and(|synced| synced.observed_generation == Some(generation))
+                {
                     standing.say(
                         (Type::Synced, False, Reason::ReconcileError),
                         text,
