@@ -11,13 +11,14 @@ use capt_api::marks;
 use super::{identity, snapshot::Snapshot};
 
 /// Marks that are passed down.
-pub(super) const ALL: [&str; 10] = {
+pub(super) const ALL: [&str; 11] = {
     let [fail, message, kind, times, seconds, drift] = marks::SIMULATE;
     [
         marks::PLAN_REQUESTED,
         marks::RETRY_REQUESTED,
         marks::APPROVED,
         marks::ALLOW_DESTRUCTIVE,
+        marks::UNLOCK,
         fail,
         message,
         kind,

@@ -15,7 +15,7 @@ use capt_api::{
     approval,
     conditions::workspace::WorkspaceReason,
     foreign::marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
-    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, TERRAFORM_STATE_FINALIZER},
+    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, TERRAFORM_STATE_FINALIZER, UNLOCK},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -348,6 +348,7 @@ fn is_asked_to_try(snapshot: &Snapshot, memory: &Memory) -> bool {
     let requests = &snapshot.requests;
     is_asked(requests.retry.as_deref(), memory, RETRY_REQUESTED)
         || is_asked(requests.look.as_deref(), memory, RECONCILE_REQUESTED)
+        || (memory.failed.is_some() && is_asked(requests.unlock.as_deref(), memory, UNLOCK))
 }
 
 fn is_asked(token: Option<&str>, memory: &Memory, mark: &str) -> bool {

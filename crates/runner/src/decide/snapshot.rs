@@ -96,6 +96,8 @@ pub(crate) struct Requests {
     pub(crate) plan: Option<String>,
     /// Another try.
     pub(crate) retry: Option<String>,
+    /// To free the lock with this id.
+    pub(crate) unlock: Option<String>,
     /// A look, in Crossplane's way of asking.
     pub(crate) look: Option<String>,
     /// The approval as it was written, which names a plan.

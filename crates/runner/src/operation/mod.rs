@@ -14,7 +14,7 @@ mod stop;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use capt_api::{marks::UNLOCK, run::Operation};
+use capt_api::run::Operation;
 use capt_terraform::{
     diagnostics::Class,
     lock::Taken,
@@ -381,7 +381,7 @@ impl<'a> Run<'a> {
             },
             other => return other,
         };
-        let wanted = self.view.annotations.get(UNLOCK);
+        let wanted = self.requests.unlock.as_ref();
         let is_wanted = matches!(&refused, LockError::Held { holder, .. } if Some(&holder.id) == wanted);
         if let Some(id) = wanted
             && is_wanted

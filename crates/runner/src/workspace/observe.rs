@@ -11,7 +11,7 @@ use capt_api::{
             EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME, RECONCILE_REQUESTED,
         },
     },
-    marks::{ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME},
+    marks::{ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME, UNLOCK},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -114,6 +114,7 @@ pub(crate) fn requests(view: &WorkspaceView) -> Requests {
     Requests {
         plan: annotation(PLAN_REQUESTED),
         retry: annotation(RETRY_REQUESTED),
+        unlock: annotation(UNLOCK),
         look: annotation(RECONCILE_REQUESTED),
         approved: annotation(APPROVED),
         allow_destructive: annotation(ALLOW_DESTRUCTIVE).as_deref() == Some("true"),

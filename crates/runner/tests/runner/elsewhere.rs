@@ -191,6 +191,14 @@ async fn somebody_elses_lock_is_respected_until_it_is_gone_or_a_person_frees_it(
     annotate(&world, "vpc", marks::UNLOCK, "lock-2").await;
     world.advance(seconds(300)).await;
     assert_eq!(script.with(|stage| stage.plans), 0, "another lock was named");
+    assert_eq!(
+        report(&world, "vpc")
+            .await
+            .answered
+            .get(marks::UNLOCK)
+            .map(String::as_str),
+        Some("lock-2")
+    );
     annotate(&world, "vpc", marks::UNLOCK, "lock-1").await;
     until_settled(&world, "vpc").await;
     world.finish().await;

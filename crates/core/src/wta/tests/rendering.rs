@@ -347,7 +347,7 @@ fn an_approval_of_a_plan_counts_until_the_runner_says_that_it_is_used_up() {
 #[test]
 fn requests_are_passed_down_and_taken_back() {
     let mut world = living();
-    let requests = [marks::PLAN_REQUESTED, marks::RETRY_REQUESTED];
+    let requests = [marks::PLAN_REQUESTED, marks::RETRY_REQUESTED, marks::UNLOCK];
     for mark in requests.into_iter().chain(marks::SIMULATE) {
         annotate(&mut world.snapshot, mark, "token");
         world.calm();

@@ -52,6 +52,11 @@ fn what_changed_is_run() {
             FOR_A_WHILE,
         ),
         (
+            "a lock is to be freed, and nothing failed",
+            with(|it| it.requests.unlock = Some("lock-1".into())),
+            FOR_A_WHILE,
+        ),
+        (
             "a look is asked for as Crossplane does",
             with(|it| it.requests.look = Some("now".into())),
             CHANGE,
@@ -118,6 +123,9 @@ fn what_may_pass_is_tried_for_ever_and_what_may_not_waits_for_a_change() {
         ("spec", (|it| it.generation = 2) as fn(&mut Snapshot)),
         ("inputs", |it| it.inputs = Some(ready("h2"))),
         ("retry", |it| it.requests.retry = Some("t".into())),
+        ("a lock to be freed", |it| {
+            it.requests.unlock = Some("lock-1".into())
+        }),
     ] {
         assert!(
             matches!(now(&terminal(change)), Next::Run(What::Converge, _)),

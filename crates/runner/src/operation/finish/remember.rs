@@ -2,7 +2,7 @@
 
 use capt_api::{
     foreign::marks::RECONCILE_REQUESTED,
-    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED},
+    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, UNLOCK},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -76,6 +76,7 @@ impl Run<'_> {
                 _ => vec![
                     (RETRY_REQUESTED, requests.retry),
                     (RECONCILE_REQUESTED, requests.look),
+                    (UNLOCK, requests.unlock),
                 ],
             };
             for (mark, token) in answered {
