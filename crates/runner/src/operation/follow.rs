@@ -131,6 +131,8 @@ struct Following {
     is_log_new: bool,
     log_written: Option<Timestamp>,
     written: Option<Written>,
+    /// It was told that it is being prepared.
+    is_init_told: bool,
 }
 
 impl Following {
@@ -148,6 +150,7 @@ impl Following {
             is_log_new: false,
             log_written: None,
             written: None,
+            is_init_told: false,
         }
     }
 
@@ -291,7 +294,8 @@ impl Following {
         };
         let first = self.first_progress();
         let progress = match &mut self.tracker {
-            None => FAR,
+            None if self.is_init_told => FAR,
+            None => until(first),
             Some(_) if now < first => until(first),
             Some((tracker, _)) => {
                 let progress = tracker.progress(now);
@@ -326,6 +330,12 @@ impl Following {
                 changes.extend(report::with_report(report));
                 self.written = Some(Written { at: now, progress });
             }
+        }
+        // A module that is large or far away is fetched for minutes, and nobody should think that nothing happens.
+        if now >= self.first_progress() && self.tracker.is_none() && !self.is_init_told {
+            self.is_init_told = true;
+            self.with.report.progress = Some(report::preparing());
+            changes.extend(report::with_report(&self.with.report));
         }
         let is_log_due = self
             .log_written

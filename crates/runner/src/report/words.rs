@@ -87,6 +87,15 @@ pub(crate) fn progress(progress: &Progress, redactor: &Redactor) -> WorkspacePro
     }
 }
 
+/// The progress of what is not known to have any: the module and its providers are being fetched.
+pub(crate) fn preparing() -> WorkspaceProgress {
+    WorkspaceProgress {
+        operation: Some("init".to_owned()),
+        percent_complete: Some(0),
+        ..WorkspaceProgress::default()
+    }
+}
+
 /// Resources that are worked on.
 pub(crate) fn rows(progress: &Progress, redactor: &Redactor) -> Vec<ResourceRow> {
     let row = |one: &capt_terraform::progress::InFlight| ResourceRow {

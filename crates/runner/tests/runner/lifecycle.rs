@@ -54,3 +54,22 @@ async fn a_workspace_is_made_changed_and_destroyed() {
     assert_eq!(script.with(|stage| stage.forgotten.len()), 1);
     world.finish().await;
 }
+
+#[tokio::test]
+async fn what_takes_long_to_prepare_says_so() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.opening = seconds(60));
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    world
+        .until("progress to be told", async || {
+            let progress = report(&world, "vpc").await.progress;
+            progress.is_some_and(|progress| progress.operation.as_deref() == Some("init"))
+        })
+        .await;
+    assert_eq!(script.with(|stage| stage.plans), 0);
+    until_settled(&world, "vpc").await;
+    assert!(report(&world, "vpc").await.progress.is_none());
+    world.finish().await;
+}

@@ -50,6 +50,8 @@ pub(crate) struct Stage {
     /// Sessions that are open now, and the most that ever were.
     pub(crate) open: usize,
     pub(crate) most_open: usize,
+    /// How long it takes to open a session.
+    pub(crate) opening: Duration,
     /// How long one resource takes.
     pub(crate) delay: Duration,
     /// What the next plans and applies fail with, by phase.
@@ -136,6 +138,7 @@ impl Engine for Script {
     fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>> {
         Box::pin(async move {
             let _ = link.told.send(Told::Phase(Phase::Init));
+            tokio::time::sleep(self.with(|stage| stage.opening)).await;
             if self.with(|stage| stage.has_hidden_backend) {
                 return Err(Failure {
                     kind: FailureKind::BackendInModule,
