@@ -125,7 +125,9 @@ fn errors(engine: &str, command: &str, ended: &Ended, said: &[Diagnostic]) -> Fa
     } else {
         diagnostics::bounded(&plain(text), MAX_MESSAGE)
     };
-    new(FailureKind::Terraform(classify_text(text)), message)
+    // Terraform breaks lines for people, also between words that belong together.
+    let words: Vec<&str> = message.split_whitespace().collect();
+    new(FailureKind::Terraform(classify_text(&words.join(" "))), message)
 }
 
 /// The text of errors that Terraform printed for people, without the lines that it draws around them.
@@ -209,6 +211,12 @@ mod tests {
                 "",
                 FailureKind::Terraform(Class::Other),
                 "did not say why",
+            ),
+            (
+                Exit::Code(1),
+                "╷\n│ Error: Failed to download module\n│ \n│ fatal: unable to connect to x: errno=Connection\n│ refused\n╵\n",
+                FailureKind::Terraform(Class::Network),
+                "errno=Connection\nrefused",
             ),
             (
                 Exit::Code(1),

@@ -202,6 +202,12 @@ pub(super) const WORDS: &[(&str, Class)] = &[
     ("cannot be assumed", Class::Settling),
     ("please apply your changes to the latest version", Class::Settling),
     ("connection refused", Class::Network),
+    // So git says it, whose connections curl and ssh make.
+    ("couldn't connect to server", Class::Network),
+    ("could not connect to server", Class::Network),
+    ("could not resolve host", Class::Network),
+    ("connection timed out", Class::Network),
+    ("connection closed by remote host", Class::Network),
     ("connection reset", Class::Network),
     ("broken pipe", Class::Network),
     ("no such host", Class::Network),

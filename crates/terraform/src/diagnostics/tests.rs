@@ -49,6 +49,18 @@ fn classes() {
             Class::Network,
         ),
         (
+            "Failed to download module",
+            "Could not download module \"module\" source code from \"git::https://x/y\": fatal: unable to access \
+             'https://x/y/': Failed to connect to x port 443 after 0 ms: Couldn't connect to server",
+            Class::Network,
+        ),
+        (
+            "Failed to download module",
+            "Could not download module \"module\" source code: ssh: Could not resolve hostname x: Name or service not \
+             known",
+            Class::Network,
+        ),
+        (
             "Failed to get existing workspaces",
             "dial tcp: lookup example.com: no such host",
             Class::Network,
