@@ -220,7 +220,7 @@ where
     if reason.kind == FailureKind::EngineMissing {
         reason.message =
             "There is neither terraform nor tofu here, and only templates with the sandbox label are \
-                          simulated: install one of them, or name it with --engine-path"
+                          simulated: install one of them, or name it with --engine-path, and start the runner anew"
                 .to_owned();
     }
     Ok(choice(Err(reason), false, why))

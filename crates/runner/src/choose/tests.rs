@@ -187,7 +187,12 @@ async fn what_is_asked_for_by_name_must_be_there() {
 async fn who_gets_no_engine_is_told_what_to_do() {
     let choice = chosen(Wanted::Auto, None, &[]).await.unwrap();
     let failure = choice.for_workspace(false).err().unwrap();
-    assert!(failure.message.contains("--engine-path"), "{failure}");
+    assert!(
+        failure
+            .message
+            .ends_with("or name it with --engine-path, and start the runner anew"),
+        "{failure}"
+    );
 }
 
 #[test]

@@ -31,7 +31,12 @@ pub enum DetectError {
     #[error("{0:?} does not say its version as terraform and tofu do: {1}")]
     Unknown(PathBuf, String),
     /// It is too old.
-    #[error("{0} is too old; {major}.{minor} is the oldest version that works", major = OLDEST.0, minor = OLDEST.1)]
+    #[error(
+        "{0} is too old; {major}.{minor} is the oldest version that works: install that or a newer one, or name the \
+         path of one with --engine-path, and start the runner anew",
+        major = OLDEST.0,
+        minor = OLDEST.1
+    )]
     TooOld(About),
 }
 
@@ -167,7 +172,8 @@ mod tests {
             (
                 script("old", "#!/bin/sh\necho Terraform v1.4.9\n"),
                 FailureKind::EngineTooOld,
-                "1.5",
+                "1.5 is the oldest version that works: install that or a newer one, or name the path of one with \
+                 --engine-path, and start the runner anew",
             ),
             (
                 script("other", "#!/bin/sh\necho hello\n"),
