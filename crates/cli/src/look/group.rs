@@ -215,6 +215,10 @@ fn seen(
         name: metadata.name.clone().unwrap_or_default(),
         labels: metadata.labels.clone().unwrap_or_default(),
         deleting: metadata.deletion_timestamp.is_some(),
+        retained: metadata
+            .annotations
+            .as_ref()
+            .is_some_and(|annotations| annotations.contains_key(marks::RETAINED)),
         created_at: metadata.creation_timestamp.as_ref().map(|time| time.0),
         spec,
         conditions,

@@ -46,6 +46,8 @@ pub struct WorkspaceSeen {
     pub labels: BTreeMap<String, String>,
     /// It is going away.
     pub deleting: bool,
+    /// It is nobody's any more, and was kept on purpose.
+    pub retained: bool,
     /// `metadata.creationTimestamp`.
     pub created_at: Option<Timestamp>,
     /// Its spec.

@@ -169,7 +169,12 @@ pub(super) fn apply(wta: &WorkspaceTemplateApply) -> Node {
 pub(super) fn template(template: &WorkspaceTemplate) -> Node {
     let status = template.status.clone().unwrap_or_default();
     let conditions = status.conditions.as_deref().unwrap_or_default();
-    let said = going_or_paused(&template.metadata, conditions).unwrap_or_else(|| {
+    let going = going_or_paused(&template.metadata, conditions).map(|said| Said {
+        // What a template waits for that goes is said by who uses it.
+        why: said.why.or_else(|| find_condition(conditions, "InUse")),
+        ..said
+    });
+    let said = going.unwrap_or_else(|| {
         let ready = find_condition(conditions, "Ready");
         let (word, health) = if is_false(ready) {
             ("NotReady", Health::Bad)

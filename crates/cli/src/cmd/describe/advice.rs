@@ -4,6 +4,7 @@ use capt_api::foreign::marks as foreign_marks;
 use capt_core::graph::{Cause, Health, Node};
 use kube::ResourceExt as _;
 
+use super::going;
 use crate::look::view::{Object, View, typed};
 
 /// What to do about each sort of failure of a Workspace, by the reason of its condition Failing.
@@ -147,9 +148,14 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         (_, _, "TemplateNotFound" | "WorkspaceTemplateNotFound") => {
             vec!["make the WorkspaceTemplate that it names, or name another one".to_owned()]
         }
-        (_, _, "OwnerGone" | "NamespaceTerminating" | "WorkspaceRetained" | "WorkspaceNotOurs") => {
-            vec![format!("read what {target} says: its message tells the way out")]
+        (_, _, reason) if going::HELD.contains(&reason) => going::ways_out(&node.message),
+        (_, "Deleting", "WaitingForDependents") => {
+            let who = node.message.split_once(": ").map_or("", |(_, who)| who);
+            vec![format!(
+                "delete first what waits for it, unless it goes already: {who}"
+            )]
         }
+        ("CAPTCluster", "Deleting", "WaitingForControlPlane") => going::network(view, node, namespace),
         (_, _, "VersionTooLow" | "VersionAhead") => {
             vec!["write another spec.version, as the message says".to_owned()]
         }
@@ -164,6 +170,9 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         ],
         (_, _, "ReconcilePaused") => Vec::new(),
         ("WorkspaceTemplateApply" | "Workspace", "NotSynced", _) => failed(view, id, &target, namespace),
+        ("WorkspaceTemplateApply" | "Workspace", "Deleting", _) if failing(view, id).is_some() => {
+            failed(view, id, &target, namespace)
+        }
         _ => Vec::new(),
     }
 }
@@ -203,24 +212,44 @@ fn paused(view: &View<'_>, id: &str, kind: &str, namespace: &str) -> Vec<String>
             vec![unpause("captcontrolplane", &one.name_any())]
         }
         Some(Object::Apply(one)) if annotated(one.annotations()) => vec![unpause("wtapply", &one.name_any())],
-        _ if kind == "Workspace" => Vec::new(),
+        Some(Object::Workspace(one)) if one.retained => going::kept(one),
+        _ if kind == "Workspace" => {
+            let mut makers = view.makers(id);
+            let paused_maker = makers.find(|maker| {
+                let maker = view.graph.node(maker);
+                maker.is_some_and(|maker| maker.status == "Paused")
+            });
+            match paused_maker {
+                Some(maker) => paused(view, maker, "WorkspaceTemplateApply", namespace),
+                None if view.makers(id).next().is_some() => Vec::new(),
+                None => vec![format!(
+                    "let it be worked on: set its spec.managementPolicies, or take its annotation {} off",
+                    foreign_marks::CROSSPLANE_PAUSED
+                )],
+            }
+        }
         _ => vec![
             "end the pause of its Cluster or of the object itself, as its condition Paused says".to_owned(),
         ],
     }
 }
 
-fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<String> {
-    // What made a Workspace says only that it failed; in which way is said there.
+/// In which way an object, or the Workspace that it made, fails. What made one says only that it failed.
+fn failing<'a>(view: &View<'a>, id: &str) -> Option<&'a str> {
     let parts: Vec<&str> = std::iter::once(id).chain(view.graph.made_by(id)).collect();
-    let failing = parts.into_iter().find_map(|part| match view.object(part) {
+    parts.into_iter().find_map(|part| match view.object(part) {
         Some(Object::Workspace(workspace)) => workspace
             .conditions
             .iter()
             .find(|condition| condition.type_ == "Failing" && condition.status == "True")
             .map(|condition| condition.reason.as_str()),
         _ => None,
-    });
+    })
+}
+
+fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<String> {
+    let failing = failing(view, id);
+    let is_going = view.graph.node(id).is_some_and(|node| node.status == "Deleting");
     let known = failing.and_then(|reason| FAILURES.iter().find(|(reasons, _)| reasons.contains(&reason)));
     let mut advice = vec![format!(
         "see what Terraform said: capt logs {target} -n {namespace}"
@@ -234,6 +263,9 @@ fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<Strin
     match known {
         Some((_, way)) => advice.push((*way).to_owned()),
         None => advice.push("mend what it names".to_owned()),
+    }
+    if is_going && known.is_none_or(|(_, way)| !way.starts_with("wait")) {
+        advice.extend(going::failed(view, id, namespace));
     }
     // Whatever is tried again by itself needs nobody to ask for it.
     if known.is_none_or(|(_, way)| !way.starts_with("wait") && !way.ends_with("noticed")) {

@@ -4,6 +4,7 @@ mod advice;
 mod description;
 mod details;
 mod events;
+mod going;
 mod tables;
 mod timeouts;
 

@@ -386,3 +386,126 @@ fn a_network_that_is_being_made_has_its_time() {
     let timeouts = describe(&objects, "CAPTCluster/net").timeouts;
     assert_eq!(timeouts[0].left.as_deref(), Some("10m0s"));
 }
+
+#[test]
+fn what_does_not_get_on_by_itself_is_not_said_to() {
+    let going = |reason: &str, message: &str| {
+        let mut objects = provisioning();
+        objects["applies"][0]["metadata"]["deletionTimestamp"] = json!(at(90).to_string());
+        objects["applies"][0]["status"]["conditions"] =
+            json!([condition("Deleting", "True", reason, message)]);
+        objects["workspaces"] = json!([]);
+        objects
+    };
+    let failing = |reason: &str| {
+        let mut objects = going("Destroying", "It is being destroyed");
+        objects["workspaces"] = json!([{
+            "metadata": {"name": "plane-eks", "deletionTimestamp": at(95).to_string()},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+            "status": {"conditions": [
+                condition("Synced", "False", "ReconcileError", "it broke"),
+                condition("Failing", "True", reason, ""),
+            ]},
+        }]);
+        objects
+    };
+    let mut network = provisioning();
+    network["captclusters"][0]["metadata"]["deletionTimestamp"] = json!(at(90).to_string());
+    network["captclusters"][0]["status"]["conditions"] = json!([condition(
+        "Deleting",
+        "True",
+        "WaitingForControlPlane",
+        "Waiting for plane, other to go, which need this network"
+    )]);
+    let paused = |annotations: Value| {
+        json!({"workspaces": [{
+            "metadata": {"name": "old", "annotations": annotations},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+            "status": {"conditions": [condition("Synced", "False", "ReconcilePaused", "nothing is done")]},
+        }]})
+    };
+    let apply = "WorkspaceTemplateApply/plane-eks";
+    for (objects, root, expected) in [
+        (
+            going(
+                "ConsentMissing",
+                "The owner is silent. To destroy it: kubectl annotate x. To keep it: set y",
+            ),
+            apply,
+            &["to destroy it: kubectl annotate x", "to keep it: set y"][..],
+        ),
+        (
+            going("OwnerGone", "The owner is gone. To keep it: set y"),
+            apply,
+            &["to keep it: set y"],
+        ),
+        (
+            going("NamespaceTerminating", "To let it go: set y"),
+            apply,
+            &["to let it go: set y"],
+        ),
+        (
+            going(
+                "WorkspaceNotOurs",
+                "It is not ours. If it is, give it labels. To keep it: set y",
+            ),
+            apply,
+            &["if it is, give it labels", "to keep it: set y"],
+        ),
+        (
+            going("RenderingLost", "It is gone. Bring back the template"),
+            apply,
+            &["bring back the template"],
+        ),
+        (
+            going("WorkspaceApiMissing", "Install its CRDs"),
+            apply,
+            &["Install its CRDs"],
+        ),
+        (
+            going("WaitingForDependents", "These must go first: team/app"),
+            apply,
+            &["delete first what waits for it, unless it goes already: team/app"],
+        ),
+        (
+            failing("Configuration"),
+            apply,
+            &[
+                "mend what it is destroyed with, which the template does not change any more: spec.forProvider of \
+                 workspace/plane-eks",
+                "or keep it: kubectl patch wtapply plane-eks -n team --type merge",
+                "try again: capt retry wtapply/plane-eks -n team",
+            ],
+        ),
+        (failing("Network"), apply, &["wait: it is tried again by itself"]),
+        (
+            network,
+            "CAPTCluster/net",
+            &["or the Cluster of both: kubectl delete captcontrolplane plane -n team"],
+        ),
+        (
+            paused(json!({"infrastructure.cluster.x-k8s.io/retained": "true"})),
+            "Workspace/old",
+            &["kept on purpose; or take it back with a WorkspaceTemplateApply that has the annotation"],
+        ),
+        (
+            paused(json!({})),
+            "Workspace/old",
+            &["set its spec.managementPolicies"],
+        ),
+    ] {
+        let advice = describe(&objects, root).advice;
+        for expected in expected {
+            assert!(
+                advice.iter().any(|line| line.contains(expected)),
+                "{expected}: {advice:?}"
+            );
+        }
+        assert!(
+            !advice.iter().any(|line| line.contains("goes on by itself")),
+            "{advice:?}"
+        );
+    }
+    let told = describe(&failing("Network"), apply).advice;
+    assert!(!told.iter().any(|line| line.contains("forProvider")), "{told:?}");
+}

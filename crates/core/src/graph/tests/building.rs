@@ -386,3 +386,22 @@ fn a_workspace_that_is_waited_for_is_made_by_who_is_going_to_make_it() {
         [("WorkspaceTemplateApply/app", Input)]
     );
 }
+
+#[test]
+fn a_template_that_goes_says_who_uses_it() {
+    let mut snapshot = demo();
+    snapshot.templates.push(read(json!({
+        "metadata": {"name": "vpc", "deletionTimestamp": at(70).to_string()},
+        "spec": {"template": {"spec": {"forProvider": {"source": "Inline", "module": ""}}}},
+        "status": {"conditions": [{
+            "type": "InUse", "status": "True", "reason": "WaitingForUsers", "message": "It goes after net-vpc",
+            "lastTransitionTime": at(71).to_string(),
+        }]},
+    })));
+    let graph = build(&snapshot);
+    let node = graph.node("WorkspaceTemplate/vpc").expect("it is there");
+    assert_eq!(
+        (&*node.status, &*node.reason, &*node.message),
+        ("Deleting", "WaitingForUsers", "It goes after net-vpc")
+    );
+}

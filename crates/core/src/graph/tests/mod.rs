@@ -70,6 +70,7 @@ fn workspace(name: &str, spec: Value) -> WorkspaceSeen {
         name: name.to_owned(),
         labels: BTreeMap::default(),
         deleting: false,
+        retained: false,
         created_at: Some(at(0)),
         spec,
         conditions: read(ready("Available")),
