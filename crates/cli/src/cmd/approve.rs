@@ -91,7 +91,7 @@ struct Pending {
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
     let subject = cluster.subject(&args.target).await?;
-    let pending = pending(&cluster, &subject).await?;
+    let (pending, used_up) = pending(&cluster, &subject).await?;
     let target = subject.target();
     let Some(given) = args.plan else {
         let words = || match &pending {
@@ -102,7 +102,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let approved = subject.mark(marks::APPROVED).map(String::as_str);
-    match check(&given, pending.as_ref(), approved, &target)? {
+    match check(&given, pending.as_ref(), used_up.as_deref(), approved, &target)? {
         Consent::Given => {}
         Consent::New => {
             let token = uuid::Uuid::new_v4().simple().to_string();
@@ -127,10 +127,11 @@ enum Consent {
     New,
 }
 
-/// Whether an approval may be written.
+/// Whether an approval may be written. The last one that counts no more is known where our runner told about it.
 fn check(
     given: &str,
     pending: Option<&Pending>,
+    used_up: Option<&str>,
     approved: Option<&str>,
     target: &Target,
 ) -> Result<Consent, ApprovalError> {
@@ -143,7 +144,8 @@ fn check(
                 false => Consent::New,
             })
         }
-        None if approval::counts(approved, given, None) => Ok(Consent::Given),
+        // The runner is about to take it up. One that it has taken up is no answer to somebody who asks again.
+        None if used_up.is_some() && approval::counts(approved, given, used_up) => Ok(Consent::Given),
         Some(pending) => Err(ApprovalError::Another {
             given: given.to_owned(),
             pending: pending.id.clone(),
@@ -155,8 +157,9 @@ fn check(
     }
 }
 
-/// What waits: a plan of our runner, or a rendering where there are no plans.
-async fn pending(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Option<Pending>> {
+/// What waits: a plan of our runner, or a rendering where there are no plans. And the last approval that our runner has
+/// used up, which is empty where it has used none.
+async fn pending(cluster: &Cluster, subject: &Subject) -> anyhow::Result<(Option<Pending>, Option<String>)> {
     let of = |id: String, plan: Option<PlanReport>, used_up: Option<String>| Pending {
         object: subject.target().to_string(),
         id,
@@ -165,18 +168,22 @@ async fn pending(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Option<
         used_up,
     };
     if let Some(revision) = plan::pending(subject) {
-        return Ok(Some(of(revision, None, None)));
+        return Ok((Some(of(revision, None, None)), None));
     }
     let Some(workspace) = &subject.workspace else {
-        return Ok(None);
+        return Ok((None, None));
     };
     let place = cluster.report_place(workspace).await?;
     let Some(page) = cluster.report(&place).await? else {
-        return Ok(None);
+        return Ok((None, None));
     };
     let used_up = page.report.answered.get(marks::APPROVED).cloned();
     let plan = page.report.plan.filter(|plan| plan.awaits_approval);
-    Ok(plan.map(|plan| of(plan.id.clone(), Some(plan), used_up)))
+    let known = used_up.clone().unwrap_or_default();
+    Ok((
+        plan.map(|plan| of(plan.id.clone(), Some(plan), used_up)),
+        Some(known),
+    ))
 }
 
 impl Pending {
@@ -224,17 +231,37 @@ mod tests {
             (plan("a", Some("a/1")), Some("a/2"), Ok(Consent::Given)),
             (rendering("a"), None, Ok(Consent::New)),
             (rendering("a"), Some("a/1"), Ok(Consent::New)),
-            (None, Some("a"), Ok(Consent::Given)),
-            (None, Some("a/1"), Ok(Consent::Given)),
             (plan("b", None), Some("a"), Err("b does")),
             (rendering("b"), Some("a"), Err("b does")),
             (None, None, Err("nothing of wtapply/x")),
         ] {
-            match (check("a", pending.as_ref(), approved, &target), expected) {
+            match (check("a", pending.as_ref(), None, approved, &target), expected) {
                 (Ok(consent), Ok(expected)) => assert_eq!(consent, expected, "{pending:?} {approved:?}"),
                 (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
                 (found, _) => panic!("{pending:?} {approved:?}: {found:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn who_asks_again_is_told_that_it_is_approved_only_until_it_is_used() {
+        let target: Target = "wtapply/x".parse().unwrap();
+        for (used_up, approved, is_given) in [
+            (Some(""), Some("a/1"), true),
+            (Some("a/1"), Some("a/2"), true),
+            (Some("a/1"), Some("a/1"), false),
+            (Some("a"), Some("a"), false),
+            (Some(""), Some("b"), false),
+            (Some(""), None, false),
+            // Where nobody tells what is used up, nothing waits any more because it was.
+            (None, Some("a/1"), false),
+        ] {
+            let consent = check("a", None, used_up, approved, &target);
+            assert_eq!(
+                consent.is_ok_and(|consent| consent == Consent::Given),
+                is_given,
+                "{used_up:?} {approved:?}"
+            );
         }
     }
 }
