@@ -6,6 +6,7 @@
 
 pub mod captcluster;
 pub mod cluster;
+mod commands;
 pub mod controlplane;
 pub mod decision;
 pub mod gates;

@@ -136,7 +136,8 @@ fn failure(seen: &OwnedSeen, message: &str) -> Note {
     Note::new(
         reason,
         format!(
-            "Terraform failed: {message}. Mend it, or change the spec, and ask for another try with capt retry"
+            "Terraform failed: {message}. Mend it, or change the spec, and ask for another try: {}",
+            seen.retry_command()
         ),
     )
 }

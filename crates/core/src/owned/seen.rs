@@ -1,10 +1,12 @@
 //! A WorkspaceTemplateApply as its owner sees it.
 
-use capt_api::{WorkspaceTemplateApply, conditions::find_condition};
+use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
     jiff::Timestamp,
 };
+
+use crate::commands;
 
 /// A WorkspaceTemplateApply as its owner sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +73,24 @@ impl OwnedSeen {
     #[must_use]
     pub fn name(&self) -> &str {
         self.wta.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// What a person types to ask for another try, of the owner if there is one: that passes it down.
+    #[must_use]
+    pub fn retry_command(&self) -> String {
+        let metadata = &self.wta.metadata;
+        let owner = self.label(marks::OWNER).and_then(|owner| owner.split_once('.'));
+        match owner {
+            Some((kind, name)) => {
+                let owner = ObjectMeta {
+                    name: Some(name.to_owned()),
+                    namespace: metadata.namespace.clone(),
+                    ..ObjectMeta::default()
+                };
+                commands::capt(&format!("retry {}", kind.to_lowercase()), &owner, "")
+            }
+            None => commands::capt("retry wtapply", metadata, ""),
+        }
     }
 
     /// Its uid.

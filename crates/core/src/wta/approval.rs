@@ -110,10 +110,8 @@ fn given(snapshot: &Snapshot) -> Option<&str> {
 
 /// What a person types to approve something.
 fn command(snapshot: &Snapshot, what: &str, used_up: Option<&str>) -> String {
-    let metadata = &snapshot.wta.metadata;
-    let name = metadata.name.as_deref().unwrap_or_default();
-    let namespace = metadata.namespace.as_deref().unwrap_or_default();
-    let mut text = format!("capt approve wtapply/{name} -n {namespace} --plan {what}");
+    let plan = format!("--plan {what}");
+    let mut text = crate::commands::capt("approve wtapply", &snapshot.wta.metadata, &plan);
     if approval::is_used_up(given(snapshot), what, used_up) {
         text.push_str(". An approval counts once, and the one that the object has is used up");
     }

@@ -7,6 +7,7 @@ use capt_api::{
     foreign::marks as foreign_marks,
     marks,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{
     body::Body,
@@ -19,7 +20,7 @@ use super::{
     snapshot::WorkspaceSeen,
     turns, waits,
 };
-use crate::decision::Removal;
+use crate::{commands, decision::Removal};
 
 /// Decides about an object that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
@@ -51,7 +52,6 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         Found::Retained(_) => return deciding.go(),
         _ => {}
     }
-    let name = snapshot.wta.metadata.name.as_deref().unwrap_or_default();
     match policy::fate(snapshot, deciding.found) {
         Fate::Retained => retain(deciding),
         Fate::LeftToOwner => leave_to_owner(deciding),
@@ -67,12 +67,12 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 "The owner {owner} did not consent to destruction, which it does by the annotation {}=true on this \
                  object. {}",
                 marks::LET_GO,
-                ways_out(name)
+                ways_out(deciding)
             );
             hold(deciding, Reason::ConsentMissing, message);
         }
         Fate::OwnerGone => {
-            let ways_out = ways_out(name);
+            let ways_out = ways_out(deciding);
             let message = format!("The owner is gone and did not consent to destruction. {ways_out}");
             hold(deciding, Reason::OwnerGone, message);
         }
@@ -86,7 +86,6 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
     let snapshot = deciding.snapshot;
     let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
     let is_over = matches!(deciding.found, Found::Absent) && !is_recorded;
-    let name = snapshot.wta.metadata.name.as_deref().unwrap_or_default();
     let is_hidden = identity::hidden(snapshot, deciding.found).is_some();
     match policy::fate(snapshot, deciding.found) {
         _ if is_over && !is_hidden => "It is being deleted, and goes when the pause ends; it has no infrastructure".to_owned(),
@@ -94,8 +93,8 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
             "It is being deleted, and goes when the pause ends; its infrastructure is kept".to_owned()
         }
         Fate::Destroyed => format!(
-            "It is being deleted: ending the pause destroys its infrastructure. To keep that, first: kubectl patch \
-             wtapply {name} --type merge -p '{{\"spec\":{{\"retainWorkspaceOnDelete\":true}}}}'"
+            "It is being deleted: ending the pause destroys its infrastructure. To keep that, first: {}",
+            to_keep(deciding)
         ),
         Fate::LeftToOwner => {
             "It is being deleted, and its owner makes it again when the pause ends; its infrastructure is kept"
@@ -114,12 +113,22 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
 }
 
 /// What a person can do where no owner says what becomes of infrastructure.
-fn ways_out(name: &str) -> String {
+fn ways_out(deciding: &Deciding<'_>) -> String {
     format!(
-        "To destroy the infrastructure: kubectl annotate wtapply {name} {}=true. To keep it: set \
-         spec.retainWorkspaceOnDelete to true",
-        marks::LET_GO
+        "To destroy the infrastructure: {}. To keep it: {}",
+        commands::kubectl(
+            "annotate wtapply",
+            &deciding.snapshot.wta.metadata,
+            &format!("{}=true", marks::LET_GO)
+        ),
+        to_keep(deciding)
     )
+}
+
+/// What a person types to let an object go and keep its infrastructure.
+fn to_keep(deciding: &Deciding<'_>) -> String {
+    let spec = "--type merge -p '{\"spec\":{\"retainWorkspaceOnDelete\":true}}'";
+    commands::kubectl("patch wtapply", &deciding.snapshot.wta.metadata, spec)
 }
 
 /// What a person can do where a namespace goes and infrastructure is in it.
@@ -136,13 +145,22 @@ fn namespace_goes(deciding: &Deciding<'_>) -> String {
     };
     format!(
         "Nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. To let \
-         it go and keep the infrastructure: set spec.retainWorkspaceOnDelete to true{save}. To destroy it then, put that \
-         state into another namespace and go on from there"
+         it go and keep the infrastructure: {}{save}. To destroy it then, put that state into another namespace and go on \
+         from there",
+        to_keep(deciding)
     )
 }
 
 /// Keeps everything, and takes back a grant that was given before.
 fn hold(deciding: &mut Deciding<'_>, reason: Reason, message: String) {
+    if reason == Reason::NamespaceTerminating && matches!(deciding.found, Found::Absent) {
+        deciding.say(
+            Type::Applied,
+            false,
+            reason,
+            "The Workspace went with its namespace",
+        );
+    }
     if let Some(workspace) = deciding.found.ours() {
         withdraw(deciding, workspace);
         deciding.record_present(workspace);
@@ -213,9 +231,12 @@ fn leave_to_owner(deciding: &mut Deciding<'_>) {
 /// What a person can do where the owner lives, and what it makes in place of this object cannot find what there is.
 fn making_anew(deciding: &Deciding<'_>) -> String {
     format!(
-        "To have the owner make everything anew, beside what may exist: kubectl annotate wtapply {} {}-",
-        deciding.snapshot.wta.metadata.name.as_deref().unwrap_or_default(),
-        marks::WORKSPACE
+        "To have the owner make everything anew, beside what may exist: {}",
+        commands::kubectl(
+            "annotate wtapply",
+            &deciding.snapshot.wta.metadata,
+            &format!("{}-", marks::WORKSPACE)
+        )
     )
 }
 
@@ -246,8 +267,9 @@ fn destroy(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
     if let Found::NotOurs(_) | Found::Several(..) = deciding.found {
         let message = format!(
-            "Nothing is destroyed that may be somebody else's. {}. {KEEPING}",
-            unclear_identity(deciding)
+            "Nothing is destroyed that may be somebody else's. {}. {}",
+            unclear_identity(deciding),
+            keeping(deciding)
         );
         return hold(deciding, Reason::WorkspaceNotOurs, message);
     }
@@ -281,7 +303,7 @@ fn destroy(deciding: &mut Deciding<'_>) {
                     "The Workspace went before its infrastructure; it is made again to destroy that",
                 );
             }
-            Err((reason, problem)) => hold(deciding, reason, format!("{problem}. {KEEPING}")),
+            Err((reason, problem)) => hold(deciding, reason, format!("{problem}. {}", keeping(deciding))),
         },
     }
 }
@@ -299,7 +321,12 @@ fn is_wish_to_keep_lost(deciding: &Deciding<'_>) -> bool {
 }
 
 /// The way out that loses nothing.
-const KEEPING: &str = "To let this object go and keep what exists: set spec.retainWorkspaceOnDelete to true";
+fn keeping(deciding: &Deciding<'_>) -> String {
+    format!(
+        "To let this object go and keep what exists: {}",
+        to_keep(deciding)
+    )
+}
 
 fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     if deciding.is_foreign && foreign::is_wedged(workspace) {
@@ -349,10 +376,42 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
         .filter(|synced| synced.status != "True")
         .and_then(|synced| synced.message.clone());
     let message = match trouble {
-        Some(trouble) => format!("The infrastructure is being destroyed: {trouble}"),
+        Some(trouble) if !workspace.deleting || is_tried_again(workspace) => {
+            format!("The infrastructure is being destroyed: {trouble}")
+        }
+        Some(trouble) => format!(
+            "The infrastructure is being destroyed: {trouble}\nThe template does not change what it is destroyed with. \
+             {}",
+            mending(deciding, workspace)
+        ),
         None => "The infrastructure is being destroyed".to_owned(),
     };
     deciding.say(Type::Deleting, true, Reason::Destroying, message);
+}
+
+/// Whether the runner says that nobody needs to do anything about a failure.
+fn is_tried_again(workspace: &WorkspaceSeen) -> bool {
+    let failing = workspace
+        .condition("Failing")
+        .filter(|failing| failing.status == "True");
+    let words = failing.and_then(|failing| failing.message.as_deref());
+    words.is_some_and(|words| words.trim_end().ends_with("tried again by itself."))
+}
+
+/// What a person can do where a destruction failed.
+fn mending(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> String {
+    let target = workspace.target(deciding.namespace());
+    let metadata = ObjectMeta {
+        name: Some(workspace.name.clone()),
+        namespace: target.namespace,
+        ..ObjectMeta::default()
+    };
+    let group = workspace.group.map_or("tf.m.upbound.io", |group| group.name());
+    let mend = commands::kubectl(&format!("edit workspaces.{group}"), &metadata, "");
+    format!(
+        "To mend that, change its spec.forProvider: {mend}. {}",
+        keeping(deciding)
+    )
 }
 
 /// provider-terraform destroys nothing whose creation was cut short. Without the grant it lets the object go, which is

@@ -55,10 +55,13 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
             return problem(
                 Reason::WorkspaceRetained,
                 format!(
-                    "The Workspace {0} was kept on purpose. To take it back: kubectl annotate wtapply {1} {2}={0}",
+                    "The Workspace {} was kept on purpose. To take it back: {}",
                     workspace.name,
-                    snapshot.wta.metadata.name.as_deref().unwrap_or_default(),
-                    capt_api::marks::ADOPT_RETAINED,
+                    crate::commands::kubectl(
+                        "annotate wtapply",
+                        &snapshot.wta.metadata,
+                        &format!("{}={}", capt_api::marks::ADOPT_RETAINED, workspace.name)
+                    ),
                 ),
             );
         }

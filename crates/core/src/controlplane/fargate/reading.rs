@@ -186,7 +186,8 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 ..with(
                     Phase::Failed,
                     format!(
-                        "{clean}. Mend it, or change the profile, and ask for another try with capt retry"
+                        "{clean}. Mend it, or change the profile, and ask for another try: {}",
+                        seen.retry_command()
                     ),
                 )
             }

@@ -287,7 +287,9 @@ fn what_passes_by_itself_keeps_the_state_and_what_does_not_fails() {
     assert_eq!(status.failure_reason.as_deref(), Some("WorkspaceError"));
     let words = status.failure_message.expect("what to do");
     assert!(
-        words.contains("no subnets") && words.contains("capt retry"),
+        words.contains("no subnets")
+            && words.contains(": capt retry captcontrolplane/")
+            && words.contains(" -n "),
         "{words}"
     );
     assert_eq!(said(&world.status(), "Failed"), "True/WorkspaceError");

@@ -418,3 +418,87 @@ fn only_the_group_that_could_hold_the_workspace_holds_a_deletion() {
     let (world, _) = after_deletion(world);
     assert!(world.is_gone);
 }
+
+/// What a condition of the object says.
+fn words(world: &World, type_: &str) -> String {
+    let status = world.snapshot.wta.status.as_ref();
+    let conditions = status
+        .and_then(|status| status.conditions.as_deref())
+        .unwrap_or_default();
+    let found = find_condition(conditions, type_);
+    found
+        .map(|found| format!("{}/{}: {}", found.status, found.reason, found.message))
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_way_out_that_is_a_command_works_from_every_namespace() {
+    let mut ownerless = owned();
+    ownerless.snapshot.owner = None;
+    let mut terminating = living();
+    terminating.snapshot.namespace_terminating = true;
+    let mut paused = living();
+    annotate(&mut paused.snapshot, foreign_marks::PAUSED, "true");
+    let mut lost = living();
+    lost.workspace_mut().labels.clear();
+    for (world, type_, expected) in [
+        (ownerless, "Deleting", "True/OwnerGone"),
+        (terminating, "Deleting", "True/NamespaceTerminating"),
+        (paused, "Paused", "True/Paused"),
+        (lost, "Deleting", "True/WorkspaceNotOurs"),
+    ] {
+        let (world, _) = after_deletion(world);
+        let told = words(&world, type_);
+        assert!(told.starts_with(expected), "{told}");
+        let commands: Vec<&str> = told.split("kubectl ").skip(1).collect();
+        assert!(!commands.is_empty(), "{told}");
+        for command in commands {
+            assert!(command.contains("wtapply blue-apply -n team "), "{command}");
+        }
+    }
+}
+
+#[test]
+fn a_destruction_that_failed_says_how_it_is_mended_if_anybody_has_to() {
+    for (advice, is_told) in [("Mend it.", true), ("It is tried again by itself.", false)] {
+        let mut world = living();
+        delete(&mut world.snapshot);
+        world.step();
+        world.step();
+        let mut synced = condition("Synced", "False", "ReconcileError", 1);
+        synced.message = Some("destroy failed: no".to_owned());
+        let mut failing = condition("Failing", "True", "Other", 1);
+        failing.message = Some(format!("destroy failed: no\n{advice}"));
+        world.workspace_mut().status.conditions = Some(vec![synced, failing]);
+        world.step();
+        let told = words(&world, "Deleting");
+        assert!(
+            told.starts_with("True/Destroying: The infrastructure is being destroyed: destroy failed: no"),
+            "{told}"
+        );
+        for way in [
+            "change its spec.forProvider: kubectl edit workspaces.tf.m.upbound.io blue -n team",
+            "kubectl patch wtapply blue-apply -n team --type merge",
+        ] {
+            assert_eq!(told.contains(way), is_told, "{told}");
+        }
+    }
+}
+
+#[test]
+fn what_went_with_its_namespace_is_not_said_to_be_applied() {
+    let mut world = living();
+    assert!(words(&world, "Applied").starts_with("True/"));
+    world.snapshot.workspaces.clear();
+    world.snapshot.namespace_terminating = true;
+    delete(&mut world.snapshot);
+    world.calm();
+    assert_eq!(
+        words(&world, "Applied"),
+        "False/NamespaceTerminating: The Workspace went with its namespace"
+    );
+    assert_eq!(
+        world.snapshot.wta.status.as_ref().map(|status| status.applied),
+        Some(false)
+    );
+}
