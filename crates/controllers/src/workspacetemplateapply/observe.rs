@@ -275,6 +275,7 @@ impl Applies {
                     hidden: false,
                     exists: secret.is_some(),
                     ready: secret.is_some(),
+                    trouble: None,
                 }
             })
             .collect()
@@ -301,7 +302,15 @@ impl Applies {
                 if workspace.is_none() && seen == Sight::Unknown {
                     return None;
                 }
+                let is_ours = namespace == key.namespace() && matches!(seen, Sight::There(_));
+                let trouble = workspace
+                    .as_ref()
+                    .and_then(|workspace| wta::snapshot::trouble(workspace));
                 Some(Awaited {
+                    trouble: trouble.map(|trouble| match is_ours {
+                        true => trouble,
+                        false => "it says why".to_owned(),
+                    }),
                     other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
                     name: reference.name.clone(),
                     hidden: workspace.is_none() && seen == Sight::Hidden,

@@ -271,6 +271,18 @@ pub struct Awaited {
     pub exists: bool,
     /// It is ready. A Secret is, if it exists.
     pub ready: bool,
+    /// Why it is not ready, if it failed: [`trouble`] of a Workspace of the object's own namespace. What failed elsewhere
+    /// is not told here; that it did is enough.
+    pub trouble: Option<String>,
+}
+
+/// What a Workspace says that failed, in one line.
+#[must_use]
+pub fn trouble(workspace: &WorkspaceSeen) -> Option<String> {
+    let synced = workspace.condition("Synced")?;
+    let is_failed = synced.status == "False" && synced.reason != "ReconcilePaused";
+    let message = synced.message.as_deref().filter(|_| is_failed)?;
+    super::status::one_line(message)
 }
 
 /// Who waits for whom: WorkspaceTemplateApplies by `namespace/name`.

@@ -167,18 +167,24 @@ fn failure(workspace: &WorkspaceSeen) -> Option<String> {
         condition.message.as_deref()
     };
     let message = said("Synced", "False").filter(|message| !message.is_empty())?;
-    let paragraph: Vec<&str> = message
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
-        .collect();
-    let mut line = abridged(&paragraph.join(" "));
+    let mut line = one_line(message).unwrap_or_default();
     let advice = said("Failing", "True").and_then(|told| told.strip_prefix(message));
     if let Some(advice) = advice.map(str::trim).filter(|advice| !advice.is_empty()) {
         line.push_str(if line.ends_with('.') { " " } else { ". " });
         line.push_str(advice);
     }
     Some(line)
+}
+
+/// The first paragraph of a message, in one line that is not too long.
+pub(super) fn one_line(message: &str) -> Option<String> {
+    let paragraph: Vec<&str> = message
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let line = abridged(&paragraph.join(" "));
+    (!line.is_empty()).then_some(line)
 }
 
 /// A line that is not too long. It begins with what failed and ends with the cause, so that the middle is left out.

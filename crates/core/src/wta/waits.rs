@@ -39,9 +39,11 @@ pub(super) fn before_creation(snapshot: &Snapshot) -> Option<Problem> {
             let state = match workspace {
                 Awaited { hidden: true, .. } => {
                     "the controllers may not read it: give them a Role there that allows get, list and watch of it"
+                        .to_owned()
                 }
-                Awaited { exists: true, .. } => "not ready",
-                _ => "not found",
+                Awaited { trouble: Some(trouble), .. } => format!("it failed: {trouble}"),
+                Awaited { exists: true, .. } => "not ready".to_owned(),
+                _ => "not found".to_owned(),
             };
             format!("{} ({state})", name(workspace))
         })

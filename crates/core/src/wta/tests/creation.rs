@@ -255,6 +255,34 @@ fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_cha
 }
 
 #[test]
+fn what_is_waited_for_and_failed_is_said_to_have_failed() {
+    for (status, reason, words, expected) in [
+        (
+            "False",
+            "ReconcileError",
+            "apply failed:\n no\n\nmore",
+            "w (it failed: apply failed: no)",
+        ),
+        ("False", "ReconcilePaused", "nothing is done", "w (not ready)"),
+        ("True", "ReconcileSuccess", "", "w (not ready)"),
+    ] {
+        let mut awaited = somebody_elses("w");
+        let mut synced = condition("Synced", status, reason, 1);
+        synced.message = Some(words.to_owned());
+        awaited.status.conditions = Some(vec![synced]);
+        let mut world = World::new(fresh());
+        world.snapshot.awaited_workspaces = vec![Awaited {
+            name: "w".to_owned(),
+            exists: true,
+            trouble: super::super::snapshot::trouble(&awaited),
+            ..Awaited::default()
+        }];
+        let decision = world.calm();
+        assert!(message(&decision).contains(expected), "{}", message(&decision));
+    }
+}
+
+#[test]
 fn secrets_and_workspaces_are_waited_for_before_the_first_creation_only() {
     let missing = |name: &str| Awaited {
         name: name.to_owned(),
@@ -331,6 +359,7 @@ fn a_secret_of_another_namespace_is_not_waited_for() {
         hidden: false,
         exists: true,
         ready: true,
+        trouble: None,
     }];
     let mut world = World::new(snapshot);
     let decision = world.calm();
