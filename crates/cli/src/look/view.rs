@@ -215,8 +215,11 @@ impl<'a> View<'a> {
             Object::CaptCluster(one) => (one.status.is_none(), "controller"),
             Object::ControlPlane(one) => (one.status.is_none(), "controller"),
             Object::Apply(one) => (one.status.is_none(), "controller"),
-            // What goes before anybody looked at it is not waited for.
-            Object::Workspace(one) => (one.conditions.is_empty() && !one.deleting, "runner"),
+            // What goes before anybody looked at it is not waited for. A runner that is at it says so beside it first.
+            Object::Workspace(one) => {
+                let is_begun = self.report(id).is_some_and(|report| report.operation.is_some());
+                (one.conditions.is_empty() && !one.deleting && !is_begun, "runner")
+            }
         };
         is_new.then_some(who)
     }

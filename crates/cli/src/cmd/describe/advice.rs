@@ -11,7 +11,7 @@ use crate::look::view::{Object, View, typed};
 const FAILURES: [(&[&str], &str); 8] = [
     (
         &["EngineMissing", "EngineTooOld"],
-        "install Terraform or OpenTofu where the runner runs",
+        "install Terraform or OpenTofu where the runner runs, and start the runner anew",
     ),
     (&["InputMissing"], "make what the message names; it is noticed"),
     (

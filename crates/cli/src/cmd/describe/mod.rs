@@ -82,9 +82,10 @@ fn described(gathered: &Gathered) -> Description {
         created_at: node.created_at,
         since: node.since,
         reason: node.reason.clone(),
-        message: match view.is_awaited(id) {
-            Some(_) => view.why(id),
-            None => node.message.clone(),
+        message: match node.message.is_empty() {
+            _ if view.is_awaited(id).is_some() => view.why(id),
+            true if view.running(id).is_some() => view.why(id),
+            _ => node.message.clone(),
         },
         waits_for: waits_for(&view, id, &causes),
         advice: advice::about(&view, id, &causes, namespace),

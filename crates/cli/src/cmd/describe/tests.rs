@@ -154,7 +154,7 @@ fn each_thing_that_a_person_can_do_is_said() {
         (
             failing("EngineMissing"),
             "Cluster/blue",
-            "install Terraform or OpenTofu",
+            "install Terraform or OpenTofu where the runner runs, and start the runner anew",
         ),
         (
             failing("Network"),
@@ -508,4 +508,22 @@ fn what_does_not_get_on_by_itself_is_not_said_to() {
     }
     let told = describe(&failing("Network"), apply).advice;
     assert!(!told.iter().any(|line| line.contains("forProvider")), "{told:?}");
+}
+
+#[test]
+fn a_workspace_that_is_being_prepared_waits_for_no_runner() {
+    let mut object = json!({
+        "metadata": {"name": "vpc"}, "spec": {"forProvider": {"source": "Inline", "module": ""}},
+    });
+    let told = words(&json!({"workspaces": [object.clone()]}), "Workspace/vpc");
+    assert!(told.contains("no runner has looked at it yet"), "{told}");
+    object["report"] = json!({
+        "operation": {"kind": "apply"}, "progress": {"operation": "init", "percentComplete": 0},
+    });
+    let told = words(&json!({"workspaces": [object]}), "Workspace/vpc");
+    assert!(told.contains("init"), "{told}");
+    assert!(
+        !told.contains("a runner runs") && !told.contains("no runner"),
+        "{told}"
+    );
 }
