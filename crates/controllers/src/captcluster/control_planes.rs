@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capt_api::{
     CAPTCluster, CAPTControlPlane,
     foreign::{cluster::ContractReference, marks},
+    marks::LET_GO,
 };
 use capt_core::{captcluster::snapshot, decision::Target, names, owned::OwnedSeen};
 use kube::{Api, api::ListParams};
@@ -36,7 +37,9 @@ impl CaptClusters {
             return Ok(Vec::new());
         }
         let facts = &self.hands.facts;
-        let has_begun = apply.is_some_and(OwnedSeen::is_deleting);
+        // Anybody can delete the WorkspaceTemplateApply, a cascade among them; the consent is ours alone.
+        let has_begun =
+            apply.is_some_and(|apply| apply.is_deleting() && apply.annotation(LET_GO) == Some("true"));
         let mut found = BTreeSet::new();
         let serving = facts.captcontrolplanes.serving(reader);
         if serving == Serving::Hidden && !has_begun {

@@ -77,10 +77,8 @@ impl Reconcile for Templates {
             self.looked.lock().remove(key);
             return Ok(Outcome::default());
         };
-        let generation = view.template.metadata.generation;
-        self.looked
-            .lock()
-            .insert(key.clone(), (Instant::now(), generation));
+        // What fails is tried again by the queue, which waits longer each time.
+        self.looked.lock().remove(key);
         let place = within(key.namespace(), &key.name);
         let users = self.facts.applies.members(&reader, indexes::TEMPLATE, &place);
         reader.finish();
@@ -95,7 +93,9 @@ impl Reconcile for Templates {
             "WorkspaceTemplate",
             &snapshot.template.metadata,
         );
+        let looked_at = (Instant::now(), snapshot.template.metadata.generation);
         self.executor.carry_out(&subject, &decision, now, written).await?;
+        self.looked.lock().insert(key.clone(), looked_at);
         Ok(Outcome {
             look_again: decision.look_again,
         })

@@ -91,6 +91,7 @@ impl Applies {
                     resource_version: workspace.resource_version.clone(),
                     finalizers: Vec::new(),
                     shares_status: true,
+                    is_told: true,
                     status: None,
                     is_new: false,
                 };
@@ -153,4 +154,5 @@ fn subject(wta: &WorkspaceTemplateApply) -> Subject {
         "WorkspaceTemplateApply",
         &wta.metadata,
     )
+    .told_by(wta.status.as_ref())
 }

@@ -484,6 +484,39 @@ async fn a_control_plane_that_is_not_known_yet_keeps_its_network() {
     stage.world.finish().await;
 }
 
+/// That somebody deleted the WorkspaceTemplateApply, as a cascade does, is not the end of the network.
+#[tokio::test]
+async fn an_apply_that_somebody_else_deletes_does_not_begin_the_end_of_its_network() {
+    let stage = Stage::embedded().await;
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    let applies: Api<WorkspaceTemplateApply> = stage.api();
+    let held = json!({"metadata": {"finalizers": ["example.org/held"]}});
+    let _: WorkspaceTemplateApply = stage.patch("blue-vpc", held).await;
+    applies
+        .delete("blue-vpc", &DeleteParams::default())
+        .await
+        .unwrap();
+    stage.settle().await;
+    let _stale = stage.faults().disturb(
+        Events::to(CAPT).resource("captcontrolplanes"),
+        Times::Every,
+        Disturbance::Hold,
+    );
+    let _: CAPTControlPlane = stage
+        .create(json!({
+            "metadata": {"name": "blue", "labels": {"cluster.x-k8s.io/cluster-name": "blue"}},
+            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+        }))
+        .await;
+    stage.delete_network("blue").await;
+    stage
+        .until_network_says("blue", "Deleting", "True/WaitingForControlPlane")
+        .await;
+    assert!(stage.ledger.destroyed().is_empty());
+    stage.world.finish().await;
+}
+
 /// A reference that was stripped must not let a network go under a control plane, also where nobody brings it back.
 #[tokio::test]
 async fn a_network_that_lost_its_owner_still_waits_for_its_control_plane() {

@@ -21,7 +21,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     deciding.say(Type::Ready, false, Reason::Deleting, "The network is going away");
     let is_retained = snapshot.captcluster.spec.retain_vpc_on_delete == Some(true);
     // What the spec only names and nothing here ever took over is not ours to end.
-    if let Found::Ours(apply) = deciding.found {
+    // It has nothing but its network, whatever somebody wrote into a label that says what for.
+    if let Found::Ours(apply) | Found::OtherRole { seen: apply, .. } = deciding.found {
         let fate = if is_retained {
             Fate::Retained
         } else {

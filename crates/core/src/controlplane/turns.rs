@@ -106,12 +106,24 @@ fn is_at_rest(seen: &OwnedSeen) -> bool {
             "WaitingForTurn" | "WaitingForDependents" | "WaitingForOwner"
         )
     });
-    let is_still = seen.holds() && !is_running && (!seen.is_deleting() || waits);
+    let is_still = seen.holds() && is_looked_at(seen) && !is_running && (!seen.is_deleting() || waits);
     // A Workspace that is written down and gone, as after a move: nothing can run for it until it is made again.
     let is_absent = seen.workspace.is_none() && !is_running && (waits || waits_for_turn(seen));
     // What cannot be paused would hold up everybody for ever.
     let is_out_of_reach = !is_running && (is_refused(seen) || cannot_go(seen).is_some());
     !seen.has_workspace() || is_paused || is_still || is_absent || is_out_of_reach
+}
+
+/// Whether who runs Terraform has looked at the Workspace as it is now, as far as it says so. What was written a moment ago
+/// still has the conditions of what was there before.
+fn is_looked_at(seen: &OwnedSeen) -> bool {
+    let Some(workspace) = &seen.workspace else {
+        return true;
+    };
+    let synced = seen.condition("Synced");
+    let looked_at = synced.and_then(|synced| synced.observed_generation);
+    let looked_at = looked_at.or(workspace.observed_generation);
+    looked_at.is_none_or(|generation| generation == workspace.generation)
 }
 
 /// Whether a WorkspaceTemplateApply is refused for a reason by which nothing can be written to its Workspace, or nobody
@@ -406,6 +418,23 @@ mod tests {
                 ..crate::owned::RunGlance::default()
             });
             assert!(!Child::of(&seen).is_at_rest, "{reason}: it runs");
+        }
+    }
+    #[test]
+    fn what_was_just_written_is_not_at_rest_by_what_was_said_before() {
+        for (said_of, generation, expected) in [(Some(3), 3, true), (Some(3), 4, false), (None, 4, true)] {
+            let mut seen = saying(false, &[("Synced", "True", "x"), ("Ready", "True", "x")]);
+            let status = seen.wta.status.as_mut().expect("a status");
+            (status.ready_revision, status.last_applied_revision) =
+                (Some("1".to_owned()), Some("1".to_owned()));
+            for condition in status.conditions.iter_mut().flatten() {
+                condition.observed_generation = said_of;
+            }
+            seen.workspace = Some(crate::owned::WorkspaceGlance {
+                generation,
+                ..crate::owned::WorkspaceGlance::default()
+            });
+            assert_eq!(Child::of(&seen).is_at_rest, expected, "{said_of:?} {generation}");
         }
     }
 }

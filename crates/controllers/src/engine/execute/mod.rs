@@ -46,7 +46,9 @@ pub(crate) struct Subject {
     pub(crate) finalizers: Vec<String>,
     /// Others have something to say in its status, too.
     pub(crate) shares_status: bool,
-    /// Its status then, as far as it is known.
+    /// Something was told about it before.
+    pub(crate) is_told: bool,
+    /// Its status then, if not every word of it has to be told at once.
     pub(crate) status: Option<Value>,
     /// Nothing was told about it yet, and what it belongs to may only just be on its way.
     pub(crate) is_new: bool,
@@ -66,6 +68,7 @@ impl Subject {
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
             finalizers: metadata.finalizers.clone().unwrap_or_default(),
             shares_status: false,
+            is_told: true,
             status: None,
             is_new: false,
         }
@@ -75,6 +78,14 @@ impl Subject {
     pub(crate) fn with_status<S: Serialize>(self, status: Option<&S>) -> Self {
         Self {
             status: status.and_then(|status| serde_json::to_value(status).ok()),
+            ..self.told_by(status)
+        }
+    }
+
+    /// An object whose status is told at once, but for the first.
+    pub(crate) fn told_by<S>(self, status: Option<&S>) -> Self {
+        Self {
+            is_told: status.is_some(),
             ..self
         }
     }
@@ -82,7 +93,7 @@ impl Subject {
     /// An object that people make together with others, some of which say what it belongs to.
     pub(crate) fn made_with_others(self) -> Self {
         Self {
-            is_new: self.status.is_none(),
+            is_new: !self.is_told,
             ..self
         }
     }
@@ -162,6 +173,15 @@ impl Failure {
                 kind: EventKind::Warning,
                 reason: "Refused".to_owned(),
                 message: format!("Cannot {action} the {} {}: {source}", target.kind, target.name),
+            }),
+            Self::Hidden { target } => Some(Event {
+                kind: EventKind::Warning,
+                reason: "Hidden".to_owned(),
+                message: format!(
+                    "Nothing is done as long as objects of the kind {} may not be read: let the controllers get, list \
+                     and watch them",
+                    target.kind
+                ),
             }),
             _ => None,
         }

@@ -172,6 +172,7 @@ mod tests {
             resource_version: "7".to_owned(),
             finalizers: vec!["a".to_owned(), "b".to_owned()],
             shares_status: false,
+            is_told: true,
             status: None,
             is_new: false,
         }

@@ -36,9 +36,8 @@ pub(super) fn may_wait<S>(
 ) -> Option<Duration> {
     // Something that has a status of its own is going to tell more, and so is an object that was only just taken on.
     let speaks_itself = |desired: &Desired| !matches!(desired.target.kind.as_str(), "Secret" | "ConfigMap");
-    let is_untold = subject.status.is_none();
-    let begins =
-        !decision.own.add_finalizers.is_empty() || (is_untold && decision.children.iter().any(speaks_itself));
+    let begins = !decision.own.add_finalizers.is_empty()
+        || (!subject.is_told && decision.children.iter().any(speaks_itself));
     if begins && untold.looks < UNTOLD_LOOKS {
         return Some(BEGINNING);
     }
