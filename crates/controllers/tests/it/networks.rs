@@ -24,6 +24,18 @@ async fn make(stage: &Stage, name: &str) {
     let _: CAPTCluster = stage.create(made_network(name)).await;
 }
 
+/// A control plane in the Cluster of this name, which stays until somebody lets it go.
+fn held_control_plane(name: &str) -> serde_json::Value {
+    json!({
+        "metadata": {
+            "name": name,
+            "labels": {"cluster.x-k8s.io/cluster-name": name},
+            "finalizers": ["example.org/held"],
+        },
+        "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+    })
+}
+
 #[tokio::test]
 async fn a_network_is_made_told_about_and_destroyed() {
     let stage = Stage::new().await;
@@ -447,16 +459,7 @@ async fn a_control_plane_that_is_not_known_yet_keeps_its_network() {
         Times::Every,
         Disturbance::Hold,
     );
-    let _: CAPTControlPlane = stage
-        .create(json!({
-            "metadata": {
-                "name": "blue",
-                "labels": {"cluster.x-k8s.io/cluster-name": "blue"},
-                "finalizers": ["example.org/held"],
-            },
-            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
-        }))
-        .await;
+    let _: CAPTControlPlane = stage.create(held_control_plane("blue")).await;
     // Nor is there none because an API server that is asked has not read its definitions yet.
     let asked = Calls::by(CAPT).verb(Verb::List).resource("captcontrolplanes");
     stage.faults().inject(asked, Times::Once, Fault::fail(404));
@@ -503,12 +506,7 @@ async fn an_apply_that_somebody_else_deletes_does_not_begin_the_end_of_its_netwo
         Times::Every,
         Disturbance::Hold,
     );
-    let _: CAPTControlPlane = stage
-        .create(json!({
-            "metadata": {"name": "blue", "labels": {"cluster.x-k8s.io/cluster-name": "blue"}},
-            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
-        }))
-        .await;
+    let _: CAPTControlPlane = stage.create(held_control_plane("blue")).await;
     stage.delete_network("blue").await;
     stage
         .until_network_says("blue", "Deleting", "True/WaitingForControlPlane")
@@ -530,16 +528,7 @@ async fn a_network_that_lost_its_owner_still_waits_for_its_control_plane() {
         let stage = Stage::embedded().await;
         make(&stage, "blue").await;
         stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
-        let _: CAPTControlPlane = stage
-            .create(json!({
-                "metadata": {
-                    "name": "blue",
-                    "labels": {"cluster.x-k8s.io/cluster-name": "blue"},
-                    "finalizers": ["example.org/held"],
-                },
-                "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
-            }))
-            .await;
+        let _: CAPTControlPlane = stage.create(held_control_plane("blue")).await;
         stage.settle().await;
         stage.world.stop(CAPT);
         let stripped = json!({"metadata": {"ownerReferences": null, "labels": labels}});

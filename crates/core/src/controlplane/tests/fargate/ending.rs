@@ -1,0 +1,130 @@
+//! How profiles go, alone and with their cluster.
+
+use super::*;
+
+#[test]
+fn a_profile_that_is_not_wanted_any_more_goes_and_nothing_else_is_touched() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    let before = variables(&world, "blue-b-fargate-apply");
+    want(&mut world, &["b"]);
+    world.calm();
+    assert_eq!(phase(&world, "a"), Some(Phase::Deleting));
+    world.settle();
+    assert_eq!(world.destroyed, ["blue-a-fargate-apply"]);
+    assert_eq!(of(&world, "a"), None);
+    assert_eq!(variables(&world, "blue-b-fargate-apply"), before);
+    assert_eq!(world.status().fargate_profiles_ready.as_deref(), Some("1/1"));
+    want(&mut world, &[]);
+    world.settle();
+    let status = world.status();
+    assert_eq!(status.fargate_profile_statuses, Some(Vec::new()));
+    assert_eq!(said(&status, "FargateProfileReady"), "True/NoFargateProfiles");
+    assert_eq!(status.state, Some(State::Ready));
+    let finalizers = world
+        .snapshot
+        .control_plane
+        .metadata
+        .finalizers
+        .clone()
+        .unwrap_or_default();
+    assert!(!finalizers.contains(&marks::FARGATE_PROFILES_FINALIZER.to_owned()));
+}
+
+#[test]
+fn profiles_go_one_at_a_time_before_the_cluster() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    let finalizers = world
+        .snapshot
+        .control_plane
+        .metadata
+        .finalizers
+        .clone()
+        .unwrap_or_default();
+    assert!(finalizers.contains(&marks::FARGATE_PROFILES_FINALIZER.to_owned()));
+    world.delete();
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.destroyed.len(), 3);
+    assert!(world.destroyed[0].ends_with("fargate-apply") && world.destroyed[1].ends_with("fargate-apply"));
+    assert!(world.destroyed[2].contains("eks"), "{:?}", world.destroyed);
+}
+
+#[test]
+fn a_cluster_is_destroyed_after_its_profiles_also_where_the_spec_names_somebody_elses() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    let mut other = world.apply().clone();
+    other.wta.metadata.name = Some("theirs".to_owned());
+    other.wta.metadata.uid = Some("theirs".to_owned());
+    other.wta.metadata.owner_references = None;
+    other.wta.metadata.labels = Some(BTreeMap::from([(marks::OWNER.to_owned(), "Other.x".to_owned())]));
+    world.snapshot.applies.push(other);
+    world.edit(|spec| spec.workspace_template_apply_name = Some("theirs".to_owned()));
+    world.delete();
+    world.settle();
+    assert!(world.is_gone);
+    assert_eq!(world.destroyed.len(), 3, "{:?}", world.destroyed);
+    assert_eq!(world.destroyed[2], "blue-eks-controlplane-apply");
+}
+
+#[test]
+fn a_profile_that_cannot_be_destroyed_does_not_hold_up_the_others() {
+    for is_whole in [true, false] {
+        let mut world = with(&["a", "b", "c"]);
+        world.settle();
+        world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
+        if is_whole {
+            world.delete();
+        } else {
+            want(&mut world, &[]);
+        }
+        for _ in 0..40 {
+            world.calm();
+            world.act();
+        }
+        let mut destroyed = world.destroyed.clone();
+        destroyed.sort();
+        assert_eq!(
+            destroyed,
+            ["blue-b-fargate-apply", "blue-c-fargate-apply"],
+            "{is_whole}"
+        );
+        let told = of(&world, "a").expect("it is listed");
+        assert_eq!(told.phase, Some(Phase::Deleting));
+        assert!(told.failure_message.unwrap_or_default().contains("pods are left"));
+        world.fails_for.clear();
+        world.settle();
+        assert_eq!(world.is_gone, is_whole);
+        assert!(world.destroyed.contains(&"blue-a-fargate-apply".to_owned()));
+        if is_whole {
+            assert_eq!(
+                world.destroyed.last().map(String::as_str),
+                Some("blue-eks-controlplane-apply")
+            );
+        }
+    }
+}
+
+#[test]
+fn one_hold_is_enough_to_bring_a_deletion_to_its_end() {
+    for stripped in [
+        marks::CAPTCONTROLPLANE_FINALIZER,
+        marks::FARGATE_PROFILES_FINALIZER,
+    ] {
+        let mut world = with(&["a"]);
+        world.settle();
+        world.delete();
+        world.step();
+        let finalizers = world.snapshot.control_plane.metadata.finalizers.as_mut();
+        finalizers.expect("it is held").retain(|name| name != stripped);
+        world.settle();
+        assert!(world.is_gone, "{stripped}");
+        assert_eq!(
+            world.destroyed,
+            ["blue-a-fargate-apply", "blue-eks-controlplane-apply"],
+            "{stripped}"
+        );
+    }
+}

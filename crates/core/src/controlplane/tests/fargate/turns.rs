@@ -1,0 +1,169 @@
+//! Who of a cluster and its profiles operates when.
+
+use super::*;
+
+#[test]
+fn one_at_a_time_in_the_order_of_the_spec_and_the_others_say_their_place() {
+    let mut world = with(&["a", "b", "c"]);
+    let mut order = Vec::new();
+    for _ in 0..40 {
+        world.calm();
+        let busy = ["a", "b", "c"]
+            .into_iter()
+            .filter(|name| phase(&world, name) == Some(Phase::Creating))
+            .count();
+        assert!(busy <= 1);
+        if phase(&world, "a") == Some(Phase::Creating) {
+            let text = of(&world, "c").and_then(|one| one.message).unwrap_or_default();
+            assert!(
+                text.contains("number 2") && text.contains("blue-a-fargate-apply"),
+                "{text}"
+            );
+        }
+        if let Some(holder) = turn(&world)
+            && order.last() != Some(&holder)
+        {
+            order.push(holder);
+        }
+        let before = world.snapshot.clone();
+        world.act();
+        if before == world.snapshot {
+            break;
+        }
+    }
+    assert_eq!(
+        order[1..],
+        [
+            "blue-a-fargate-apply",
+            "blue-b-fargate-apply",
+            "blue-c-fargate-apply"
+        ]
+    );
+}
+
+#[test]
+fn time_in_the_queue_does_not_count_and_late_is_told_until_it_is_there() {
+    let mut world = with(&["a"]);
+    hang_when_the_cluster_is_up(&mut world);
+    world.pass(19);
+    world.settle();
+    assert_eq!(of(&world, "a").and_then(|one| one.failure_message), None);
+    world.pass(2);
+    world.settle();
+    let late = of(&world, "a").expect("it is listed");
+    assert_eq!(late.phase, Some(Phase::Creating));
+    assert!(late.failure_message.unwrap_or_default().contains("20m"));
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert!(world.step().is_quiet());
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(of(&world, "a").and_then(|one| one.failure_message), None);
+}
+
+#[test]
+fn those_whose_workspaces_are_gone_take_turns_to_come_back() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    // As after a move: it is written down which Workspace each has, and none of them is there.
+    for seen in &mut world.snapshot.applies {
+        seen.workspace = None;
+        let status = seen.wta.status.as_mut().expect("a status");
+        status.applied = false;
+        status.ready_revision = None;
+        let conditions = status.conditions.get_or_insert_default();
+        conditions.retain(|condition| !["Applied", "Synced", "Ready"].contains(&condition.type_.as_str()));
+    }
+    world.settle();
+    assert!(
+        world.snapshot.applies.iter().all(crate::owned::OwnedSeen::holds),
+        "{:?} {:#?}",
+        turn(&world),
+        world.status().fargate_profile_statuses
+    );
+}
+
+#[test]
+fn the_turn_stays_with_the_one_that_is_given_something_new_to_do() {
+    let mut world = with(&["a"]);
+    world.settle();
+    world.edit(|spec| spec.version = capt_api::version::Version::from("1.33"));
+    // The first of two minors is done, and a profile waits.
+    for _ in 0..30 {
+        world.calm();
+        if world.variable("kubernetes_version") == Some("1.32") {
+            break;
+        }
+        world.act();
+    }
+    want(&mut world, &["a", "b"]);
+    for _ in 0..40 {
+        let holder = turn(&world);
+        let decision = world.decide();
+        let writes_eks = decision.children.iter().any(|child| {
+            child.target.name == "blue-eks-controlplane-apply"
+                && holder.as_deref() == Some("blue-eks-controlplane-apply")
+        });
+        if writes_eks {
+            assert!(
+                !decision.own.annotations.contains_key(marks::TURN),
+                "{decision:#?}"
+            );
+        }
+        world.carry_out(&decision, usize::MAX);
+        if decision.is_quiet() {
+            world.act();
+        }
+    }
+    assert_eq!(world.status().version.as_deref(), Some("1.33"));
+    assert_eq!(phase(&world, "b"), Some(Phase::Ready));
+}
+
+#[test]
+fn a_cluster_that_is_not_well_does_not_keep_the_turn_from_profiles() {
+    for is_transient in [true, false] {
+        let mut world = with(&["a", "b"]);
+        world.settle();
+        let now = super::super::at(world.clock);
+        let eks = world.apply_mut();
+        if is_transient {
+            eks.trouble = Some(crate::owned::Trouble {
+                class: crate::owned::TroubleClass::Transient,
+                message: "throttled".to_owned(),
+            });
+            super::super::world::say(eks, "Synced", false, "ReconcileError", now);
+        } else {
+            super::super::world::say(eks, "Ready", false, "Unavailable", now);
+        }
+        world.annotate(marks::TURN, "blue-eks-controlplane-apply");
+        want(&mut world, &["a"]);
+        world.calm();
+        assert_eq!(turn(&world), None, "{is_transient}: it gives it up");
+        let eks = world.apply_mut();
+        eks.trouble = None;
+        super::super::world::say(eks, "Synced", false, "ReconcilePaused", now);
+        world.calm();
+        assert_eq!(
+            turn(&world).as_deref(),
+            Some("blue-b-fargate-apply"),
+            "{is_transient}"
+        );
+    }
+}
+
+#[test]
+fn a_change_of_the_cluster_does_not_hold_up_the_end_of_its_profiles() {
+    let mut world = with(&["a"]);
+    world.settle();
+    world.terraform = Terraform::Hangs;
+    world.edit(|spec| spec.version = capt_api::version::Version::from("1.32"));
+    world.settle();
+    assert_eq!(turn(&world).as_deref(), Some("blue-eks-controlplane-apply"));
+    world.delete();
+    world.calm();
+    assert_eq!(turn(&world), None, "it gives it up");
+    let now = super::super::at(world.clock);
+    super::super::world::say(world.apply_mut(), "Synced", false, "ReconcilePaused", now);
+    world.calm();
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+}
