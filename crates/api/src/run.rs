@@ -141,6 +141,9 @@ pub struct PlanReport {
     /// What somebody else changed since the last run; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<PlannedChange>,
+    /// How outputs change; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<ChangedValue>,
 }
 
 /// What happens to one resource.
@@ -157,4 +160,28 @@ pub struct PlannedChange {
     /// The attributes that change, if they are known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// What they are and will be, as far as anybody may see it; a bounded list, and empty in reports of runners that did
+    /// not tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ChangedValue>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_values: u32,
+}
+
+/// How one value changes, in words for people: JSON that may be cut, `(sensitive value)` or `(known after apply)`.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChangedValue {
+    /// Which attribute or output.
+    pub path: String,
+    /// What it is, if it is anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What it will be, if it will be anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// It cannot change in place, so that the resource is replaced.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forces_replacement: bool,
 }

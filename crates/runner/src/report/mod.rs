@@ -5,6 +5,7 @@
 mod learned;
 mod log;
 mod page;
+mod values;
 mod words;
 
 pub(crate) use learned::Learned;

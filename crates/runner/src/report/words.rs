@@ -13,6 +13,7 @@ use capt_terraform::{
 };
 use k8s_openapi::jiff::Timestamp;
 
+use super::values::Room;
 use crate::engine::Planned;
 
 /// Changes that are listed.
@@ -26,6 +27,11 @@ pub(crate) const MAX_PLAN_TEXT: usize = 256 * 1024;
 
 /// A plan as it is reported.
 pub(crate) fn plan(planned: &Planned, generation: i64, redactor: &Redactor, now: Timestamp) -> PlanReport {
+    // What destroys comes first here as well.
+    let mut room = Room::new();
+    let changes = changes(&planned.plan, redactor, &mut room);
+    let drift = listed(planned.plan.drift.iter(), redactor, &mut room);
+    let (outputs, _) = room.values(&planned.plan.output_values, redactor);
     PlanReport {
         id: planned.id.as_str().to_owned(),
         summary: planned.plan.summary().to_string(),
@@ -33,28 +39,38 @@ pub(crate) fn plan(planned: &Planned, generation: i64, redactor: &Redactor, now:
         awaits_approval: false,
         planned_at: Some(now),
         generation,
-        changes: changes(&planned.plan, redactor),
-        drift: listed(planned.plan.drift.iter(), redactor),
+        changes,
+        drift,
+        outputs,
     }
 }
 
 /// What destroys comes first, so that a bound never hides it.
-fn changes(plan: &Plan, redactor: &Redactor) -> Vec<PlannedChange> {
+fn changes(plan: &Plan, redactor: &Redactor, room: &mut Room) -> Vec<PlannedChange> {
     let (first, rest): (Vec<_>, Vec<_>) = plan.changes.iter().partition(|change| change.is_destructive());
-    listed(first.into_iter().chain(rest), redactor)
+    listed(first.into_iter().chain(rest), redactor, room)
 }
 
-fn listed<'a>(changes: impl Iterator<Item = &'a ResourceChange>, redactor: &Redactor) -> Vec<PlannedChange> {
-    let row = |change: &ResourceChange| PlannedChange {
-        address: redactor.text(&change.address),
-        action: change.action.as_str().to_owned(),
-        reason: change.reason.clone(),
-        paths: change
-            .paths
-            .iter()
-            .take(MAX_PATHS)
-            .map(|path| redactor.text(path))
-            .collect(),
+fn listed<'a>(
+    changes: impl Iterator<Item = &'a ResourceChange>,
+    redactor: &Redactor,
+    room: &mut Room,
+) -> Vec<PlannedChange> {
+    let row = |change: &ResourceChange| {
+        let (values, more_values) = room.values(&change.values, redactor);
+        PlannedChange {
+            address: redactor.text(&change.address),
+            action: change.action.as_str().to_owned(),
+            reason: change.reason.clone(),
+            paths: change
+                .paths
+                .iter()
+                .take(MAX_PATHS)
+                .map(|path| redactor.text(path))
+                .collect(),
+            values,
+            more_values,
+        }
     };
     changes.take(MAX_CHANGES).map(row).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capt_terraform::{
-    plan::{Plan, ResourceChange},
+    plan::{AttributeChange, Plan, ResourceChange},
     stream::{Action, ChangeCounts, ChangedOperation, Diagnostic},
 };
 
@@ -23,6 +23,8 @@ pub(super) struct Blueprint {
     pub(super) outputs: BTreeMap<String, Output>,
     /// What happens to outputs, and whether they are secret.
     pub(super) output_actions: BTreeMap<String, (Action, bool)>,
+    /// What they were and will be.
+    pub(super) output_values: Vec<AttributeChange>,
 }
 
 /// What happens to one resource.
@@ -101,6 +103,7 @@ impl Blueprint {
             outputs: outputs
                 .map(|(name, (action, _))| (name.clone(), action.clone()))
                 .collect(),
+            output_values: self.output_values.clone(),
             drift: self.drift.iter().map(|(change, _)| change.clone()).collect(),
             errored: false,
         }

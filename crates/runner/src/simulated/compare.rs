@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capt_terraform::{
-    plan::ResourceChange,
+    plan::{AttributeChange, Marked, ResourceChange, Sides, attribute_changes},
     stream::{Action, Diagnostic},
 };
 use hcl::Value;
@@ -49,6 +49,30 @@ pub(super) fn changed(before: &Instance, after: &Map<String, Json>) -> Vec<Strin
         .into_iter()
         .filter(|name| *name != "id" && value(&before.attributes, name) != value(after, name));
     differ.cloned().collect()
+}
+
+/// How attributes change, as far as anybody may see it. An id that is going to be made up is not known before.
+pub(super) fn values(
+    before: Option<&Instance>,
+    after: &Instance,
+    secret: &Json,
+    action: &Action,
+    replace_paths: &[String],
+) -> Vec<AttributeChange> {
+    let object = |instance: &Instance| Json::Object(instance.attributes.clone());
+    let is_new = matches!(action, Action::Create | Action::Replace);
+    attribute_changes(
+        &Sides {
+            before: &before.map_or(Json::Null, object),
+            after: &object(after),
+            unknown: &serde_json::json!({"id": is_new}),
+            before_sensitive: secret,
+            after_sensitive: secret,
+        },
+        &Marked::default(),
+        action,
+        replace_paths,
+    )
 }
 
 pub(super) fn drift_of(address: &str, drifted: Drifted, before: &Instance) -> ResourceChange {

@@ -22,6 +22,7 @@ mod evaluate;
 mod events;
 mod graph;
 mod identity;
+mod secrecy;
 mod session;
 mod source;
 mod state;

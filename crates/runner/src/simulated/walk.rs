@@ -4,7 +4,10 @@ mod step;
 
 use std::collections::BTreeSet;
 
-use capt_terraform::stream::{Action, Diagnostic};
+use capt_terraform::{
+    plan::{Marked, Sides, whole_change},
+    stream::{Action, Diagnostic},
+};
 use hcl::Value;
 use serde_json::Value as Json;
 
@@ -16,6 +19,7 @@ use super::{
     evaluate::{Bound, Scope, json, placeholder},
     graph::Graph,
     identity::Identity,
+    secrecy::Secrecy,
     state::{Instance, Output, State, address},
     variables::error,
 };
@@ -43,6 +47,7 @@ impl Walk<'_> {
     pub(super) fn converge(mut self) -> Result<Blueprint, Vec<Diagnostic>> {
         let graph = Graph::of(self.configuration)
             .map_err(|stuck| vec![error(&format!("Cycle: {}", stuck.join(", ")), String::new())])?;
+        let secrecy = Secrecy::of(self.configuration, &graph.order);
         let in_use = self.configuration.attributes_in_use();
         let mut blueprint = Blueprint::default();
         let mut wanted = BTreeSet::new();
@@ -57,7 +62,14 @@ impl Walk<'_> {
             let mut values = Vec::new();
             for instance in self.instances(resource) {
                 let computed = in_use.get(node);
-                let step = self.step(&instance, computed, &graph, node, &mut blueprint, &mut problems);
+                let step = self.step(
+                    &instance,
+                    computed,
+                    (&graph, &secrecy),
+                    node,
+                    &mut blueprint,
+                    &mut problems,
+                );
                 wanted.insert(instance.address);
                 values.push((instance.key, step));
             }
@@ -70,7 +82,7 @@ impl Walk<'_> {
                 blueprint.steps.push(step);
             }
         }
-        self.outputs(&mut blueprint);
+        self.outputs(&secrecy, &mut blueprint);
         if problems.is_empty() {
             Ok(blueprint)
         } else {
@@ -168,7 +180,7 @@ impl Walk<'_> {
         }
     }
 
-    fn outputs(&self, blueprint: &mut Blueprint) {
+    fn outputs(&self, secrecy: &Secrecy, blueprint: &mut Blueprint) {
         for (name, output) in &self.configuration.outputs {
             let value = json(&self.value(&output.value, &[], name)).unwrap_or_default();
             let after = Output {
@@ -180,6 +192,20 @@ impl Walk<'_> {
                 Some(before) if *before == after => Action::Noop,
                 Some(_) => Action::Update,
             };
+            if action != Action::Noop {
+                let is_secret = output.sensitive || secrecy.is_secret(self.configuration, &output.value);
+                let before = self.state.outputs.get(name);
+                let sides = Sides {
+                    before: before.map_or(&Json::Null, |before| &before.value),
+                    after: &after.value,
+                    unknown: &Json::Null,
+                    before_sensitive: &Json::Bool(is_secret || before.is_some_and(|before| before.sensitive)),
+                    after_sensitive: &Json::Bool(is_secret),
+                };
+                blueprint
+                    .output_values
+                    .push(whole_change(name, &sides, &Marked::default()));
+            }
             blueprint
                 .output_actions
                 .insert(name.clone(), (action, output.sensitive));

@@ -2,6 +2,7 @@
 
 use capt_runner::engine::{Engine as _, EngineKind, Goal, InputFile, Phase, Told};
 use capt_terraform::{
+    plan::Shown,
     state::{Source, State},
     stream::Kind,
 };
@@ -93,6 +94,79 @@ async fn creates_updates_replaces_and_destroys() {
     drop(session);
     world.engine.forget(&inputs(MODULE).uid).await;
     assert!(!world.path("root").join(inputs(MODULE).uid).exists());
+}
+
+const SECRETIVE: &str = r#"
+variable "size" {}
+variable "pin" { sensitive = true }
+resource "terraform_data" "disk" {
+  input            = { size = var.size, pin = var.pin, list = [for n in range(var.size) : "${n}-${var.pin}"] }
+  triggers_replace = var.size
+}
+resource "terraform_data" "copy" {
+  input = [terraform_data.disk.id, var.size]
+}
+output "size" { value = var.size }
+output "pin" {
+  value     = var.pin
+  sensitive = true
+}
+"#;
+
+#[tokio::test]
+async fn a_plan_tells_what_values_were_and_will_be_and_nothing_sensitive() {
+    let Some(world) = World::new().await else { return };
+    let with = |size: &str, pin: &str| {
+        let mut inputs = inputs(SECRETIVE);
+        inputs.vars.push(("size".to_owned(), size.to_owned()));
+        inputs.vars.push(("pin".to_owned(), pin.to_owned()));
+        inputs
+    };
+    let mut session = world.open(&with("3", "q7Z")).await.unwrap();
+    session.plan(Goal::Converge).await.unwrap();
+    let applied = session.apply().await.unwrap();
+    drop(session);
+    let changed = with_replica(with("4", "q8Z"), &applied.state);
+    let mut session = world.open(&changed).await.unwrap();
+    let plan = session.plan(Goal::Converge).await.unwrap().plan;
+    let text = |shown: &Shown| match shown {
+        Shown::Text(text) | Shown::Other(text) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let told: Vec<String> = plan
+        .changes
+        .iter()
+        .flat_map(|change| &change.values)
+        .chain(&plan.output_values)
+        .map(|value| {
+            let forces = if value.forces_replacement { " forces" } else { "" };
+            format!(
+                "{}: {} → {}{forces}",
+                value.path,
+                text(&value.before),
+                text(&value.after)
+            )
+        })
+        .collect();
+    for expected in [
+        "triggers_replace: 3 → 4 forces",
+        "input.size: 3 → 4",
+        "input.pin: Sensitive → Sensitive",
+        "size: 3 → 4",
+        "pin: Sensitive → Sensitive",
+    ] {
+        assert!(told.iter().any(|line| line == expected), "{expected}: {told:#?}");
+    }
+    assert!(
+        told.iter()
+            .any(|line| line.starts_with("id: ") && line.ends_with("→ Unknown")),
+        "{told:#?}"
+    );
+    let everything = serde_json::to_string(&plan).unwrap();
+    assert!(
+        !everything.contains("q7Z") && !everything.contains("q8Z"),
+        "{everything}"
+    );
 }
 
 #[tokio::test]

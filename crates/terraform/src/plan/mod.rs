@@ -1,7 +1,8 @@
 //! What a plan would do, as data: counted, named, judged and put into words.
 //!
 //! A plan is read from `terraform show -json PLAN`, which tells most, or gathered from the event stream, which is there
-//! without a second process. Values are never kept: this module must never know a secret.
+//! without a second process. Values are kept as far as Terraform does not mark them as sensitive, and are for people
+//! only: nothing is decided by them.
 
 mod dependencies;
 mod id;
@@ -9,6 +10,7 @@ mod paths;
 mod show;
 mod summary;
 mod text;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -18,8 +20,10 @@ use crate::stream::{Action, Change, Event, Kind, Severity};
 
 pub use dependencies::dependencies;
 pub use id::PlanId;
+pub use paths::Sides;
 pub use show::{PlanError, parse_show};
 pub use summary::Summary;
+pub use values::{AttributeChange, Marked, SENSITIVE, Shown, UNKNOWN, attribute_changes, whole_change};
 
 /// What a plan would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +34,9 @@ pub struct Plan {
     /// What happens to outputs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, Action>,
+    /// What those outputs are and will be, if that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub output_values: Vec<AttributeChange>,
     /// What somebody else changed since the last run, ordered by address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<ResourceChange>,
@@ -66,6 +73,9 @@ pub struct ResourceChange {
     /// The attributes that cannot change in place, if they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replace_paths: Vec<String>,
+    /// What the attributes that change are and will be, if that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<AttributeChange>,
 }
 
 impl ResourceChange {

@@ -1,6 +1,6 @@
 //! Which attributes of a resource change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -9,26 +9,37 @@ const MAX_PATHS: usize = 64;
 
 /// A resource before and after, with what is not known yet and what is secret.
 #[derive(Clone, Copy)]
-pub(super) struct Sides<'a> {
+pub struct Sides<'a> {
+    /// As it is.
     pub before: &'a Value,
+    /// As it will be, as far as that is known.
     pub after: &'a Value,
+    /// What is not known yet: `true`, or a tree of the same shape as the value.
     pub unknown: &'a Value,
+    /// What is secret of how it is, in the same way.
     pub before_sensitive: &'a Value,
+    /// What is secret of how it will be, in the same way.
     pub after_sensitive: &'a Value,
 }
 
 /// The innermost attributes that differ or may differ, sorted. Below something secret nothing is named, because names
 /// of keys are values too.
 pub(super) fn changed(sides: &Sides<'_>) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    walk(sides, String::new(), &mut found);
-    let mut paths: Vec<String> = found.into_iter().filter(|path| !path.is_empty()).collect();
+    let found = differences(sides).into_keys();
+    let mut paths: Vec<String> = found.filter(|path| !path.is_empty()).collect();
     if paths.len() > MAX_PATHS {
         let more = paths.len() - MAX_PATHS;
         paths.truncate(MAX_PATHS);
         paths.push(format!("and {more} more"));
     }
     paths
+}
+
+/// The same, with what they are on both sides.
+pub(super) fn differences<'a>(sides: &Sides<'a>) -> BTreeMap<String, Sides<'a>> {
+    let mut found = BTreeMap::new();
+    walk(sides, String::new(), &mut found);
+    found
 }
 
 /// A path of a plan file as text.
@@ -39,16 +50,16 @@ pub(super) fn joined(steps: &[Value]) -> String {
     })
 }
 
-fn walk(sides: &Sides<'_>, path: String, found: &mut BTreeSet<String>) {
+fn walk<'a>(sides: &Sides<'a>, path: String, found: &mut BTreeMap<String, Sides<'a>>) {
     if *sides.unknown == Value::Bool(true) {
-        found.insert(path);
+        found.insert(path, *sides);
         return;
     }
     let nothing_unknown = !has_true(sides.unknown);
     if sides.before == sides.after && nothing_unknown {
         return;
     }
-    let secret = [sides.before_sensitive, sides.after_sensitive].contains(&&Value::Bool(true));
+    let secret = sides.is_secret();
     match (sides.before, sides.after) {
         (Value::Object(before), Value::Object(after)) if !secret => {
             let unknown = sides
@@ -71,14 +82,19 @@ fn walk(sides: &Sides<'_>, path: String, found: &mut BTreeSet<String>) {
             }
         }
         _ => {
-            found.insert(path);
+            found.insert(path, *sides);
         }
     }
 }
 
 impl<'a> Sides<'a> {
+    /// It is secret as a whole, now or then.
+    pub(super) fn is_secret(&self) -> bool {
+        [self.before_sensitive, self.after_sensitive].contains(&&Value::Bool(true))
+    }
+
     /// `Value`'s index operator answers null for what is not there, which is what is wanted here.
-    fn at(&self, step: impl Fn(&'a Value) -> &'a Value) -> Self {
+    pub(super) fn at(&self, step: impl Fn(&'a Value) -> &'a Value) -> Self {
         Self {
             before: step(self.before),
             after: step(self.after),
@@ -89,7 +105,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-fn has_true(marks: &Value) -> bool {
+pub(super) fn has_true(marks: &Value) -> bool {
     match marks {
         Value::Bool(mark) => *mark,
         Value::Array(items) => items.iter().any(has_true),
@@ -98,7 +114,7 @@ fn has_true(marks: &Value) -> bool {
     }
 }
 
-fn attribute(path: &str, name: &str) -> String {
+pub(super) fn attribute(path: &str, name: &str) -> String {
     let plain = !name.is_empty()
         && name
             .chars()

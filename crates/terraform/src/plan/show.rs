@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Plan, ResourceChange, paths};
+use super::{
+    Marked, Plan, ResourceChange, attribute_changes,
+    paths::{self, Sides},
+    whole_change,
+};
 use crate::stream::Action;
 
 /// Why a plan could not be read.
@@ -28,14 +32,24 @@ pub fn parse_show(json: &[u8]) -> Result<Plan, PlanError> {
     if !matches!(show.format_version.split('.').next(), Some("0" | "1")) {
         return Err(PlanError::Format(show.format_version));
     }
-    let outputs = show
+    let marked = show.marked();
+    let resource = |one| resource_change(one, &marked);
+    let outputs = show.output_changes.iter();
+    let outputs: BTreeMap<String, Action> = outputs
+        .map(|(name, change)| (name.clone(), Action::from_list(&change.actions)))
+        .filter(|(_, action)| *action != Action::Noop)
+        .collect();
+    let changed = show
         .output_changes
-        .into_iter()
-        .map(|(name, change)| (name, Action::from_list(&change.actions)));
+        .iter()
+        .filter(|(name, _)| outputs.contains_key(*name));
     let plan = Plan {
-        changes: show.resource_changes.into_iter().map(resource_change).collect(),
-        outputs: outputs.filter(|(_, action)| *action != Action::Noop).collect(),
-        drift: show.resource_drift.into_iter().map(resource_change).collect(),
+        changes: show.resource_changes.into_iter().map(resource).collect(),
+        output_values: changed
+            .map(|(name, change)| whole_change(name, &change.sides(), &marked))
+            .collect(),
+        outputs,
+        drift: show.resource_drift.into_iter().map(resource).collect(),
         errored: show.errored,
     };
     Ok(plan.normalised())
@@ -52,6 +66,55 @@ struct Show {
     output_changes: BTreeMap<String, ShownChange>,
     #[serde(default)]
     errored: bool,
+    #[serde(default)]
+    variables: BTreeMap<String, ShownVariable>,
+    #[serde(default)]
+    configuration: Configuration,
+}
+
+#[derive(Deserialize)]
+struct ShownVariable {
+    #[serde(default)]
+    value: Value,
+}
+
+#[derive(Default, Deserialize)]
+struct Configuration {
+    #[serde(default)]
+    root_module: RootModule,
+}
+
+#[derive(Default, Deserialize)]
+struct RootModule {
+    #[serde(default)]
+    variables: BTreeMap<String, Declared>,
+}
+
+#[derive(Deserialize)]
+struct Declared {
+    #[serde(default)]
+    sensitive: bool,
+}
+
+impl Show {
+    /// Everything that is marked as sensitive anywhere.
+    fn marked(&self) -> Marked {
+        let mut marked = Marked::default();
+        let declared = &self.configuration.root_module.variables;
+        for (name, variable) in &self.variables {
+            let is_sensitive = declared.get(name).is_some_and(|declared| declared.sensitive);
+            marked.add(&variable.value, &Value::Bool(is_sensitive));
+        }
+        let resources = self.resource_changes.iter().chain(&self.resource_drift);
+        let changes = resources
+            .map(|resource| &resource.change)
+            .chain(self.output_changes.values());
+        for change in changes {
+            marked.add(&change.before, &change.before_sensitive);
+            marked.add(&change.after, &change.after_sensitive);
+        }
+        marked
+    }
 }
 
 #[derive(Deserialize)]
@@ -84,7 +147,19 @@ struct ShownChange {
     importing: Option<Value>,
 }
 
-fn resource_change(resource: ShownResource) -> ResourceChange {
+impl ShownChange {
+    fn sides(&self) -> Sides<'_> {
+        Sides {
+            before: &self.before,
+            after: &self.after,
+            unknown: &self.after_unknown,
+            before_sensitive: &self.before_sensitive,
+            after_sensitive: &self.after_sensitive,
+        }
+    }
+}
+
+fn resource_change(resource: ShownResource, marked: &Marked) -> ResourceChange {
     let change = resource.change;
     let id_is_secret =
         change.before_sensitive == Value::Bool(true) || change.before_sensitive["id"] == Value::Bool(true);
@@ -95,37 +170,30 @@ fn resource_change(resource: ShownResource) -> ResourceChange {
     };
     // What is made or goes has all its attributes, which would only hide those that matter.
     let compares = matches!(action, Action::Update | Action::Replace);
+    let mut replace_paths: Vec<String> = change
+        .replace_paths
+        .iter()
+        .map(|steps| paths::joined(steps))
+        .collect();
+    replace_paths.sort();
     ResourceChange {
         address: resource.address,
         deposed: resource.deposed,
         previous_address: resource.previous_address,
         resource_type: resource.resource_type,
-        action,
         reason: resource.action_reason.map(|reason| reason_of_the_stream(&reason)),
         id: change.before["id"]
             .as_str()
             .filter(|_| !id_is_secret)
             .map(str::to_owned),
         paths: if compares {
-            paths::changed(&paths::Sides {
-                before: &change.before,
-                after: &change.after,
-                unknown: &change.after_unknown,
-                before_sensitive: &change.before_sensitive,
-                after_sensitive: &change.after_sensitive,
-            })
+            paths::changed(&change.sides())
         } else {
             Vec::new()
         },
-        replace_paths: {
-            let mut paths: Vec<String> = change
-                .replace_paths
-                .iter()
-                .map(|steps| paths::joined(steps))
-                .collect();
-            paths.sort();
-            paths
-        },
+        values: attribute_changes(&change.sides(), marked, &action, &replace_paths),
+        replace_paths,
+        action,
     }
 }
 

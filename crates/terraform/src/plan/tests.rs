@@ -30,6 +30,7 @@ fn both_sources_tell_the_same() {
     let mut bare = parse_show(MIXED).unwrap();
     for change in &mut bare.changes {
         (change.id, change.paths, change.replace_paths) = (None, Vec::new(), Vec::new());
+        change.values.clear();
     }
     assert_eq!(bare, Plan::from_events(&events(MIXED_EVENTS)));
 }
@@ -167,6 +168,151 @@ fn names_attributes_but_not_below_secrets() {
         ]
     );
     assert_eq!(change.id.as_deref(), Some("i-1"));
+}
+
+/// Values in one line each, as they are before anything is redacted.
+fn told(values: &[AttributeChange]) -> Vec<String> {
+    let words = |shown: &Shown| match shown {
+        Shown::Nothing => "nothing".to_owned(),
+        Shown::Text(text) => format!("{text:?}"),
+        Shown::Other(text) => text.clone(),
+        Shown::Sensitive => SENSITIVE.to_owned(),
+        Shown::Unknown => UNKNOWN.to_owned(),
+        Shown::Long(bytes) => format!("({bytes} bytes)"),
+    };
+    let line = |value: &AttributeChange| {
+        let mark = if value.forces_replacement { "!" } else { "" };
+        let (before, after) = (words(&value.before), words(&value.after));
+        format!("{mark}{}: {before} -> {after}", value.path)
+    };
+    values.iter().map(line).collect()
+}
+
+#[test]
+fn values_are_told_as_far_as_anybody_may_see_them() {
+    let plan = shown(&json!({"address": "a.b", "change": {
+        "actions": ["delete", "create"],
+        "before": {
+            "id": "i-1", "same": 1, "size": 3, "zone": {"name": "a"}, "gone": "g", "text": "x", "was_secret": "s3cr3t-old",
+            "token": "s3cr3t-1", "map": {"key-is-secret": "s3cr3t-2"}, "list": [{"user": "u", "pass": "s3cr3t-3"}],
+        },
+        "after": {
+            "same": 1, "size": 4, "zone": {"name": "b"}, "text": "y".repeat(20_000), "new": [1, null], "was_secret": "s3cr3t-old2",
+            "token": "s3cr3t-4", "map": {"other-secret-key": "s3cr3t-5"},
+            "list": [{"user": "u", "pass": "s3cr3t-6"}, {"user": "v", "pass": "s3cr3t-7"}],
+        },
+        "after_unknown": {"id": true, "list": [{}, {"arn": true}], "nested": [{"ip": true}]},
+        "before_sensitive": {"token": true, "map": true, "list": [{"pass": true}], "was_secret": true},
+        "after_sensitive": {"token": true, "list": [{"pass": true}, {"pass": true}]},
+        "replace_paths": [["zone"], ["list", 0, "user"]],
+    }}));
+    let values = &plan.changes[0].values;
+    assert_eq!(
+        told(values),
+        [
+            "!list: [{\"pass\": (sensitive value), \"user\": \"u\"}] -> [{\"pass\": (sensitive value), \"user\": \"u\"}, \
+             {\"pass\": (sensitive value), \"user\": \"v\", \"arn\": (known after apply)}]",
+            "!zone.name: \"a\" -> \"b\"",
+            "gone: \"g\" -> nothing",
+            "id: \"i-1\" -> (known after apply)",
+            "map: (sensitive value) -> (sensitive value)",
+            "nested: nothing -> (known after apply)",
+            "new: nothing -> [1, null]",
+            "size: 3 -> 4",
+            "text: \"x\" -> (20000 bytes)",
+            "token: (sensitive value) -> (sensitive value)",
+            "was_secret: (sensitive value) -> (sensitive value)",
+        ]
+    );
+    let plan = serde_json::to_string(&plan).unwrap();
+    assert!(!plan.contains("s3cr3t") && !plan.contains("secret-key"), "{plan}");
+}
+
+#[test]
+fn copies_of_what_is_sensitive_are_hidden_also_where_there_is_no_mark() {
+    let change = json!({
+        "actions": ["update"],
+        "before": {"input": {"pin": "q7", "list": ["0-q7"]}, "output": {"pin": "q7", "list": ["0-q7"]}, "count": 17, "size": 3},
+        "after": {"input": {"pin": "q8", "list": ["0-q8"]}, "count": 18, "size": 4},
+        "after_unknown": {"output": true},
+        "before_sensitive": {"input": {"pin": true, "list": [true]}},
+        "after_sensitive": {"input": {"pin": true, "list": [true]}},
+    });
+    let plan = show(&json!({
+        "format_version": "1.2",
+        "variables": {"retries": {"value": 17}, "size": {"value": 3}},
+        "configuration": {"root_module": {"variables": {"retries": {"sensitive": true}, "size": {}}}},
+        "resource_changes": [{"address": "a.b", "change": change}],
+        "output_changes": {"pin": {"actions": ["create"], "after": "q8"}},
+    }));
+    assert_eq!(
+        told(&plan.changes[0].values),
+        [
+            "count: (sensitive value) -> 18",
+            "input.list[0]: (sensitive value) -> (sensitive value)",
+            "input.pin: (sensitive value) -> (sensitive value)",
+            "output: {\"list\": [(sensitive value)], \"pin\": (sensitive value)} -> (known after apply)",
+            "size: 3 -> 4",
+        ]
+    );
+    assert_eq!(told(&plan.output_values), ["pin: nothing -> (sensitive value)"]);
+}
+
+#[test]
+fn of_what_is_made_is_told_what_is_known() {
+    let change = |sensitive: Value| {
+        json!({"address": "a.b", "change": {
+            "actions": ["create"], "before": null,
+            "after": {"name": "n", "empty": [], "none": null, "tags": {"a": "s3cr3t"}, "on": true},
+            "after_unknown": {"id": true, "tags": {"b": true}},
+            "before_sensitive": false, "after_sensitive": sensitive,
+        }})
+    };
+    let plan = shown(&change(json!({"tags": {"a": true}})));
+    assert_eq!(
+        told(&plan.changes[0].values),
+        [
+            "name: nothing -> \"n\"",
+            "on: nothing -> true",
+            "tags: nothing -> {\"a\": (sensitive value), \"b\": (known after apply)}",
+        ]
+    );
+    assert_eq!(shown(&change(json!(true))).changes[0].values, []);
+    let gone = shown(
+        &json!({"address": "a.b", "change": {"actions": ["delete"], "before": {"a": 1}, "after": null}}),
+    );
+    assert_eq!(gone.changes[0].values, []);
+}
+
+#[test]
+fn outputs_are_told_unless_they_are_secret() {
+    let plan = show(&json!({"format_version": "1.2", "output_changes": {
+        "same": {"actions": ["no-op"], "before": 1, "after": 1},
+        "name": {"actions": ["update"], "before": "a", "after": "b"},
+        "later": {"actions": ["create"], "after_unknown": true},
+        "password": {
+            "actions": ["update"], "before": "s3cr3t", "after": "s3cr3t2", "before_sensitive": false, "after_sensitive": true,
+        },
+    }}));
+    assert_eq!(
+        told(&plan.output_values),
+        [
+            "later: nothing -> (known after apply)",
+            "name: \"a\" -> \"b\"",
+            "password: (sensitive value) -> (sensitive value)",
+        ]
+    );
+}
+
+#[test]
+fn values_take_no_part_in_the_name_of_a_plan() {
+    let plan = shown(
+        &json!({"address": "a.b", "change": {"actions": ["update"], "before": {"x": 1}, "after": {"x": 2}}}),
+    );
+    let mut bare = plan.clone();
+    bare.changes[0].values.clear();
+    assert!(plan != bare);
+    assert_eq!(plan.id(), bare.id());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
-use capt_api::run::{PlanReport, PlannedChange};
+use capt_api::run::{ChangedValue, PlanReport, PlannedChange};
 use serde::Serialize;
 
 use super::{judge::Why, namespace_of};
@@ -111,6 +111,9 @@ impl Answer {
             let _ = writeln!(text, "Plan {}: {}", plan.id, plan.summary);
             lines(&mut text, &plan.changes, "");
             lines(&mut text, &plan.drift, ", done by somebody else");
+            for output in &plan.outputs {
+                let _ = writeln!(text, "  output   {}", value(output));
+            }
             match approve {
                 Some(command) => {
                     let _ = writeln!(
@@ -178,17 +181,40 @@ fn lines(text: &mut String, changes: &[PlannedChange], who: &str) {
             .reason
             .as_ref()
             .map(|reason| format!(" ({})", reason.replace('_', " ")));
-        let paths = (!change.paths.is_empty()).then(|| format!(": {}", change.paths.join(", ")));
+        // Where there are values, they name the attributes.
+        let names = !change.paths.is_empty() && change.values.is_empty();
+        let paths = names.then(|| format!(": {}", change.paths.join(", ")));
         let (reason, paths) = (reason.unwrap_or_default(), paths.unwrap_or_default());
         let _ = writeln!(
             text,
             "  {:<8} {}{who}{reason}{paths}",
             change.action, change.address
         );
+        for changed in &change.values {
+            let _ = writeln!(text, "             {}", value(changed));
+        }
+        if change.more_values > 0 && !change.values.is_empty() {
+            let _ = writeln!(text, "             … and {} more", change.more_values);
+        }
     }
     if changes.len() > MANY {
         let _ = writeln!(text, "  … and {} more", changes.len() - MANY);
     }
+}
+
+/// How a value changes, as one line that no terminal obeys.
+fn value(changed: &ChangedValue) -> String {
+    let words = match (&changed.before, &changed.after) {
+        (Some(before), Some(after)) => format!("~ {}: {before} → {after}", changed.path),
+        (Some(before), None) => format!("- {}: {before}", changed.path),
+        (None, Some(after)) => format!("+ {}: {after}", changed.path),
+        (None, None) => format!("~ {}", changed.path),
+    };
+    let forces = match changed.forces_replacement {
+        true => " (forces replacement)",
+        false => "",
+    };
+    text::plain(&words) + forces
 }
 
 #[cfg(test)]
@@ -202,6 +228,7 @@ mod tests {
             action: action.to_owned(),
             reason: reason.map(str::to_owned),
             paths: vec!["input".to_owned()],
+            ..PlannedChange::default()
         };
         let answer = Answer {
             object: "wtapply/greeting".to_owned(),
@@ -233,6 +260,58 @@ mod tests {
         let data = serde_json::to_value(&answer).unwrap();
         assert_eq!(data["plan"]["id"], "abc");
         assert_eq!(data["approve"], "capt approve wtapply/greeting --plan abc");
+    }
+
+    #[test]
+    fn values_are_told_line_by_line() {
+        let value =
+            |path: &str, before: Option<&str>, after: Option<&str>, forces_replacement| ChangedValue {
+                path: path.to_owned(),
+                before: before.map(str::to_owned),
+                after: after.map(str::to_owned),
+                forces_replacement,
+            };
+        let change = PlannedChange {
+            address: "terraform_data.x".to_owned(),
+            action: "replace".to_owned(),
+            reason: Some("cannot_update".to_owned()),
+            paths: vec!["size".to_owned(), "tags.a".to_owned()],
+            values: vec![
+                value("size", Some("3"), Some("4"), true),
+                value("id", Some("\"x\""), Some("(known after apply)"), false),
+                value("tags.a", Some("\"\u{1b}[2J\""), None, false),
+                value("tags.b", None, Some("(sensitive value)"), false),
+            ],
+            more_values: 2,
+        };
+        let answer = Answer {
+            object: "wtapply/x".to_owned(),
+            plan: Some(Planned {
+                plan: PlanReport {
+                    id: "abc".to_owned(),
+                    summary: "1 to replace".to_owned(),
+                    destructive: true,
+                    changes: vec![change],
+                    outputs: vec![value("name", Some("\"a\""), Some("\"b\""), false)],
+                    ..PlanReport::default()
+                },
+                ..Planned::default()
+            }),
+            ..Answer::default()
+        };
+        assert_eq!(
+            answer.words(),
+            "wtapply/x\n\
+             Plan abc: 1 to replace\n  \
+               replace  terraform_data.x (cannot update)\n             \
+                 ~ size: 3 → 4 (forces replacement)\n             \
+                 ~ id: \"x\" → (known after apply)\n             \
+                 - tags.a: \" [2J\"\n             \
+                 + tags.b: (sensitive value)\n             \
+                 … and 2 more\n  \
+               output   ~ name: \"a\" → \"b\"\n\
+             It will wait for an approval.\n"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! An expression, and what it refers to.
 
 use hcl::edit::{
-    expr::{Expression, Traversal, TraversalOperator},
-    visit::{Visit, visit_traversal},
+    expr::{Expression, FuncCall, Traversal, TraversalOperator},
+    visit::{Visit, visit_func_call, visit_traversal},
 };
 
 /// An expression, and what it refers to.
@@ -12,6 +12,8 @@ pub(in crate::simulated) struct Expr {
     pub(in crate::simulated) expression: hcl::Expression,
     /// Names in a row, such as `terraform_data`, `vpc`, `id`; indices and splats are left out.
     pub(in crate::simulated) references: Vec<Vec<String>>,
+    /// It says that something in it is sensitive.
+    pub(in crate::simulated) hides: bool,
 }
 
 impl From<&Expression> for Expr {
@@ -20,7 +22,8 @@ impl From<&Expression> for Expr {
         references.visit_expr(expression);
         Self {
             expression: expression.clone().into(),
-            references: references.0,
+            references: references.names,
+            hides: references.hides,
         }
     }
 }
@@ -35,13 +38,21 @@ pub(super) fn names(expression: &Expression) -> Option<Vec<String>> {
 }
 
 #[derive(Default)]
-struct References(Vec<Vec<String>>);
+struct References {
+    names: Vec<Vec<String>>,
+    hides: bool,
+}
 
 impl Visit for References {
     fn visit_traversal(&mut self, node: &Traversal) {
-        self.0.extend(of_traversal(node));
+        self.names.extend(of_traversal(node));
         // What stands in an index refers to something too.
         visit_traversal(self, node);
+    }
+
+    fn visit_func_call(&mut self, node: &FuncCall) {
+        self.hides |= node.name.name.as_str() == "sensitive";
+        visit_func_call(self, node);
     }
 }
 

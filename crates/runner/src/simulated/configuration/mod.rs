@@ -33,6 +33,7 @@ pub(super) struct Variable {
     pub(super) type_: Type,
     pub(super) default: Option<Expr>,
     pub(super) validations: Vec<Check>,
+    pub(super) sensitive: bool,
 }
 
 /// Something that has to be true.

@@ -79,6 +79,7 @@ fn variable(body: &Body) -> Variable {
             .unwrap_or_default(),
         default: expr(body, "default"),
         validations: checks(body, "validation"),
+        sensitive: is_true(body, "sensitive"),
     }
 }
 

@@ -1,3 +1,5 @@
+use capt_terraform::plan::Shown;
+
 use super::*;
 
 const GREETING: &str = r#"
@@ -61,6 +63,76 @@ async fn a_sensitive_output_is_in_the_state_and_in_no_event() {
     let shown: Vec<String> = world.events().map(|event| format!("{event:?}")).collect();
     assert!(shown.iter().any(|event| event.contains("Hello, world!")));
     assert!(!shown.iter().any(|event| event.contains("s3cret")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_tells_values_unless_they_are_made_of_something_secret() {
+    let module = |size: u32| {
+        format!(
+            r#"
+variable "password" {{
+  sensitive = true
+}}
+locals {{
+  login = "admin:${{var.password}}"
+}}
+resource "terraform_data" "door" {{
+  input            = {{ size = {size} }}
+  triggers_replace = {size}
+}}
+resource "terraform_data" "lock" {{
+  input = [{size}, local.login]
+}}
+resource "terraform_data" "copy" {{
+  input = "${{terraform_data.lock.id}} {size}"
+}}
+resource "terraform_data" "hidden" {{
+  input = sensitive("swordfish {size}")
+}}
+output "size" {{
+  value = {size}
+}}
+output "login" {{
+  value     = "{size} ${{local.login}}"
+  sensitive = true
+}}
+"#
+        )
+    };
+    let mut world = World::new(&module(3));
+    world.var("password", "hunter2");
+    world.apply().await;
+    world.module(&module(4));
+    world.var("password", "hunter3");
+    let plan = world.plan(Goal::Converge).await.unwrap().plan;
+    let values: Vec<(&str, bool, &Shown, &Shown)> = plan
+        .changes
+        .iter()
+        .flat_map(|change| &change.values)
+        .chain(&plan.output_values)
+        .map(|value| {
+            (
+                value.path.as_str(),
+                value.forces_replacement,
+                &value.before,
+                &value.after,
+            )
+        })
+        .collect();
+    let other = |text: &str| Shown::Other(text.to_owned());
+    let (three, four) = (other("3"), other("4"));
+    for expected in [
+        ("triggers_replace", true, &three, &four),
+        ("input.size", false, &three, &four),
+        ("size", false, &three, &four),
+        ("login", false, &Shown::Sensitive, &Shown::Sensitive),
+    ] {
+        assert!(values.contains(&expected), "{expected:?} {values:?}");
+    }
+    let told = serde_json::to_string(&plan).unwrap();
+    assert!(!told.contains("hunter") && !told.contains("swordfish"), "{told}");
+    let inputs = values.iter().filter(|(path, ..)| *path == "input");
+    assert!(inputs.clone().count() == 3 && inputs.clone().all(|value| *value.3 == Shown::Sensitive));
 }
 
 #[tokio::test(start_paused = true)]

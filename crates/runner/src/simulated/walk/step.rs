@@ -13,10 +13,11 @@ use super::{
     super::{
         behaviour::Drifted,
         blueprint::{Blueprint, Step},
-        compare::{cannot_be_destroyed, changed, decide, drift_of, to_hcl},
+        compare::{cannot_be_destroyed, changed, decide, drift_of, to_hcl, values},
         configuration::{Check, Expr},
         evaluate::{Bound, NoValue, json, placeholder},
         graph::Graph,
+        secrecy::Secrecy,
         state::{Instance, TERRAFORM_DATA},
         variables::error,
     },
@@ -29,7 +30,7 @@ impl Walk<'_> {
         &self,
         wanted: &Wanted<'_>,
         computed: Option<&BTreeSet<String>>,
-        graph: &Graph,
+        (graph, secrecy): (&Graph, &Secrecy),
         node: &str,
         blueprint: &mut Blueprint,
         problems: &mut Vec<Diagnostic>,
@@ -91,6 +92,11 @@ impl Walk<'_> {
             repaired: self.behaviour.drift.as_ref().map(|drift| drift.token.clone()),
         };
         let paths = before.map_or_else(Vec::new, |before| changed(before, &attributes));
+        let replace_paths = match reason {
+            Some("cannot_update") => vec!["triggers_replace".to_owned()],
+            _ => Vec::new(),
+        };
+        let values = values(before, &after, &secrecy.marks(node), &action, &replace_paths);
         let deletion = before.map(|before| self.deletion(&wanted.address, before, &mut Vec::new()));
         let sleeps = if action == Action::Update {
             &[][..]
@@ -102,11 +108,8 @@ impl Walk<'_> {
                 address: wanted.address.clone(),
                 resource_type: resource.type_.clone(),
                 id: before.and_then(Instance::id).map(str::to_owned),
-                replace_paths: if reason == Some("cannot_update") {
-                    vec!["triggers_replace".to_owned()]
-                } else {
-                    Vec::new()
-                },
+                replace_paths,
+                values,
                 paths,
                 reason: reason.map(str::to_owned),
                 action,
