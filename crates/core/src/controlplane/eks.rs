@@ -33,7 +33,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         return plain(Eks::Building(working()));
     };
     let name = seen.name();
-    let holds = seen.holds();
+    let holds = seen.holds() || seen.rests_well();
     let impaired = |note: Note| Reading {
         eks: Eks::Up,
         impairment: Some(note),

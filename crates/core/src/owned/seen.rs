@@ -16,8 +16,8 @@ pub struct OwnedSeen {
     /// What went wrong, if its condition Synced is False for the reason `ReconcileError`. Gather it from the message of
     /// that condition: made readable by `capt_terraform::diagnostics::readable`, and judged by `classify_text`.
     pub trouble: Option<Trouble>,
-    /// The Workspace that its annotation `workspace` names, if that exists. Gather it from the cache of Workspaces of
-    /// that group.
+    /// The Workspace that its annotation `workspace` names, if that exists; for one that is going away and has no such
+    /// annotation, the only one that says by its labels that it is this one's. Gather it from the caches of Workspaces.
     pub workspace: Option<WorkspaceGlance>,
     /// What our runner tells. Gather it from the ConfigMap [`crate::names::run_report`] beside the Workspace; there is
     /// none with another runner.
@@ -53,6 +53,8 @@ pub struct WorkspaceGlance {
     pub observed_generation: Option<i64>,
     /// `metadata.creationTimestamp`.
     pub created_at: Option<Timestamp>,
+    /// It is going away.
+    pub deleting: bool,
 }
 
 /// What our runner tells, at a glance.
@@ -159,9 +161,24 @@ impl OwnedSeen {
     /// Whether the infrastructure that the Workspace stands for now is there and works, whatever it should become.
     #[must_use]
     pub fn holds(&self) -> bool {
+        self.is_real() && self.is("Synced") && self.is("Ready")
+    }
+
+    /// Whether the infrastructure was there and worked when its Workspace was put to rest by a pause. One that rests is not
+    /// synced, and none the worse for that.
+    #[must_use]
+    pub fn rests_well(&self) -> bool {
+        let synced = self.condition("Synced");
+        let rests =
+            synced.is_some_and(|synced| synced.status == "False" && synced.reason == "ReconcilePaused");
+        // What failed before is put to rest too.
+        rests && self.is_real() && self.is("Ready") && self.annotation(marks::FAILED).is_none()
+    }
+
+    /// Whether Terraform made real what the Workspace holds.
+    fn is_real(&self) -> bool {
         let status = self.wta.status.as_ref();
-        let is_real = status.is_some_and(|status| status.ready_revision == status.last_applied_revision);
-        is_real && self.is("Synced") && self.is("Ready")
+        status.is_some_and(|status| status.ready_revision == status.last_applied_revision)
     }
 }
 

@@ -1,16 +1,19 @@
 //! How a WorkspaceTemplateApply stands, in one word and the message that goes with it.
 
-use capt_api::conditions::{
-    Word as _,
-    workspacetemplateapply::{
-        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+use capt_api::{
+    conditions::{
+        Word as _,
+        workspacetemplateapply::{
+            WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+        },
     },
+    foreign::marks as foreign_marks,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::{
     failure,
-    seen::{OwnedSeen, TroubleClass},
+    seen::{OwnedSeen, Trouble, TroubleClass},
 };
 
 /// How a WorkspaceTemplateApply stands.
@@ -56,7 +59,7 @@ pub enum Standing {
     Ready,
 }
 
-/// Reads how a WorkspaceTemplateApply stands.
+/// Reads how a WorkspaceTemplateApply stands, for an owner that is not paused itself.
 #[must_use]
 pub fn standing(seen: &OwnedSeen) -> Standing {
     let message_of = |type_: Type| {
@@ -67,8 +70,12 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
         let message = message_of(Type::Deleting);
         return Standing::Going { message };
     }
-    // A pause is told before anything is observed.
-    if seen.is(Type::Paused.as_str()) {
+    let is_applied = seen.wta.status.as_ref().is_some_and(|status| status.applied);
+    let is_well = seen.is_observed() && is_applied && (seen.holds() || seen.rests_well());
+    // A pause is told before anything is observed. One that the Cluster asked for is over, or the owner would be paused
+    // too: that it is not told yet everywhere makes nothing worse that was well.
+    let is_over = is_well && seen.annotation(foreign_marks::PAUSED).is_none();
+    if seen.is(Type::Paused.as_str()) && !is_over {
         let message = message_of(Type::Paused);
         return Standing::Waiting {
             reason: Reason::Paused,
@@ -99,26 +106,33 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
             Standing::Waiting { reason, message }
         };
     }
-    let is_applied = seen.wta.status.as_ref().is_some_and(|status| status.applied);
     if !is_applied {
         return Standing::Working;
     }
-    if let Some(synced) = seen.condition(Type::Synced.as_str())
-        && synced.status == "False"
-        && is_current(seen, synced)
-        && let Some(trouble) = &seen.trouble
-    {
+    if let Some(trouble) = trouble(seen) {
         let message = trouble.message.clone();
         return match trouble.class {
             TroubleClass::Transient => Standing::Retrying { message },
             TroubleClass::Terminal => Standing::Failed { message },
         };
     }
-    if seen.holds() {
+    if is_well {
         Standing::Ready
     } else {
         Standing::Working
     }
+}
+
+/// What went wrong with Terraform, if that is about what is wanted of it now.
+fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
+    let synced = seen.condition(Type::Synced.as_str())?;
+    let is_told = synced.status == "False" && is_current(seen, synced);
+    seen.trouble.as_ref().filter(|_| is_told)
+}
+
+/// What went wrong with Terraform for good.
+pub(super) fn failed(seen: &OwnedSeen) -> Option<&Trouble> {
+    trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal)
 }
 
 /// What a condition says, if it is of this status and for a reason that is known.

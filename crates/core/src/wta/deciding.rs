@@ -1,8 +1,11 @@
 //! A decision about a WorkspaceTemplateApply while it is being made.
 
 use capt_api::{
-    conditions::workspacetemplateapply::{
-        WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+    conditions::{
+        Word as _, find_condition,
+        workspacetemplateapply::{
+            WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
+        },
     },
     marks,
     workspacetemplateapply::WorkspaceTemplateApplyStatus,
@@ -162,6 +165,14 @@ impl<'a> Deciding<'a> {
         }
     }
 
+    /// Whether the object says that it is paused.
+    fn was_paused(&self) -> bool {
+        let status = self.snapshot.wta.status.as_ref();
+        let conditions = status.and_then(|status| status.conditions.as_deref());
+        let paused = find_condition(conditions.unwrap_or_default(), Type::Paused.as_str());
+        paused.is_some_and(|paused| paused.status == "True")
+    }
+
     /// Says something by a condition and by the message.
     pub(super) fn say(&mut self, type_: Type, holds: bool, reason: Reason, message: impl Into<String>) {
         let message = message.into();
@@ -182,6 +193,14 @@ impl<'a> Deciding<'a> {
             self.children
                 .retain(|child| is_prepared && policy::is_nothing(&child.fields["spec"]));
             self.removals.clear();
+            // What was paused stays so until more than a mark is written, and is decided about as such.
+            if self.was_paused() && is_prepared {
+                return Decision {
+                    children: self.children,
+                    own: self.own,
+                    ..Decision::default()
+                };
+            }
         }
         let events = status::events(&self);
         // Nobody can write the status of an object that is gone.

@@ -1,6 +1,11 @@
 //! Turns: where an owner's children may operate only one at a time, it says whose turn it is.
 
-use super::{owner, snapshot::Snapshot};
+use capt_api::conditions::find_condition;
+
+use super::{
+    owner, policy,
+    snapshot::{Snapshot, WorkspaceSeen},
+};
 
 /// Whom the object has to wait for before anything is run, in words. An owner that is gone gives nobody a turn: if that
 /// let everybody run, all who had waited would begin at once. What was done before lives on.
@@ -32,6 +37,20 @@ fn is_done(snapshot: &Snapshot) -> bool {
         Some(hash) => ready.is_some_and(|ready| ready.as_ref() == Some(hash)),
         None => kept.was_ready,
     }
+}
+
+/// Whether nothing has to be done for a Workspace but to look at it again, because a pause is over that found it done. One
+/// that was put to rest because it is not its turn stays so.
+pub(super) fn only_rested(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let synced = workspace.condition("Synced");
+    let rested = synced.is_some_and(|synced| synced.reason == "ReconcilePaused") && workspace.is("Ready");
+    let status = snapshot.wta.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_deref());
+    let said = |type_: &str| {
+        find_condition(conditions.unwrap_or_default(), type_).is_some_and(|said| said.status == "True")
+    };
+    let is_let_on = !policy::is_nothing(&workspace.spec) || said("Paused");
+    rested && is_let_on && !said("Waiting") && is_done(snapshot)
 }
 
 /// Like [`waits_for`], before something is destroyed. Where the owner is gone, it is a person who consents, one object at a

@@ -299,14 +299,16 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
         return refuse(deciding, Problem { reason, message });
     }
     let turn = turns::waits_for(deciding.snapshot);
-    let allowed = if resolved.stops || (turn.is_some() && !workspace.is_settled()) {
+    let has_changed = deciding
+        .kept
+        .is_some_and(|kept| resolve::is_change(kept, &resolved.rendering));
+    let is_done =
+        workspace.is_settled() || (!has_changed && turns::only_rested(deciding.snapshot, workspace));
+    let allowed = if resolved.stops || (turn.is_some() && !is_done) {
         Allowed::Nothing
     } else {
         Allowed::Life(resolved.rendering.policies.clone())
     };
-    let has_changed = deciding
-        .kept
-        .is_some_and(|kept| resolve::is_change(kept, &resolved.rendering));
     let external_name = resolved.location.external_name.clone();
     let spec = resolved.rendering.spec.clone();
     let body = Body::new(deciding, Some(workspace), external_name, spec, &allowed)

@@ -222,6 +222,7 @@ impl Together {
                 generation: workspace.generation,
                 observed_generation: None,
                 created_at: Some(at(0)),
+                deleting: workspace.deleting,
             });
             let has_failed = seen
                 .condition("Synced")
@@ -422,29 +423,75 @@ fn children_take_turns_from_the_first_to_the_last() {
     );
 }
 
+/// Whoever hears first of a pause and of its end, nothing is made of it that was not there before.
 #[test]
-fn a_pause_brings_everything_to_rest_and_takes_nothing_away() {
-    let mut all = Together::new();
-    all.settle();
-    all.world.snapshot.cluster.as_mut().expect("a Cluster").paused = true;
-    for snapshot in all.applies.values_mut() {
-        snapshot.cluster = Some(wta::snapshot::ClusterSeen { paused: true });
+fn a_pause_brings_everything_to_rest_and_leaves_no_trace_but_that_there_was_one() {
+    for owner_hears_first in [true, false] {
+        let mut all = Together::new();
+        all.settle();
+        for name in ["a", "b"] {
+            let role = Role::FargateProfile(name.to_owned());
+            add_child(&mut all.world, &format!("blue-{name}-fargate-apply"), role);
+        }
+        all.settle();
+        let before = all.world.status();
+        assert_eq!(before.state, Some(State::Ready));
+        let (operations, events) = (all.operations.len(), all.world.events.len());
+        for paused in [true, false] {
+            pause(&mut all, owner_hears_first, paused);
+            for round in 0..10 {
+                all.act();
+                if round == 2 {
+                    pause(&mut all, !owner_hears_first, paused);
+                }
+                let status = all.world.status();
+                assert_eq!(status.state, Some(State::Ready), "paused {paused}, round {round}");
+                assert!(status.ready);
+                for seen in &all.world.snapshot.applies {
+                    assert!(
+                        !seen.is("Waiting"),
+                        "paused {paused}, round {round}: {}",
+                        seen.name()
+                    );
+                }
+            }
+            all.settle();
+            let expected = if paused { "True/Paused" } else { "False/NotPaused" };
+            assert_eq!(said(&all.world.status(), "Paused"), expected);
+            for (name, snapshot) in &all.applies {
+                let workspace = &snapshot.workspaces[0];
+                assert_eq!(workspace.is_settled(), !paused, "{name}");
+            }
+        }
+        assert_eq!(all.operations.len(), operations, "{:?}", all.operations);
+        assert_eq!(all.world.events[events..], [] as [String; 0]);
+        let mut after = all.world.status();
+        let history = after
+            .progress
+            .as_mut()
+            .and_then(|progress| progress.history.as_mut());
+        let pause = history.and_then(Vec::pop).expect("the pause is remembered");
+        assert_eq!(pause.operation, super::super::progress::PAUSED);
+        let set_apart = |status: &mut capt_api::captcontrolplane::CAPTControlPlaneStatus| {
+            let conditions = status.conditions.get_or_insert_default();
+            conditions.retain(|condition| condition.type_ != "Paused");
+        };
+        let mut before = before;
+        set_apart(&mut before);
+        set_apart(&mut after);
+        assert_eq!(after, before);
     }
-    all.settle();
-    assert_eq!(said(&all.world.status(), "Paused"), "True/Paused");
-    assert!(all.world.status().ready);
-    all.world.snapshot.cluster.as_mut().expect("a Cluster").paused = false;
-    for snapshot in all.applies.values_mut() {
-        snapshot.cluster = Some(wta::snapshot::ClusterSeen { paused: false });
+}
+
+/// What somebody hears of a pause: the control plane, or its WorkspaceTemplateApplies.
+fn pause(all: &mut Together, owner: bool, paused: bool) {
+    if owner {
+        all.world.snapshot.cluster.as_mut().expect("a Cluster").paused = paused;
+    } else {
+        for snapshot in all.applies.values_mut() {
+            snapshot.cluster = Some(wta::snapshot::ClusterSeen { paused });
+        }
     }
-    all.settle();
-    assert_eq!(
-        all.world.status().state,
-        Some(State::Ready),
-        "{:#?}",
-        all.world.status()
-    );
-    assert_eq!(all.operations.len(), 1);
 }
 
 #[test]

@@ -89,7 +89,28 @@ fn how_it_stands_is_read_from_what_it_says() {
         ),
         (
             "it is not synced, and nobody knows why",
+            |seen| say(seen, "Synced", "False", "Unheard"),
+            "working",
+        ),
+        (
+            "it was well when it was put to rest",
             |seen| say(seen, "Synced", "False", "ReconcilePaused"),
+            "ready",
+        ),
+        (
+            "it failed before it was put to rest",
+            |seen| {
+                say(seen, "Synced", "False", "ReconcilePaused");
+                annotate(seen, marks::FAILED, "{}");
+            },
+            "working",
+        ),
+        (
+            "it was not done when it was put to rest",
+            |seen| {
+                say(seen, "Synced", "False", "ReconcilePaused");
+                say(seen, "Ready", "False", "Creating");
+            },
             "working",
         ),
         (
@@ -116,8 +137,27 @@ fn how_it_stands_is_read_from_what_it_says() {
             "approval",
         ),
         (
-            "it is paused",
-            |seen| say(seen, "Paused", "True", "Paused"),
+            "the pause of its Cluster is over",
+            |seen| {
+                say(seen, "Paused", "True", "Paused");
+                say(seen, "Synced", "False", "ReconcilePaused");
+            },
+            "ready",
+        ),
+        (
+            "it is paused before it is what it should be",
+            |seen| {
+                say(seen, "Paused", "True", "Paused");
+                seen.wta.metadata.generation = Some(9);
+            },
+            "waiting Paused",
+        ),
+        (
+            "it is paused by itself",
+            |seen| {
+                say(seen, "Paused", "True", "Paused");
+                annotate(seen, capt_api::foreign::marks::PAUSED, "");
+            },
             "waiting Paused",
         ),
         (

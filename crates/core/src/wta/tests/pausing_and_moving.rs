@@ -40,6 +40,33 @@ fn the_cluster_and_the_object_pause_the_workspace_and_change_nothing_else() {
 }
 
 #[test]
+fn what_was_done_goes_on_after_a_pause_without_its_turn_and_what_waited_for_it_does_not() {
+    let alive = json!(["Observe", "Create", "Update", "LateInitialize"]);
+    for (is_done, expected) in [(true, alive), (false, json!([]))] {
+        let mut world = owned();
+        if !is_done {
+            world.workspace_mut().generation += 1;
+        }
+        world.snapshot.owner = Some(OwnerSeen {
+            takes_turns: true,
+            turn: Some("other".to_owned()),
+            ..OwnerSeen::default()
+        });
+        world.settle();
+        pause(&mut world.snapshot);
+        world.settle();
+        assert_eq!(world.workspace().spec["managementPolicies"], json!([]));
+        world.snapshot.cluster = Some(ClusterSeen { paused: false });
+        // The runner has not looked yet, and says what it said before.
+        world.calm();
+        assert_eq!(world.workspace().spec["managementPolicies"], expected);
+        world.settle();
+        assert_eq!(world.workspace().spec["managementPolicies"], expected);
+        assert_eq!(world.workspace().is_settled(), is_done);
+    }
+}
+
+#[test]
 fn a_kept_rendering_that_lost_its_owner_gets_it_back() {
     let mut world = living();
     let before = world.snapshot.kept.clone().expect("a kept rendering");
