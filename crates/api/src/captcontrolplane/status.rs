@@ -39,7 +39,7 @@ pub struct CAPTControlPlaneStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["version".into()]))]
     pub versions: Option<Vec<ReportedVersion>>,
 
-    /// The state in one of three words.
+    /// The state in one of four words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<ControlPlanePhase>,
 
@@ -119,7 +119,7 @@ pub struct ReportedVersion {
     pub version: String,
 }
 
-/// The state of a control plane in one of three words.
+/// The state of a control plane in one of four words.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema)]
 pub enum ControlPlanePhase {
     /// It is being made, and does not serve yet.
@@ -128,6 +128,8 @@ pub enum ControlPlanePhase {
     Ready,
     /// It does not serve, and a person must do something.
     Failed,
+    /// It is going away.
+    Deleting,
 }
 
 /// What is going on with a control plane.
@@ -149,4 +151,6 @@ pub enum ControlPlaneState {
     Failed,
     /// Something is being done to repair it.
     Recovering,
+    /// It is going away.
+    Deleting,
 }

@@ -69,6 +69,8 @@ words! {
         VpcRetained = "VPCRetained",
         /// The object is going away.
         Deleting = "Deleting",
+        /// The VPC cannot be destroyed.
+        VpcDeletionFailed = "VPCDeletionFailed",
         /// It is not going away.
         NotDeleting = "NotDeleting",
         /// Nothing is done, because somebody asked for that.

@@ -139,6 +139,8 @@ words! {
         NoFargateProfiles = "NoFargateProfiles",
         /// The object is going away.
         Deleting = "Deleting",
+        /// Something of it cannot be destroyed.
+        DeletionFailed = "DeletionFailed",
         /// It is not going away.
         NotDeleting = "NotDeleting",
         /// Nothing is done, because somebody asked for that.

@@ -101,13 +101,16 @@ impl Cluster {
     /// A WorkspaceTemplateApply and its Workspace.
     pub(crate) async fn subject_of(&self, apply: WorkspaceTemplateApply) -> Result<Subject, ObjectError> {
         let namespace = apply.namespace().unwrap_or_else(|| self.namespace.clone());
-        let found = match place_of(&apply) {
-            Some((group, name)) => self.workspace_in(group, &namespace, &name).await?,
-            None => None,
-        };
-        // A namesake that is somebody else's is not what this is about.
-        let ours = found
-            .filter(|(workspace, _)| workspace.labels.get(marks::WTA_UID) == apply.metadata.uid.as_ref());
+        let mut ours = None;
+        for (group, name) in places_of(&apply) {
+            let found = self.workspace_in(group, &namespace, &name).await?;
+            // A namesake that is somebody else's is not what this is about.
+            ours = found
+                .filter(|(workspace, _)| workspace.labels.get(marks::WTA_UID) == apply.metadata.uid.as_ref());
+            if ours.is_some() {
+                break;
+            }
+        }
         let (workspace, spec) = ours.unzip();
         Ok(Subject {
             apply: Some(apply),
@@ -387,10 +390,23 @@ fn marking(mark: &str, value: &str) -> (Patch<serde_json::Value>, PatchParams) {
     (patch, params)
 }
 
-/// Which Workspace a WorkspaceTemplateApply has.
-pub(crate) fn place_of(apply: &WorkspaceTemplateApply) -> Option<(WorkspaceGroup, String)> {
-    let (group, name) = apply.annotations().get(marks::WORKSPACE)?.split_once('/')?;
+/// Which Workspace a WorkspaceTemplateApply has, and where it may be. One that is being destroyed is not written down any
+/// more, and its name is still told.
+fn places_of(apply: &WorkspaceTemplateApply) -> Vec<(WorkspaceGroup, String)> {
     let groups = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped];
-    let group = groups.into_iter().find(|known| known.name() == group)?;
-    Some((group, name.to_owned()))
+    let recorded = apply
+        .annotations()
+        .get(marks::WORKSPACE)
+        .and_then(|place| place.split_once('/'));
+    if let Some((group, name)) = recorded {
+        let group = groups.into_iter().find(|known| known.name() == group);
+        return group.map(|group| (group, name.to_owned())).into_iter().collect();
+    }
+    let told = apply
+        .status
+        .as_ref()
+        .and_then(|status| status.workspace_name.as_ref());
+    let told = told.filter(|_| apply.metadata.deletion_timestamp.is_some());
+    told.map(|name| groups.map(|group| (group, name.clone())).into())
+        .unwrap_or_default()
 }

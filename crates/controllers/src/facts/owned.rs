@@ -139,7 +139,11 @@ impl Facts {
     }
 
     fn owned_seen(&self, reader: &Reader, key: &ObjectKey, apply: &WorkspaceTemplateApply) -> OwnedSeen {
-        let workspace = self.workspace_of(reader, key, apply);
+        // One that is being destroyed is not written down any more.
+        let workspace = self.workspace_of(reader, key, apply).or_else(|| {
+            apply.metadata.deletion_timestamp.as_ref()?;
+            self.workspace_left_for(reader, key.namespace(), &key.name)
+        });
         let told = workspace.as_ref().and_then(|workspace| {
             let told = self.reports.members(reader, indexes::RUN_OF, &workspace.uid);
             self.reports.glance(reader, indexes::RUN, told.first()?)
@@ -194,6 +198,7 @@ fn seen(
             generation: workspace.generation,
             observed_generation: workspace.status.observed_generation,
             created_at: workspace.created_at,
+            deleting: workspace.deleting,
         }),
         run: workspace.zip(told).map(|(workspace, told)| run(workspace, told)),
     }

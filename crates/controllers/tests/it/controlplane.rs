@@ -237,10 +237,13 @@ pub(crate) fn start_witness(world: &World) -> Arc<Mutex<Vec<State>>> {
 fn agree(status: &CAPTControlPlaneStatus) {
     let Some(state) = status.state else { return };
     let holds = |type_| said(status, type_).starts_with("True");
-    let has_failed = state == State::Failed;
+    let is_deleting = state == State::Deleting;
+    let has_failed = state == State::Failed || said(status, "Deleting") == "True/DeletionFailed";
     let initialization = status.initialization.as_ref();
     let told = initialization.and_then(|one| one.control_plane_initialized) == Some(true);
-    let is_agreed = (status.phase == Some(Phase::Failed)) == has_failed
+    let is_agreed = (status.phase == Some(Phase::Failed)) == (state == State::Failed)
+        && (status.phase == Some(Phase::Deleting)) == is_deleting
+        && holds("Deleting") == is_deleting
         && holds("Failed") == has_failed
         && status.failure_reason.is_some() == has_failed
         && status.failure_message.is_some() == has_failed

@@ -1,7 +1,10 @@
 //! How a CAPTCluster goes: after the control planes in it, and with its VPC or without.
 
 use capt_api::{
-    conditions::captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    conditions::{
+        Word as _,
+        captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    },
     marks,
 };
 
@@ -41,7 +44,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         } else {
             (Reason::WaitingForWorkspace, "The VPC is being destroyed")
         };
-        let mut message = message.to_owned();
+        let (mut reason, mut message) = (reason, message.to_owned());
         match next {
             End::Mark(change) => deciding.decision.children.push(*change),
             End::Remove(removal) => deciding.decision.removals.push(removal),
@@ -49,7 +52,16 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 message = format!("The WorkspaceTemplateApply {}: {waits}", apply.name());
             }
             End::Wait { .. } => {}
+            End::Stuck { message: why } => {
+                (reason, message) = (
+                    Reason::VpcDeletionFailed,
+                    format!("The WorkspaceTemplateApply {}: {why}", apply.name()),
+                );
+            }
         }
+        let is_stuck = reason == Reason::VpcDeletionFailed;
+        deciding.status.failure_reason = is_stuck.then(|| reason.as_str().to_owned());
+        deciding.status.failure_message = is_stuck.then(|| message.clone());
         return deciding.say(Type::Deleting, true, reason, message);
     }
     let own = secrets::own(snapshot, &deciding.owner);

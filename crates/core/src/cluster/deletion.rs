@@ -65,7 +65,14 @@ fn remove(deciding: &mut Deciding<'_>, object: &Contracted, reason: Reason) {
             resource_version: object.resource_version.clone(),
         });
     }
-    let message = format!("Waiting for {} {} to go", object.target.kind, object.target.name);
+    let mut message = format!("Waiting for {} {} to go", object.target.kind, object.target.name);
+    // What it does meanwhile changes often, and stands there. That it cannot go is what people have to know.
+    let failure = object
+        .condition("Deleting")
+        .filter(|deleting| deleting.status == "True" && deleting.reason.ends_with("Failed"));
+    if let Some(failure) = failure {
+        message = format!("{message}: {}", failure.message);
+    }
     deciding.say(Type::Deleting, true, reason, message);
 }
 

@@ -178,25 +178,9 @@ impl<'a> Deciding<'a> {
             self.tell(kind, reason, &message);
         }
         let state = lines.last().map_or(from, |line| line.to);
-        let position = Position::new(state, verdict.serves, self.was_initialized(), self.is_deleting());
-        self.stand(position, &verdict.note, answer);
-    }
-
-    /// Stays where it is, and says so in every way.
-    pub(super) fn stay(&mut self, note: &Note, answer: &Answer) {
-        let state = self.status.state.unwrap_or(State::Pending);
-        let position = Position::new(
-            state,
-            self.status.ready,
-            self.was_initialized(),
-            self.is_deleting(),
-        );
-        self.stand(position, note, answer);
-    }
-
-    fn stand(&mut self, position: Position, note: &Note, answer: &Answer) {
-        view::show(&mut self.status, position, note);
-        for said in view::conditions(position, note, answer) {
+        let position = Position::new(state, verdict.serves, self.was_initialized());
+        view::show(&mut self.status, position, &verdict.note);
+        for said in view::conditions(position, &verdict.note, answer) {
             self.say(said);
         }
         self.status.external_managed_control_plane = Some(true);

@@ -2,55 +2,63 @@
 //! then the object.
 
 use capt_api::{
-    captcontrolplane::OperationResult, conditions::captcontrolplane::CAPTControlPlaneReason as Reason, marks,
+    captcontrolplane::OperationResult,
+    conditions::{
+        Word as _,
+        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
+        find_condition,
+    },
+    marks,
 };
 
 use super::{
     adoption,
     deciding::Deciding,
     fargate,
-    judging::{Answer, Note},
+    judging::{Answer, Note, Verdict},
     kubeconfig,
+    machine::Goal,
     progress::{self, Now},
     snapshot::SecretSeen,
     taking, view,
 };
 use crate::{
-    decision::Removal,
+    decision::{EventKind, Removal},
     metadata,
     owned::{self, End, Fate, OwnedSeen, Role},
     wta::owner,
 };
 
+/// What is said about those that go.
+#[derive(Default)]
+struct Said {
+    /// What they wait for.
+    waits: Vec<String>,
+    /// Why they cannot go before somebody does something.
+    stuck: Vec<String>,
+}
+
 /// Decides about a control plane that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let (last, dependents) = in_order(deciding);
+    let mut said = Said::default();
     let (message, percent) = if !dependents.is_empty() {
-        let names: Vec<&str> = dependents.iter().map(|seen| seen.name()).collect();
-        let names = names.join(", ");
-        let waits: Vec<String> = dependents
-            .into_iter()
-            .filter_map(|seen| {
-                let (role, fate) = role_and_fate(deciding, seen);
-                end(deciding, seen, &role, fate)
-            })
-            .collect();
-        (
-            join(&format!("These go before the EKS cluster: {names}"), &waits),
-            10,
-        )
+        let message = format!("These go before the EKS cluster: {}", names(&dependents));
+        for seen in dependents {
+            let (role, fate) = role_and_fate(deciding, seen);
+            end(deciding, seen, &role, fate, &mut said);
+        }
+        (message, 10)
     } else if !last.is_empty() {
         deciding.status.endpoint = None;
-        let names: Vec<&str> = last.iter().map(|seen| seen.name()).collect();
         let message = format!(
             "The EKS cluster goes, with its WorkspaceTemplateApply {}",
-            names.join(", ")
+            names(&last)
         );
-        let waits: Vec<String> = last
-            .into_iter()
-            .filter_map(|seen| end(deciding, seen, &Role::Eks, Fate::Destroyed))
-            .collect();
-        (join(&message, &waits), 30)
+        for seen in last {
+            end(deciding, seen, &Role::Eks, Fate::Destroyed, &mut said);
+        }
+        (message, 30)
     } else {
         deciding.status.endpoint = None;
         if remove_secrets(deciding) {
@@ -66,9 +74,35 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let turns = taking::hand_out(deciding, &late);
     fargate::tell(deciding, &parts, &turns);
     deciding.answer_retry();
-    advance(deciding, percent, &message);
-    deciding.say(view::deleting(Some(&message)));
-    deciding.stay(&Note::new(Reason::Deleting, message), &Answer::Unknown);
+    let note = if said.stuck.is_empty() {
+        Note::new(Reason::Deleting, join(&message, &said.waits))
+    } else {
+        Note::new(Reason::DeletionFailed, said.stuck.join("\n"))
+    };
+    advance(deciding, percent, &note);
+    tell_failure(deciding, &note);
+    deciding.say(view::deleting(Some(&note)));
+    let verdict = Verdict {
+        goal: Goal::Deleting,
+        serves: false,
+        note,
+    };
+    deciding.arrive(&verdict, &Answer::Unknown);
+}
+
+fn names(applies: &[&OwnedSeen]) -> String {
+    let names: Vec<&str> = applies.iter().map(|seen| seen.name()).collect();
+    names.join(", ")
+}
+
+/// That something cannot go is told once.
+fn tell_failure(deciding: &mut Deciding<'_>, note: &Note) {
+    let conditions = deciding.status.conditions.as_deref().unwrap_or_default();
+    let before = find_condition(conditions, Type::Deleting.as_str());
+    let is_told = before.is_some_and(|before| before.reason == Reason::DeletionFailed.as_str());
+    if note.reason == Reason::DeletionFailed && !is_told {
+        deciding.tell(EventKind::Warning, note.reason, &note.message);
+    }
 }
 
 /// Everything of this owner: the EKS cluster, and what goes before it. What was never taken over is not ours to destroy.
@@ -97,19 +131,16 @@ fn role_and_fate(deciding: &Deciding<'_>, seen: &OwnedSeen) -> (Role, Fate) {
 }
 
 /// Takes the next step to the end of one, and says what it waits for.
-fn end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role, fate: Fate) -> Option<String> {
+fn end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role, fate: Fate, said: &mut Said) {
     let retry = deciding.retry_for(Some(seen), fargate::was_late(deciding, seen));
     match owned::end(&deciding.owner, role, seen, fate, retry) {
-        End::Mark(mark) => {
-            deciding.children.push(*mark);
-            None
-        }
-        End::Remove(removal) => {
-            deciding.removals.push(removal);
-            None
-        }
-        End::Wait { message } if message.is_empty() => None,
-        End::Wait { message } => Some(format!("{}: {message}", seen.name())),
+        End::Mark(mark) => deciding.children.push(*mark),
+        End::Remove(removal) => deciding.removals.push(removal),
+        End::Wait { message } if message.is_empty() => {}
+        End::Wait { message } => said.waits.push(format!("{}: {message}", seen.name())),
+        End::Stuck { message } => said
+            .stuck
+            .push(format!("The WorkspaceTemplateApply {}: {message}", seen.name())),
     }
 }
 
@@ -155,14 +186,19 @@ fn go(deciding: &mut Deciding<'_>) {
     }
 }
 
-fn advance(deciding: &mut Deciding<'_>, percent: i32, message: &str) {
+fn advance(deciding: &mut Deciding<'_>, percent: i32, note: &Note) {
     let before = deciding.status.progress.take();
+    let is_stuck = note.reason == Reason::DeletionFailed;
     let now = Now {
-        operation: Some(progress::DELETE),
+        operation: (!is_stuck).then_some(progress::DELETE),
         percent,
         live_remaining: None,
-        outcome: OperationResult::Cancelled,
-        message: Some(message),
+        outcome: if is_stuck {
+            OperationResult::Failed
+        } else {
+            OperationResult::Cancelled
+        },
+        message: Some(&note.message),
         restarts: false,
     };
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);

@@ -28,6 +28,8 @@ pub enum Goal {
     Recovering,
     /// It does not serve, and a person must do something.
     Failed(Stage),
+    /// It is going away.
+    Deleting,
 }
 
 /// How far something got before it failed.
@@ -47,7 +49,7 @@ pub enum Stage {
 
 impl Goal {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Pending,
         Self::Validating,
         Self::Provisioning,
@@ -60,6 +62,7 @@ impl Goal {
         Self::Failed(Stage::Provisioning),
         Self::Failed(Stage::Configuration),
         Self::Failed(Stage::Service),
+        Self::Deleting,
     ];
 
     /// The state in which a goal is reached.
@@ -74,6 +77,7 @@ impl Goal {
             Self::Degraded => State::Degraded,
             Self::Recovering => State::Recovering,
             Self::Failed(_) => State::Failed,
+            Self::Deleting => State::Deleting,
         }
     }
 
@@ -121,9 +125,26 @@ const fn line(
     }
 }
 
+/// Why something goes, whatever it was before.
+const GOES: &str = "somebody deleted it";
+
+fn is_deletion(goal: Goal) -> bool {
+    goal == Goal::Deleting
+}
+
 /// Every way from a state to another. Of several that lead to a goal the first is taken.
 #[rustfmt::skip]
 pub static TABLE: &[Line] = &[
+    line(State::Pending, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Validating, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Provisioning, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Configuring, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Ready, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Degraded, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Recovering, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Failed, State::Deleting, Reason::Deleting, GOES, is_deletion),
+    line(State::Deleting, State::Pending, Reason::Creating, "nobody deleted it, whatever its status said", |goal| goal != Goal::Deleting),
+
     line(State::Pending, State::Validating, Reason::Creating, "the infrastructure is ready", Goal::has_infrastructure),
     line(State::Pending, State::Failed, Reason::VpcReadyTimeout, "the infrastructure took too long", |goal| goal == Goal::Failed(Stage::Infrastructure)),
 
@@ -188,15 +209,15 @@ pub struct Position {
     state: State,
     serves: bool,
     is_initialized: bool,
-    is_deleting: bool,
 }
 
 impl Position {
     /// A position in a state. Whether it serves counts only where the state leaves it open.
     #[must_use]
-    pub fn new(state: State, serves: bool, was_initialized: bool, is_deleting: bool) -> Self {
+    pub fn new(state: State, serves: bool, was_initialized: bool) -> Self {
         let serves = match state {
-            State::Pending | State::Validating | State::Failed => false,
+            // What goes may serve for a while, and nobody should begin to rely on it.
+            State::Pending | State::Validating | State::Failed | State::Deleting => false,
             State::Ready | State::Degraded => true,
             // What never served does not begin to while it is worked on, but it does when it is set up.
             State::Provisioning | State::Recovering => serves && was_initialized,
@@ -206,7 +227,6 @@ impl Position {
             state,
             serves,
             is_initialized: was_initialized || serves,
-            is_deleting,
         }
     }
 
@@ -216,7 +236,7 @@ impl Position {
         self.state
     }
 
-    /// The state in one of three words.
+    /// The state in one of four words.
     #[must_use]
     pub fn phase(self) -> Phase {
         match self.state {
@@ -225,13 +245,14 @@ impl Position {
             State::Configuring | State::Recovering => Phase::Creating,
             State::Ready | State::Degraded => Phase::Ready,
             State::Failed => Phase::Failed,
+            State::Deleting => Phase::Deleting,
         }
     }
 
     /// Whether it serves, and will go on to.
     #[must_use]
     pub fn is_ready(self) -> bool {
-        self.serves && !self.is_deleting
+        self.serves
     }
 
     /// Whether it served once.
@@ -243,13 +264,13 @@ impl Position {
     /// Whether it is changed while it serves.
     #[must_use]
     pub fn is_rolling_out(self) -> bool {
-        self.serves && self.state == State::Provisioning && !self.is_deleting
+        self.serves && self.state == State::Provisioning
     }
 
     /// Whether it is going away.
     #[must_use]
     pub fn is_deleting(self) -> bool {
-        self.is_deleting
+        self.state == State::Deleting
     }
 }
 
@@ -257,7 +278,7 @@ impl Position {
 mod tests {
     use super::*;
 
-    const STATES: [State; 8] = [
+    const STATES: [State; 9] = [
         State::Pending,
         State::Validating,
         State::Provisioning,
@@ -266,6 +287,7 @@ mod tests {
         State::Degraded,
         State::Failed,
         State::Recovering,
+        State::Deleting,
     ];
 
     #[test]
@@ -315,6 +337,8 @@ mod tests {
             (Failed, Goal::Pending, vec![Pending]),
             (Degraded, Goal::Ready, vec![Ready]),
             (Ready, Goal::Ready, vec![]),
+            (Ready, Goal::Deleting, vec![State::Deleting]),
+            (Provisioning, Goal::Deleting, vec![State::Deleting]),
         ] {
             let states: Vec<State> = walk(from, goal).iter().map(|line| line.to).collect();
             assert_eq!(states, expected, "{from:?} to {goal:?}");
@@ -341,9 +365,9 @@ mod tests {
     #[test]
     fn the_views_of_a_position_cannot_disagree() {
         for state in STATES {
-            for bits in 0..8 {
-                let (serves, was_initialized, is_deleting) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
-                let position = Position::new(state, serves, was_initialized, is_deleting);
+            for bits in 0..4 {
+                let (serves, was_initialized) = (bits & 1 != 0, bits & 2 != 0);
+                let position = Position::new(state, serves, was_initialized);
                 let at = format!("{position:?}");
                 assert_eq!(position.phase() == Phase::Failed, state == State::Failed, "{at}");
                 assert!(!position.is_ready() || position.is_initialized(), "{at}");
@@ -353,10 +377,18 @@ mod tests {
                     !position.is_rolling_out() || position.phase() == Phase::Creating,
                     "{at}"
                 );
-                if !is_deleting && position.phase() == Phase::Ready {
+                assert_eq!(
+                    position.phase() == Phase::Deleting,
+                    state == State::Deleting,
+                    "{at}"
+                );
+                if position.phase() == Phase::Ready {
                     assert!(position.is_ready(), "{at}");
                 }
-                if matches!(state, State::Pending | State::Validating | State::Failed) || is_deleting {
+                if matches!(
+                    state,
+                    State::Pending | State::Validating | State::Failed | State::Deleting
+                ) {
                     assert!(!position.is_ready(), "{at}");
                 }
             }

@@ -11,6 +11,7 @@
 use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
 use k8s_openapi::jiff::Timestamp;
 
+pub(super) use crate::owned::cannot_go;
 use crate::owned::{OwnedSeen, Standing, standing};
 
 /// What a child could do with the turn.
@@ -139,22 +140,6 @@ fn is_refused(seen: &OwnedSeen) -> bool {
             ..
         }
     )
-}
-
-/// Why a WorkspaceTemplateApply that goes cannot go before somebody changes something.
-pub(super) fn cannot_go(seen: &OwnedSeen) -> Option<&str> {
-    let deleting = seen
-        .condition("Deleting")
-        .filter(|deleting| deleting.status == "True" && seen.is_deleting())?;
-    let is_final = matches!(
-        deleting.reason.as_str(),
-        "WorkspaceNotOurs"
-            | "RenderingLost"
-            | "WorkspaceApiMissing"
-            | "NoDurableState"
-            | "NamespaceTerminating"
-    );
-    is_final.then_some(deleting.message.as_str())
 }
 
 fn waits_for_turn(seen: &OwnedSeen) -> bool {

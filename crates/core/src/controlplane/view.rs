@@ -51,9 +51,14 @@ pub fn show(status: &mut CAPTControlPlaneStatus, position: Position, note: &Note
         .then_some(CAPTControlPlaneInitialization {
             control_plane_initialized: Some(true),
         });
-    let has_failed = position.state() == State::Failed;
+    let has_failed = has_failed(position, note);
     status.failure_reason = has_failed.then(|| note.reason.as_str().to_owned());
     status.failure_message = has_failed.then(|| note.message.clone());
+}
+
+/// Whether a person must do something: it does not serve, or cannot go.
+fn has_failed(position: Position, note: &Note) -> bool {
+    position.state() == State::Failed || (position.is_deleting() && note.reason == Reason::DeletionFailed)
 }
 
 /// The conditions that a position says.
@@ -119,8 +124,14 @@ pub fn conditions(position: Position, note: &Note, answer: &Answer) -> Vec<Said>
         Phase::Creating => with(Type::Creating, true, because(Reason::Creating)),
         Phase::Ready => said(Type::Creating, false, Reason::Ready, "The control plane was made"),
         Phase::Failed => said(Type::Creating, false, Reason::Failed, "See the condition Failed"),
+        Phase::Deleting => said(
+            Type::Creating,
+            false,
+            Reason::Deleting,
+            "The control plane is going away",
+        ),
     };
-    let failed = if position.phase() == Phase::Failed {
+    let failed = if has_failed(position, note) {
         with(Type::Failed, true, because(Reason::Failed))
     } else {
         said(Type::Failed, false, Reason::NotFailed, "")
@@ -187,9 +198,9 @@ pub fn paused(sources: Option<&str>) -> Said {
 
 /// The condition about going away.
 #[must_use]
-pub fn deleting(message: Option<&str>) -> Said {
-    match message {
-        Some(message) => said(Type::Deleting, true, Reason::Deleting, message),
+pub fn deleting(note: Option<&Note>) -> Said {
+    match note {
+        Some(note) => said(Type::Deleting, true, note.reason, note.message.clone()),
         None => said(Type::Deleting, false, Reason::NotDeleting, ""),
     }
 }

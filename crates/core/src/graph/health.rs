@@ -26,6 +26,9 @@ pub enum Health {
     Unknown,
 }
 
+/// Reasons by which an owner says that something of it cannot be destroyed.
+const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
+
 /// One word, whether it is good, the condition that says why, and since when the word is true, if that is known: a
 /// condition that says why may have turned at another time.
 struct Said<'a> {
@@ -114,6 +117,7 @@ pub(super) fn control_plane(control_plane: &CAPTControlPlane) -> Node {
             Some(ControlPlaneState::Degraded) => ("Degraded", Health::Bad),
             Some(ControlPlaneState::Recovering) => ("Recovering", Health::Busy),
             Some(ControlPlaneState::Failed) => ("Failed", Health::Bad),
+            Some(ControlPlaneState::Deleting) => ("Deleting", Health::Busy),
         };
         // Where it serves and yet something is the matter, the summary says only that it can be used.
         let ready = find_condition(conditions, "Ready");
@@ -197,7 +201,10 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
         conditions.find(|condition| condition.type_ == type_)
     };
     let is = |type_: &str, status: &str| at(type_).is_some_and(|condition| condition.status == status);
-    let (word, health, why) = if workspace.deleting {
+    let failed = at("Synced").filter(|synced| has_failed(&synced.status, &synced.reason));
+    let (word, health, why) = if workspace.deleting && failed.is_some() {
+        ("Deleting", Health::Bad, failed)
+    } else if workspace.deleting {
         ("Deleting", Health::Busy, at("Ready"))
     } else if at("Synced").is_some_and(|synced| synced.reason == "ReconcilePaused") {
         ("Paused", Health::Busy, at("Synced"))
@@ -228,12 +235,23 @@ fn going_or_paused<'a>(metadata: &ObjectMeta, conditions: &'a [Condition]) -> Op
         let time = metadata.deletion_timestamp.as_ref()?;
         ("Deleting", find_condition(conditions, "Deleting"), Some(time.0))
     };
+    let synced = find_condition(conditions, "Synced");
+    let is_stuck = why.is_some_and(|why| {
+        DELETION_FAILED.contains(&why.reason.as_str())
+            || (why.reason == "Destroying"
+                && synced.is_some_and(|synced| has_failed(&synced.status, &synced.reason)))
+    });
     Some(Said {
         word,
-        health: Health::Busy,
+        health: if is_stuck { Health::Bad } else { Health::Busy },
         why,
         since,
     })
+}
+
+/// Whether a condition Synced says that Terraform failed.
+fn has_failed(status: &str, reason: &str) -> bool {
+    status == "False" && reason == "ReconcileError"
 }
 
 /// When a condition became what it is.

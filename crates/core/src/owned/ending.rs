@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     seen::OwnedSeen,
+    standing::failed,
     wanted::{self, Owner, Role},
 };
 use crate::decision::{Desired, Removal, Strip};
@@ -33,6 +34,11 @@ pub enum End {
         /// What it does or waits for.
         message: String,
     },
+    /// The object is going, and cannot before a person does something.
+    Stuck {
+        /// Why, and what to do.
+        message: String,
+    },
 }
 
 /// Decides the next step to the end of a WorkspaceTemplateApply that exists and belongs to this owner. `retry` is what a
@@ -53,13 +59,54 @@ pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate, retry: 
         let message = deleting
             .filter(|condition| condition.status == "True")
             .map_or_else(String::new, |condition| condition.message.clone());
-        return End::Wait { message };
+        return match stuck(seen) {
+            Some(message) => End::Stuck { message },
+            None => End::Wait { message },
+        };
     }
     End::Remove(Removal {
         target: wanted::target(owner.namespace, seen.name()),
         uid: seen.uid().to_owned(),
         resource_version: seen.wta.metadata.resource_version.clone().unwrap_or_default(),
     })
+}
+
+/// Why a WorkspaceTemplateApply that goes cannot go before somebody changes something.
+#[must_use]
+pub fn cannot_go(seen: &OwnedSeen) -> Option<&str> {
+    let deleting = seen
+        .condition("Deleting")
+        .filter(|deleting| deleting.status == "True" && seen.is_deleting())?;
+    let is_final = matches!(
+        deleting.reason.as_str(),
+        "WorkspaceNotOurs"
+            | "RenderingLost"
+            | "WorkspaceApiMissing"
+            | "NoDurableState"
+            | "NamespaceTerminating"
+    );
+    is_final.then_some(deleting.message.as_str())
+}
+
+/// The same, or that its infrastructure could not be destroyed, and what to do.
+fn stuck(seen: &OwnedSeen) -> Option<String> {
+    if let Some(message) = cannot_go(seen) {
+        return Some(message.to_owned());
+    }
+    // What went wrong before is no news about what is going.
+    let is_at_it = seen
+        .workspace
+        .as_ref()
+        .is_some_and(|workspace| workspace.deleting)
+        && seen
+            .condition("Deleting")
+            .is_some_and(|deleting| deleting.reason == "Destroying");
+    let trouble = failed(seen).filter(|_| is_at_it)?;
+    let message = trouble.message.trim_end_matches(['.', '\n']);
+    Some(format!(
+        "Terraform could not destroy it: {message}. Mend that, and ask for another try: {}",
+        seen.retry_command()
+    ))
 }
 
 /// Whether it is the owner itself who said that the infrastructure stays, which it then can take back.

@@ -16,7 +16,7 @@ mod seen;
 mod standing;
 mod wanted;
 
-pub use ending::{End, Fate, end};
+pub use ending::{End, Fate, cannot_go, end};
 pub use finding::{Found, find};
 pub use outputs::{OutputProblem, list_of_texts, text};
 pub use release::{Peer, Released, needs_peers, next_in_line, release};

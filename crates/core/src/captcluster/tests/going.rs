@@ -49,6 +49,53 @@ fn consent_comes_before_deletion_and_the_end_after_the_workspace() {
     );
 }
 
+#[test]
+fn a_vpc_that_cannot_be_destroyed_is_a_failure_that_says_how_it_is_tried_again() {
+    let mut world = ready();
+    delete(&mut world.snapshot);
+    world.rest();
+    let apply = world.apply();
+    assert!(apply.is_deleting());
+    world::say(apply, "Deleting", "True", "Destroying", at(1));
+    world::say(apply, "Synced", "False", "ReconcileError", at(1));
+    apply.trouble = Some(crate::owned::Trouble {
+        class: crate::owned::TroubleClass::Terminal,
+        message: "a load balancer is left".to_owned(),
+    });
+    // What failed before the Workspace goes says nothing about its destruction.
+    world.rest();
+    assert_eq!(world.verdict("Deleting"), "True/WaitingForWorkspace");
+    world.apply().workspace = Some(crate::owned::WorkspaceGlance {
+        deleting: true,
+        ..crate::owned::WorkspaceGlance::default()
+    });
+    let decision = world.step();
+    assert_eq!(world.verdict("Deleting"), "True/VPCDeletionFailed");
+    let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
+    for words in ["a load balancer is left", "net-vpc", "capt retry captcluster/net"] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert_eq!(
+        world.status().failure_reason.as_deref(),
+        Some("VPCDeletionFailed")
+    );
+    assert_eq!(world.status().failure_message, Some(told));
+    let events = decision.events.iter();
+    assert!(
+        events
+            .filter(|event| event.kind == crate::decision::EventKind::Warning)
+            .count()
+            == 1,
+        "{:?}",
+        decision.events
+    );
+    world.apply().trouble = None;
+    world::say(world.apply(), "Synced", "True", "ReconcileSuccess", at(2));
+    world.rest();
+    assert_eq!(world.verdict("Deleting"), "True/WaitingForWorkspace");
+    assert_eq!(world.status().failure_reason, None);
+}
+
 /// The Go implementation leaves the WorkspaceTemplateApply to the garbage collector, which destroys what was to be kept.
 #[test]
 fn a_retained_vpc_is_kept_from_the_beginning_to_the_end() {

@@ -109,6 +109,35 @@ fn workers_go_before_the_control_plane_and_that_before_the_infrastructure() {
 }
 
 #[test]
+fn what_cannot_go_is_told_and_what_it_does_meanwhile_is_not() {
+    for (reason, is_told) in [("Deleting", false), ("DeletionFailed", true)] {
+        let mut snapshot = snapshot();
+        delete(&mut snapshot);
+        let Referenced::Found(object) = &mut snapshot.control_plane else {
+            unreachable!()
+        };
+        object.deleting = true;
+        object.conditions.push(Condition {
+            type_: "Deleting".to_owned(),
+            status: "True".to_owned(),
+            reason: reason.to_owned(),
+            message: "pods are left".to_owned(),
+            last_transition_time: Time(at(0)),
+            observed_generation: None,
+        });
+        let decision = decide(&snapshot, at(1));
+        let found = condition(&snapshot, &decision, "Deleting").expect("set");
+        assert_eq!(found.reason, "WaitingForControlPlaneDeletion");
+        assert_eq!(
+            found.message.contains("pods are left"),
+            is_told,
+            "{}",
+            found.message
+        );
+    }
+}
+
+#[test]
 fn nothing_goes_while_it_is_unknown_whether_the_control_plane_is_gone() {
     let mut snapshot = snapshot();
     delete(&mut snapshot);

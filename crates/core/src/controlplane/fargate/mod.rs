@@ -181,7 +181,7 @@ fn remove<'a>(deciding: &mut Deciding<'a>, seen: &'a OwnedSeen) -> Part<'a> {
     match owned::end(&deciding.owner, &role, seen, Fate::Destroyed, retry) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
-        End::Wait { .. } => {}
+        End::Wait { .. } | End::Stuck { .. } => {}
     }
     part
 }

@@ -1,7 +1,10 @@
 //! How a control plane goes.
 
 use capt_api::{
-    captcontrolplane::AdditionalFargateProfile, captcontrolplane::ControlPlaneState as State, marks,
+    captcontrolplane::{
+        AdditionalFargateProfile, ControlPlanePhase as Phase, ControlPlaneState as State, OperationResult,
+    },
+    marks,
 };
 
 use super::{World, fresh, living, message, said, world::Terraform};
@@ -166,7 +169,60 @@ fn progress_tells_of_the_deletion() {
     world.step();
     let progress = world.status().progress.expect("progress");
     assert_eq!(progress.current_operation.as_deref(), Some("Delete"));
-    assert_eq!(world.status().state, Some(State::Ready), "the last state stays");
+    assert_eq!(world.status().state, Some(State::Deleting));
+    assert_eq!(world.status().phase, Some(Phase::Deleting));
+    assert!(
+        world
+            .events
+            .iter()
+            .any(|event| event.contains("Ready -> Deleting")),
+        "{:?}",
+        world.events
+    );
+}
+
+/// That nobody can do anything but wait would be wrong, and so would be that it takes a while.
+#[test]
+fn a_destruction_that_failed_says_so_and_how_it_is_tried_again() {
+    let eks = "blue-eks-controlplane-apply";
+    let mut world = living();
+    world.snapshot.statistics.delete = Some(std::time::Duration::from_secs(20));
+    world.delete();
+    world.step();
+    let progress = world.status().progress.expect("progress");
+    assert!(progress.estimated_time_remaining.is_some());
+    world.fails_for = vec![eks.to_owned()];
+    world.settle();
+    let status = world.status();
+    assert_eq!(said(&status, "Deleting"), "True/DeletionFailed");
+    let told = message(&status, "Deleting");
+    for words in ["pods are left", eks, "capt retry captcontrolplane/blue -n team"] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert_eq!(said(&status, "Failed"), "True/DeletionFailed");
+    assert_eq!(status.failure_reason.as_deref(), Some("DeletionFailed"));
+    assert_eq!(status.failure_message.as_ref(), Some(&told));
+    assert_eq!(status.phase, Some(Phase::Deleting));
+    let progress = status.progress.expect("progress");
+    assert_eq!(
+        (progress.current_operation, progress.estimated_time_remaining),
+        (None, None)
+    );
+    let last = progress.history.expect("a history").pop().expect("a record");
+    assert_eq!(
+        (last.operation.as_str(), last.result),
+        ("Delete", Some(OperationResult::Failed))
+    );
+    let warnings = world
+        .events
+        .iter()
+        .filter(|event| event.starts_with("DeletionFailed"));
+    assert_eq!(warnings.count(), 1, "{:?}", world.events);
+    // Another try is passed down, and nothing is said of the one before until it is answered.
+    world.fails_for.clear();
+    world.annotate(marks::RETRY_REQUESTED, "1");
+    world.settle();
+    assert!(world.is_gone);
 }
 
 #[test]

@@ -353,6 +353,9 @@ impl World {
     fn hold_up(&mut self, index: usize, is_stuck: bool) {
         let now = at(self.clock);
         let seen = &mut self.snapshot.applies[index];
+        if let Some(workspace) = &mut seen.workspace {
+            workspace.deleting = is_stuck;
+        }
         seen.trouble = is_stuck.then(|| Trouble {
             class: TroubleClass::Terminal,
             message: "pods are left".to_owned(),
@@ -414,6 +417,7 @@ impl World {
                 generation: 1,
                 observed_generation: None,
                 created_at: created_at.or(Some(now)),
+                deleting: false,
             });
             match terraform {
                 Terraform::Hangs => {
