@@ -169,6 +169,22 @@ fn columns_are_those_of_the_design() {
     );
 }
 
+/// What is wanted and refused must not look as if it ran.
+#[test]
+fn the_version_in_a_column_is_the_one_that_runs() {
+    let crds = capt_api::crds();
+    let plane = crds.iter().find(|crd| crd.spec.names.kind == "CAPTControlPlane");
+    let columns = plane.and_then(|crd| crd.spec.versions[0].additional_printer_columns.as_ref());
+    let column = |name: &str| {
+        let mut columns = columns.into_iter().flatten();
+        columns
+            .find(|column| column.name == name)
+            .map(|column| column.json_path.as_str())
+    };
+    assert_eq!(column("VERSION"), Some(".status.version"));
+    assert_eq!(column("WANTED"), Some(".spec.version"));
+}
+
 #[test]
 fn the_yaml_says_what_the_crds_say() {
     for (crd, manifest) in capt_api::crds()

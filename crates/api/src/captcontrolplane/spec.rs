@@ -37,13 +37,13 @@ use crate::{
         name = "PHASE",
         type_ = "string",
         json_path = ".status.phase",
-        description = "Creating, Ready or Failed"
+        description = "Creating, Ready, Failed or Deleting"
     ),
     printcolumn(
         name = "VERSION",
         type_ = "string",
-        json_path = ".spec.version",
-        description = "The Kubernetes version that is wanted"
+        json_path = ".status.version",
+        description = "The Kubernetes version that runs"
     ),
     printcolumn(
         name = "ENDPOINT",
@@ -57,6 +57,13 @@ use crate::{
         type_ = "string",
         json_path = r".metadata.labels['cluster\.x-k8s\.io/cluster-name']",
         description = "The Cluster that this belongs to",
+        priority = 1
+    ),
+    printcolumn(
+        name = "WANTED",
+        type_ = "string",
+        json_path = ".spec.version",
+        description = "The Kubernetes version that is wanted",
         priority = 1
     ),
     printcolumn(
