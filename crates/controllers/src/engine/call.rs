@@ -47,9 +47,26 @@ impl CallError {
         matches!(self, Self::Refused { code: 404, .. })
     }
 
-    /// The same request would be refused again.
+    /// The same request would be refused again. Not so where the server had no time for it.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused { code: 400..=499, .. })
+        matches!(self, Self::Refused { code: 400..=499, .. }) && !self.is_haste()
+    }
+
+    /// The server had no time.
+    fn is_haste(&self) -> bool {
+        matches!(self, Self::Refused { code: 408 | 429, .. })
+    }
+
+    /// Another way of asking for the same may be answered otherwise: something is there, the server does not know the
+    /// way, or it does not take the document.
+    pub(crate) fn is_about_the_way(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused {
+                code: 404 | 405 | 409 | 415 | 422,
+                ..
+            }
+        )
     }
 }
 
@@ -80,5 +97,35 @@ pub(crate) async fn within_deadline<T>(call: impl Future<Output = kube::Result<T
     match timeout(DEADLINE, call).await {
         Ok(answer) => answer.map_err(CallError::from),
         Err(_) => Err(CallError::Deadline),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_in_a_hurry_refuses_nothing() {
+        for (code, is_refusal, is_about_the_way) in [
+            (400, true, false),
+            (403, true, false),
+            (404, true, true),
+            (405, true, true),
+            (408, false, false),
+            (409, true, true),
+            (415, true, true),
+            (422, true, true),
+            (429, false, false),
+            (500, false, false),
+            (503, false, false),
+        ] {
+            let error = CallError::Refused {
+                code,
+                reason: String::new(),
+                fields: Vec::new(),
+            };
+            assert_eq!(error.is_refusal(), is_refusal, "{code}");
+            assert_eq!(error.is_about_the_way(), is_about_the_way, "{code}");
+        }
     }
 }

@@ -130,6 +130,24 @@ async fn what_a_later_rendering_leaves_out_goes() {
     }
 }
 
+/// A second request right after the first would only add to what the server has no time for.
+#[tokio::test]
+async fn a_server_in_a_hurry_is_asked_later_and_in_the_same_way() {
+    let stage = Stage::embedded().await;
+    let made = Calls::by(CAPT).verb(Verb::Apply).resource("workspaces");
+    stage.faults().inject(made, Times::Once, Fault::fail(429));
+    stage.make_template("net").await;
+    stage.make_apply("blue", "net").await;
+    stage.until_ready("blue").await;
+    let mut plainly = stage.recorder().writes();
+    plainly.retain(|entry| {
+        let call = &entry.call;
+        call.caller == CAPT && call.verb == Verb::Create && call.resource == "workspaces"
+    });
+    assert!(plainly.is_empty(), "{plainly:?}");
+    stage.world.finish().await;
+}
+
 /// Somebody else's object of the same name is found before anything is written over it.
 #[tokio::test]
 async fn a_stale_view_writes_over_nothing() {

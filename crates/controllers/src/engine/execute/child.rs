@@ -36,7 +36,7 @@ impl Executor {
         let document = Patch::Apply(document);
         match within_deadline(api.patch(&target.name, &parameters, &document)).await {
             // That something is there is better told by a request that can only create.
-            Err(error) if error.is_refusal() => self.create_plainly(desired).await,
+            Err(error) if error.is_about_the_way() => self.create_plainly(desired).await,
             made => made.map_err(|source| Failure::of("make", target, source)),
         }
     }
