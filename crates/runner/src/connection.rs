@@ -22,6 +22,15 @@ pub const SECRET_TYPE: &str = "connection.crossplane.io/v1alpha1";
 /// Tries against others who write at the same time.
 const TRIES: usize = 5;
 
+/// What became of the connection secret, and the version in which it is as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// What became of it.
+    pub published: Published,
+    /// Its resource version.
+    pub version: Option<String>,
+}
+
 /// What became of the connection secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Published {
@@ -80,9 +89,12 @@ pub async fn publish(
     client: &Client,
     view: &WorkspaceView,
     outputs: &BTreeMap<String, Output>,
-) -> Result<Published, ConnectionError> {
+) -> Result<Handed, ConnectionError> {
     let Some(reference) = &view.connection_secret_ref else {
-        return Ok(Published::NotAsked);
+        return Ok(Handed {
+            published: Published::NotAsked,
+            version: None,
+        });
     };
     let (namespace, name) = (reference.namespace.as_str(), reference.name.as_str());
     let failed = |source| ConnectionError::Call {
@@ -99,13 +111,21 @@ pub async fn publish(
             None => call(api.create(&PostParams::default(), &created(view, name, wanted.clone()))).await,
             Some(present) => {
                 let Some(patch) = change(view, namespace, &present, &wanted)? else {
-                    return Ok(Published::Unchanged);
+                    return Ok(Handed {
+                        published: Published::Unchanged,
+                        version: present.metadata.resource_version,
+                    });
                 };
                 call(api.patch(name, &PatchParams::default(), &Patch::Merge(patch))).await
             }
         };
         match written {
-            Ok(_) => return Ok(Published::Written),
+            Ok(written) => {
+                return Ok(Handed {
+                    published: Published::Written,
+                    version: written.metadata.resource_version,
+                });
+            }
             Err(error) if tries < TRIES && (error.is_conflict() || error.is_already_there()) => {}
             Err(error) => return Err(failed(error)),
         }

@@ -54,6 +54,8 @@ pub(crate) enum News {
     StateIncomplete,
     /// A state that was gone was written again.
     StateRestored,
+    /// A connection Secret that somebody had changed or removed was written again.
+    ConnectionRestored,
     /// A lock that its holder left behind was taken.
     LockTaken,
     /// Somebody else runs it.
@@ -81,6 +83,7 @@ impl News {
             Self::ApprovalNeeded => "ApprovalNeeded",
             Self::StateIncomplete => "StateIncomplete",
             Self::StateRestored => "StateRestored",
+            Self::ConnectionRestored => "ConnectionSecretRestored",
             Self::LockTaken => "StateLockTaken",
             Self::UsedByOthers => "UsedByProviderTerraform",
             Self::Planned => "Planned",

@@ -4,6 +4,7 @@
 //! back. So nothing is locked, and no Workspace is worked with twice at once.
 
 mod complaint;
+mod connections;
 mod key;
 mod queue;
 mod states;
@@ -31,7 +32,7 @@ use crate::{
 use key::Key;
 use queue::Queue;
 use table::{Table, Work};
-use watches::Notice;
+use watches::{Change, Notice};
 
 /// Looks that go on at once. They cost little.
 const MAX_LOOKS: usize = 16;
@@ -128,15 +129,21 @@ impl Control {
                 // Somebody may have gone while nobody looked.
                 self.sweeping.is_wanted = true;
             }
-            Notice::Changed { reference, is_there } => {
+            Notice::Changed { reference, change } => {
                 self.table.changed(&reference);
                 if let Reference::Object(object) = &reference
                     && object.kind == ObjectKind::Secret
                 {
+                    let is_there = change != Change::Gone;
                     self.table.state_secret(&object.namespace, &object.name, is_there);
+                    if let Some(version) = change.version() {
+                        self.table
+                            .connection_secret(&object.namespace, &object.name, version);
+                    }
                 }
             }
             Notice::OnlyStates(names) => self.table.only_states(names),
+            Notice::OnlyConnections(secrets) => self.table.only_connections(secrets),
             Notice::Unsure => self.table.doubt_inputs(),
             Notice::Used(kind, uid, is_used) => {
                 let used = self.used.entry(kind).or_default();

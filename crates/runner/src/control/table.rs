@@ -5,15 +5,20 @@ use std::{
     time::Duration,
 };
 
+use capt_api::conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason};
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
 
-use super::{key::Key, states::States};
+use super::{
+    connections::{self, Connections, Name},
+    key::Key,
+    states::States,
+};
 use crate::{
-    decide::What,
+    decide::{ConnectionFacts, What},
     operation::Stop,
     view::WorkspaceView,
-    workspace::{Record, Reference},
+    workspace::{Connection, Record, Reference},
 };
 
 /// Changes that are remembered while somebody works. With more, everything counts as changed.
@@ -34,6 +39,10 @@ pub(crate) struct Entry {
     references: BTreeSet<Reference>,
     /// Its state was found to be gone since then.
     is_state_lost: bool,
+    /// Its connection Secret was changed since then, perhaps by who works with it.
+    is_connection_touched: bool,
+    /// The connection Secret that it is found by.
+    wants: Option<Name>,
     due: Option<Timestamp>,
     /// It is gone, and only who works with it does not know yet.
     is_gone: bool,
@@ -63,15 +72,33 @@ pub(crate) struct Table {
     /// With whom somebody works.
     working: HashSet<Key>,
     states: States,
+    connections: Connections,
+    /// Who wants a Secret for its outputs.
+    wanting: HashMap<Name, HashSet<Key>>,
 }
 
 impl Table {
     /// Takes note of a Workspace as a watch tells it. Says whether it has to be looked at.
     pub(crate) fn see(&mut self, view: WorkspaceView) -> bool {
         let key = Key::of(&view);
+        let is_dirty = self.take_note(&key, view);
+        self.index_connection(&key);
+        is_dirty
+    }
+
+    fn take_note(&mut self, key: &Key, view: WorkspaceView) -> bool {
+        let key = key.clone();
         let is_state_lost = self.states.lacks(&view);
+        let connection = match self.connections.lacks(&view) {
+            true => ConnectionFacts::Doubted,
+            false => ConnectionFacts::Fine,
+        };
         let new_record = |view: &WorkspaceView| Record {
             is_state_doubted: is_state_lost,
+            connection: Connection {
+                facts: connection,
+                ..Connection::default()
+            },
             ..Record::new(view)
         };
         let Some(entry) = self.entries.get_mut(&key) else {
@@ -83,6 +110,8 @@ impl Table {
                     work: None,
                     is_input_stale: false,
                     is_state_lost: false,
+                    is_connection_touched: false,
+                    wants: None,
                     meanwhile: HashSet::new(),
                     references: BTreeSet::new(),
                     due: None,
@@ -128,6 +157,22 @@ impl Table {
     fn remove(&mut self, key: &Key) {
         if let Some(entry) = self.entries.remove(key) {
             unread(&mut self.readers, key, &entry.references);
+            unwant(&mut self.wanting, key, entry.wants.as_ref());
+        }
+    }
+
+    /// Has a Workspace found by the Secret that it wants now.
+    fn index_connection(&mut self, key: &Key) {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return;
+        };
+        let wants = connections::wanted(&entry.view);
+        if wants != entry.wants {
+            unwant(&mut self.wanting, key, entry.wants.as_ref());
+            if let Some(name) = &wants {
+                self.wanting.entry(name.clone()).or_default().insert(key.clone());
+            }
+            entry.wants = wants;
         }
     }
 
@@ -182,6 +227,40 @@ impl Table {
         for (key, entry) in &mut self.entries {
             if self.states.lacks(&entry.view) {
                 entry.lose_state();
+                self.dirty.insert(key.clone());
+            }
+        }
+    }
+
+    /// A Secret is there, in this version if it belongs to a Workspace, or is gone. It may be one for outputs.
+    pub(crate) fn connection_secret(&mut self, namespace: &str, name: &str, version: Option<String>) {
+        let name = (namespace.to_owned(), name.to_owned());
+        self.connections.note(&name, version);
+        self.doubt_connection(&name);
+    }
+
+    /// Of Secrets for outputs there are only these, in these versions.
+    pub(crate) fn only_connections(&mut self, secrets: HashMap<Name, String>) {
+        for name in self.connections.learn(secrets) {
+            self.doubt_connection(&name);
+        }
+        let lacking = self.wanting.keys();
+        let lacking: Vec<Name> = lacking
+            .filter(|name| self.connections.version(name).is_none())
+            .cloned()
+            .collect();
+        for name in &lacking {
+            self.doubt_connection(name);
+        }
+    }
+
+    /// Somebody wrote or removed a Secret, perhaps one of us.
+    fn doubt_connection(&mut self, name: &Name) {
+        let version = self.connections.version(name);
+        for key in self.wanting.get(name).into_iter().flatten() {
+            if let Some(entry) = self.entries.get_mut(key)
+                && entry.doubt_connection(version)
+            {
                 self.dirty.insert(key.clone());
             }
         }
@@ -274,6 +353,7 @@ impl Table {
         entry.work = Some(work);
         entry.is_input_stale = false;
         entry.is_state_lost = false;
+        entry.is_connection_touched = false;
         entry.meanwhile.clear();
         self.working.insert(key.clone());
         Some((entry.view.clone(), record))
@@ -326,6 +406,16 @@ impl Table {
             entry.references.clone_from(&record.references);
         }
         entry.record = Some(record);
+        self.index_connection(key);
+        if let Some(entry) = self.entries.get_mut(key)
+            && std::mem::take(&mut entry.is_connection_touched)
+        {
+            let name = connections::wanted(&entry.view);
+            let version = name.and_then(|name| self.connections.version(&name));
+            if entry.doubt_connection(version) {
+                self.dirty.insert(key.clone());
+            }
+        }
         true
     }
 
@@ -353,6 +443,27 @@ impl Table {
 }
 
 impl Entry {
+    /// Somebody wrote its connection Secret, which now is there in this version, or removed it. Says whether it has to be
+    /// looked at.
+    fn doubt_connection(&mut self, version: Option<&String>) -> bool {
+        let Some(record) = &mut self.record else {
+            self.is_connection_touched = true;
+            return false;
+        };
+        if version.is_some() && record.connection.version.as_ref() == version {
+            return false;
+        }
+        record.connection.facts = ConnectionFacts::Doubted;
+        // What it was refused for may be gone.
+        let is_why_it_failed = record
+            .standing
+            .has_reason(Type::Failing, Reason::ConnectionSecretFailed);
+        if let Some(memory) = record.memory.as_mut().filter(|_| is_why_it_failed) {
+            memory.failed = None;
+        }
+        true
+    }
+
     /// Its state may be gone.
     fn lose_state(&mut self) {
         match &mut self.record {
@@ -393,6 +504,17 @@ fn unread(readers: &mut HashMap<Reference, HashSet<Key>>, key: &Key, references:
             if keys.is_empty() {
                 readers.remove(reference);
             }
+        }
+    }
+}
+
+fn unwant(wanting: &mut HashMap<Name, HashSet<Key>>, key: &Key, name: Option<&Name>) {
+    if let Some(name) = name
+        && let Some(keys) = wanting.get_mut(name)
+    {
+        keys.remove(key);
+        if keys.is_empty() {
+            wanting.remove(name);
         }
     }
 }

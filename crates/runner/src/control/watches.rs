@@ -4,7 +4,7 @@
 //! Workspaces only names are kept, and those only for a moment: what an object says is read when it is needed.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fmt::Debug,
     sync::Arc,
 };
@@ -33,7 +33,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{complaint::Complaint, key::Key, states::is_state};
+use super::{complaint::Complaint, connections::version_of, key::Key, states::is_state};
 use crate::{
     Which,
     inputs::{ConfigKind, ConfigRef, ObjectKind, ObjectRef},
@@ -51,15 +51,39 @@ pub(crate) enum Notice {
     /// Of this group there are only these.
     Only(WorkspaceGroup, HashSet<Key>),
     /// Something that inputs may be read from changed, or is gone.
-    Changed { reference: Reference, is_there: bool },
+    Changed { reference: Reference, change: Change },
     /// Of Secrets with state there are only these: namespaces and names.
     OnlyStates(HashSet<(String, String)>),
+    /// Of Secrets that belong to Workspaces there are only these, in these versions.
+    OnlyConnections(HashMap<(String, String), String>),
     /// Something that inputs may be read from may have gone unseen.
     Unsure,
     /// By a mark of this kind, provider-terraform says that it uses the Workspace with this uid, or does no more.
     Used(&'static str, String, bool),
     /// By marks of this kind it uses only the Workspaces with these uids.
     OnlyUsed(&'static str, HashSet<String>),
+}
+
+/// What became of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It is there, as it may have been before.
+    Listed,
+    /// It was written; its version, if it is a Secret that belongs to a Workspace.
+    Written(Option<String>),
+    /// It is gone.
+    Gone,
+}
+
+impl Change {
+    /// The version of a Secret that belongs to a Workspace, if anything happened to it.
+    pub(crate) fn version(self) -> Option<Option<String>> {
+        match self {
+            Self::Listed => None,
+            Self::Written(version) => Some(version),
+            Self::Gone => Some(None),
+        }
+    }
 }
 
 /// Notices that may wait to be read.
@@ -247,11 +271,13 @@ impl Watching {
     {
         let mut lists = 0;
         let mut states = HashSet::new();
+        let mut connections = HashMap::new();
         let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
             if let watcher::Event::InitDone = event {
                 let mut notices = Vec::new();
                 if kind == ObjectKind::Secret {
                     notices.push(Notice::OnlyStates(std::mem::take(&mut states)));
+                    notices.push(Notice::OnlyConnections(std::mem::take(&mut connections)));
                 }
                 notices.extend(is_repeated(&mut lists).then_some(Notice::Unsure));
                 return notices;
@@ -260,18 +286,28 @@ impl Watching {
             let is_there = !matches!(event, watcher::Event::Delete(_));
             let Some(object) = object_of(event) else {
                 states.clear();
+                connections.clear();
                 return Vec::new();
             };
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+            let version = version_of(&object.metadata).filter(|_| kind == ObjectKind::Secret);
             if is_listed && kind == ObjectKind::Secret && is_state(&name) {
                 states.insert((namespace.clone(), name.clone()));
             }
+            if let Some(version) = version.clone().filter(|_| is_listed) {
+                connections.insert((namespace.clone(), name.clone()), version);
+            }
+            let change = match (is_listed, is_there) {
+                (true, _) => Change::Listed,
+                (false, true) => Change::Written(version),
+                (false, false) => Change::Gone,
+            };
             let reference = Reference::Object(ObjectRef {
                 kind,
                 namespace,
                 name,
             });
-            vec![Notice::Changed { reference, is_there }]
+            vec![Notice::Changed { reference, change }]
         };
         self.follow(watcher::Config::default(), notice).await;
     }
@@ -283,14 +319,17 @@ impl Watching {
             if let watcher::Event::InitDone = event {
                 return is_repeated(&mut lists).then_some(Notice::Unsure);
             }
-            let is_there = !matches!(event, watcher::Event::Delete(_));
+            let change = match event {
+                watcher::Event::Delete(_) => Change::Gone,
+                _ => Change::Written(None),
+            };
             let object = object_of(event)?;
             let reference = Reference::Config(ConfigRef {
                 kind,
                 namespace: object.namespace(),
                 name: object.name_any(),
             });
-            Some(Notice::Changed { reference, is_there })
+            Some(Notice::Changed { reference, change })
         };
         let config = watcher::Config::default();
         self.while_defined(K::crd_name(), config, notice, || Notice::Unsure)

@@ -20,8 +20,8 @@ use capt_api::{
 use k8s_openapi::jiff::Timestamp;
 
 pub(crate) use snapshot::{
-    About, Failed, Held, InputFacts, Looked, Memory, NamespaceFacts, Policy, Requests, Running, Snapshot,
-    StateFacts, What, Whose,
+    About, ConnectionFacts, Failed, Held, InputFacts, Looked, Memory, NamespaceFacts, Policy, Requests,
+    Running, Snapshot, StateFacts, What, Whose,
 };
 pub(crate) use timing::{backoff, later};
 
@@ -45,6 +45,8 @@ pub(crate) enum Next {
         /// Where its state is, if that is not written down.
         home: Option<String>,
     },
+    /// Write the connection Secret from the state that is kept.
+    HandOut,
     /// Run something as soon as there is room.
     Run(What, Priority),
     /// Tell what runs to stop.
@@ -115,7 +117,10 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
             message: message.clone(),
         },
         Policy::Granted(grants) if snapshot.is_deleting => going_away(snapshot, *grants, now),
-        Policy::Granted(_) => staying(snapshot, now),
+        Policy::Granted(_) => match (staying(snapshot, now), hands_out_at(snapshot)) {
+            (Next::Wait(until), Some(at)) => Next::Wait(Some(until.map_or(at, |until| until.min(at)))),
+            (next, _) => next,
+        },
     }
 }
 
@@ -265,6 +270,9 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
             Some(_) => {}
         }
     }
+    if hands_out_at(snapshot).is_some_and(|at| now >= at) {
+        return Next::HandOut;
+    }
     if is_asked(snapshot.requests.plan.as_deref(), memory, PLAN_REQUESTED) {
         return Next::Run(What::Plan, Priority::User);
     }
@@ -277,7 +285,7 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
         generation: snapshot.generation,
     };
     let due = next_look(snapshot, memory);
-    let is_due = due.is_some_and(|due| now >= due);
+    let is_due = due.is_some_and(|due| now >= due) || snapshot.connection == ConnectionFacts::OnlyByRun;
     let held = memory.held.as_ref().filter(|held| held.about == about);
     let is_approved = held.is_some_and(|held| is_allowed(&snapshot.requests, &memory.answered, &held.plan));
     let is_at_rest = memory.settled.as_ref() == Some(&about) || (held.is_some() && !is_approved);
@@ -287,6 +295,19 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
         (false, false, _) if is_new(memory) => Next::Run(What::Converge, Priority::Create),
         (_, _, _) => Next::Run(What::Converge, Priority::User),
     }
+}
+
+/// From when on a connection Secret that somebody changed is written again. What was never settled has no outputs that
+/// others may see; and somebody who writes it again and again must not make us do the same.
+fn hands_out_at(snapshot: &Snapshot) -> Option<Timestamp> {
+    let was_settled = snapshot.memory.as_ref().is_some_and(|memory| memory.was_settled);
+    if snapshot.connection != ConnectionFacts::Doubted || !was_settled {
+        return None;
+    }
+    Some(match snapshot.rewritten {
+        None => Timestamp::MIN,
+        Some((at, count)) => later(at, timing::backoff(count, &salt(snapshot))),
+    })
 }
 
 /// A failure with nothing changed since holds the next try back: for a while, or until it is looked again anyway.

@@ -50,6 +50,10 @@ pub(crate) struct Snapshot {
     pub(crate) is_unread: bool,
     /// Its state may be gone from where it was kept.
     pub(crate) is_state_doubted: bool,
+    /// Whether its connection Secret is as it should be.
+    pub(crate) connection: ConnectionFacts,
+    /// When that was last written again because somebody else had changed it, and how often in a row.
+    pub(crate) rewritten: Option<(Timestamp, u32)>,
     /// What becomes of its namespace.
     pub(crate) namespace: Option<NamespaceFacts>,
     /// Parts this runner's times from those of others.
@@ -226,6 +230,18 @@ pub(crate) enum StateFacts {
         /// Why, and what to do.
         message: String,
     },
+}
+
+/// Whether a connection Secret is as it should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ConnectionFacts {
+    /// It is, or there is none.
+    #[default]
+    Fine,
+    /// Somebody changed or removed it.
+    Doubted,
+    /// The same, and only Terraform can tell what belongs into it.
+    OnlyByRun,
 }
 
 /// What becomes of the namespace of a Workspace that is going away.

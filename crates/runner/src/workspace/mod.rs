@@ -5,6 +5,7 @@ mod facts;
 mod observe;
 mod owner;
 mod pass;
+mod publish;
 mod recall;
 mod record;
 mod standing;
@@ -16,5 +17,5 @@ pub(crate) use observe::{Common, is_creation_pending, is_paused, observe, policy
 pub(crate) use owner::{belongs_to_another, claim};
 pub(crate) use pass::{Passed, Then, pass};
 pub(crate) use recall::{kind, outcome};
-pub(crate) use record::{Record, Reference};
+pub(crate) use record::{Connection, Record, Reference};
 pub(crate) use write::Handle;

@@ -80,6 +80,8 @@ pub(crate) fn observe(
         was_made: was_made(view),
         is_unread: is_unread(view),
         is_state_doubted: record.is_state_doubted,
+        connection: record.connection.facts,
+        rewritten: record.connection.rewritten,
         namespace: record.namespace.clone(),
         seed: common.seed,
     }

@@ -88,10 +88,11 @@ enum Step {
     TryAgain,
 }
 
-struct Looking<'a> {
-    ctx: &'a Context,
-    view: WorkspaceView,
-    record: Record,
+/// A look that goes on.
+pub(super) struct Looking<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) view: WorkspaceView,
+    pub(super) record: Record,
 }
 
 impl Looking<'_> {
@@ -134,6 +135,7 @@ impl Looking<'_> {
                 // Nothing runs while a look goes on.
                 Next::Cancel => return Ok(Step::Then(Then::Wait(None))),
                 Next::Look(look) => self.look(look).await?,
+                Next::HandOut => self.hand_out().await?,
                 Next::Pause => self.pause().await?,
                 Next::Prepare { external_name, home } => self.prepare(external_name, home).await?,
                 Next::Refuse { reason, message } => return self.refuse(reason, &message).await,

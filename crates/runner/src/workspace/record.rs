@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use capt_api::run::RunReport;
+use k8s_openapi::jiff::Timestamp;
 
 use super::standing::Standing;
 use crate::{
-    decide::{InputFacts, Memory, NamespaceFacts, StateFacts},
+    decide::{ConnectionFacts, InputFacts, Memory, NamespaceFacts, StateFacts},
     inputs::{ConfigRef, ObjectRef},
     view::WorkspaceView,
 };
@@ -22,6 +23,8 @@ pub(crate) struct Record {
     pub(crate) state: Option<StateFacts>,
     /// The state may be gone from where it was kept.
     pub(crate) is_state_doubted: bool,
+    /// What is known about its connection Secret.
+    pub(crate) connection: Connection,
     /// What becomes of its namespace.
     pub(crate) namespace: Option<NamespaceFacts>,
     /// What the status is to say.
@@ -36,6 +39,17 @@ pub(crate) struct Record {
     pub(crate) is_known_as_ours: bool,
     /// How often in a row the API failed us.
     pub(crate) troubles: u32,
+}
+
+/// What is known about a connection Secret.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connection {
+    /// Whether it is as it should be.
+    pub(crate) facts: ConnectionFacts,
+    /// The version in which it last was.
+    pub(crate) version: Option<String>,
+    /// When it was last written again because somebody else had changed it, and how often in a row.
+    pub(crate) rewritten: Option<(Timestamp, u32)>,
 }
 
 /// An object that inputs are read from.
@@ -56,6 +70,7 @@ impl Record {
             inputs: None,
             state: None,
             is_state_doubted: false,
+            connection: Connection::default(),
             namespace: None,
             told: standing.clone(),
             standing,

@@ -8,6 +8,7 @@
 
 mod asking;
 mod backends;
+mod connections;
 mod crashing;
 mod deletion;
 mod elsewhere;

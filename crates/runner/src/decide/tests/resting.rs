@@ -181,3 +181,86 @@ fn marks_come_after_inputs_and_before_work() {
     );
     assert_eq!(now(&with(|it| it.memory = None)), Next::Look(Look::Memory));
 }
+
+#[test]
+fn a_connection_secret_that_somebody_changed_is_written_again_but_not_too_often() {
+    let changed = |change: fn(&mut Snapshot)| {
+        with(|it| {
+            memory(it).was_settled = true;
+            it.connection = ConnectionFacts::Doubted;
+            change(it);
+        })
+    };
+    let cases: Vec<(&str, Snapshot, Next)> = vec![
+        ("changed", changed(|_| {}), Next::HandOut),
+        (
+            "fine",
+            changed(|it| it.connection = ConnectionFacts::Fine),
+            FOR_A_WHILE,
+        ),
+        (
+            "only Terraform knows",
+            changed(|it| it.connection = ConnectionFacts::OnlyByRun),
+            POLL,
+        ),
+        (
+            "never settled",
+            changed(|it| memory(it).was_settled = false),
+            FOR_A_WHILE,
+        ),
+        (
+            "written just now",
+            changed(|it| it.rewritten = Some((at(1), 3))),
+            FOR_A_WHILE,
+        ),
+        (
+            "written a while ago",
+            changed(|it| it.rewritten = Some((at(-60), 3))),
+            Next::HandOut,
+        ),
+        ("paused", changed(|it| it.is_paused = true), Next::Pause),
+        (
+            "a plan is asked for",
+            changed(|it| it.requests.plan = Some("t".into())),
+            Next::HandOut,
+        ),
+        (
+            "a plan is asked for in between",
+            changed(|it| {
+                it.requests.plan = Some("t".into());
+                it.rewritten = Some((at(1), 3));
+            }),
+            PLAN,
+        ),
+        (
+            "a plan waits",
+            changed(|it| {
+                memory(it).settled = None;
+                memory(it).held = Some(Held {
+                    plan: "p1".into(),
+                    about: about(),
+                });
+            }),
+            Next::HandOut,
+        ),
+        (
+            "it failed and only Terraform knows",
+            changed(|it| {
+                it.connection = ConnectionFacts::OnlyByRun;
+                memory(it).settled = None;
+                memory(it).failed = Some(failed(What::Converge, false, 1));
+            }),
+            FOR_A_WHILE,
+        ),
+    ];
+    for (case, snapshot, next) in cases {
+        assert_eq!(now(&snapshot), next, "{case}");
+    }
+    let mut alone = changed(|it| it.rewritten = Some((at(0), 1)));
+    alone.poll = None;
+    let Next::Wait(Some(until)) = decide(&alone, at(0)) else {
+        panic!("it is not waited for");
+    };
+    assert!(until > at(0) && until <= at(1), "{until}");
+    assert_eq!(decide(&alone, until), Next::HandOut);
+}

@@ -11,7 +11,7 @@ use super::{
     End,
 };
 use crate::{
-    decide::{Failed, Held, Looked, Memory, StateFacts, What},
+    decide::{ConnectionFacts, Failed, Held, Looked, Memory, StateFacts, What},
     engine::FailureKind,
     report,
 };
@@ -86,6 +86,10 @@ impl Run<'_> {
                 }
                 memory.answered.insert(mark.to_owned(), token);
             }
+        }
+        // What a run could not write, the next one writes.
+        if self.what == What::Converge {
+            self.record.connection.facts = ConnectionFacts::Fine;
         }
         self.record.is_state_doubted = match end {
             End::Badly(failure) => {

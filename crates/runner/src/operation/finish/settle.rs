@@ -27,7 +27,10 @@ impl Run<'_> {
             .collect();
         self.record.standing.outputs = Some(outputs);
         match connection::publish(&self.ctx.client, &self.view, &state.outputs).await {
-            Ok(_) => Ok(()),
+            Ok(handed) => {
+                self.record.connection.version = handed.version;
+                Ok(())
+            }
             Err(error) => {
                 let is_transient = matches!(
                     &error,

@@ -1,0 +1,85 @@
+//! A connection Secret that somebody changed or removed, written again from the state that is kept.
+
+use std::time::Duration;
+
+use capt_terraform::state::State;
+
+use super::{facts::home_of, owner::belongs_to_another, pass::Looking};
+use crate::{
+    api::CallError,
+    connection::{ConnectionError, Published, publish},
+    decide::ConnectionFacts,
+    events::News,
+    inputs::{self, Home},
+};
+
+/// Who changes it again only after this long is not at war with us.
+const PEACE: Duration = Duration::from_secs(600);
+
+impl Looking<'_> {
+    /// Writes it again, or leaves that to a run where only Terraform can tell what belongs into it or why it cannot be.
+    pub(super) async fn hand_out(&mut self) -> Result<(), CallError> {
+        let state = self.kept_state().await?;
+        let handed = match &state {
+            Some(state) => publish(&self.ctx.client, &self.view, &state.outputs).await,
+            None => {
+                self.record.connection.facts = ConnectionFacts::OnlyByRun;
+                return Ok(());
+            }
+        };
+        let connection = &mut self.record.connection;
+        match handed {
+            Err(ConnectionError::Call { source, .. }) if source.is_transient() => return Err(source),
+            Err(_) => connection.facts = ConnectionFacts::OnlyByRun,
+            Ok(handed) => {
+                connection.facts = ConnectionFacts::Fine;
+                connection.version = handed.version;
+                if handed.published == Published::Written {
+                    let now = self.ctx.now();
+                    let before = connection.rewritten.filter(|(at, _)| {
+                        let ago = Duration::try_from(now.duration_since(*at)).unwrap_or_default();
+                        ago < PEACE
+                    });
+                    connection.rewritten =
+                        Some((now, before.map_or(1, |(_, count)| count.saturating_add(1))));
+                    self.tell_restored().await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell_restored(&self) {
+        let Some(secret) = &self.view.connection_secret_ref else {
+            return;
+        };
+        let note = format!(
+            "the Secret {}/{} was not what was written to it, and was written again",
+            secret.namespace, secret.name
+        );
+        self.ctx
+            .herald
+            .tell(&self.view, News::ConnectionRestored, &note)
+            .await;
+    }
+
+    /// The state, if all of it is where we keep it.
+    async fn kept_state(&self) -> Result<Option<State>, CallError> {
+        let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
+        let Ok(Some(Home::Ours(place))) = home_of(&self.view, &prepared) else {
+            return Ok(None);
+        };
+        // Why it cannot be read is told by the run that tries the same.
+        let Ok(kept) = self.ctx.store.read(&place).await else {
+            return Ok(None);
+        };
+        if kept.staged.is_some()
+            || belongs_to_another(self.ctx, &self.view, &place, &kept)
+                .await?
+                .is_some()
+        {
+            return Ok(None);
+        }
+        Ok(kept.replica.as_deref().and_then(|file| State::parse(file).ok()))
+    }
+}
