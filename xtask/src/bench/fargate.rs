@@ -359,7 +359,20 @@ fn control_plane(name: &str, profiles: usize) -> Value {
     })
 }
 
-fn template(name: &str, seconds: u64, variables: &[&str], rest: &str) -> Value {
+/// How long it takes to make or remove a resource. A simulation that is told `simulate-seconds` takes them more or less, and
+/// here they have to be exact.
+fn takes(seconds: u64) -> String {
+    ["", "  when = destroy\n"]
+        .into_iter()
+        .map(|when| {
+            format!(
+                "  provisioner \"local-exec\" {{\n  {when}  interpreter = [\"sleep\"]\n  command = \"{seconds}\"\n  }}\n"
+            )
+        })
+        .collect()
+}
+
+fn template(name: &str, variables: &[&str], rest: &str) -> Value {
     let declared: String = variables
         .iter()
         .map(|name| format!("variable \"{name}\" {{\n  type = string\n}}\n"))
@@ -372,25 +385,32 @@ fn template(name: &str, seconds: u64, variables: &[&str], rest: &str) -> Value {
         "metadata": {"name": name},
         "spec": {"template": {"spec": {"forProvider": {
             "source": "Inline",
-            "module": format!("{declared}variable \"simulate_seconds\" {{\n  default = {seconds}\n}}\n{rest}"),
+            "module": format!("{declared}{rest}"),
             "vars": vars,
         }}}},
     })
 }
 
 fn eks_template(seconds: u64) -> Value {
-    let rest = "resource \"terraform_data\" \"cluster\" {\n  input = var.kubernetes_version\n}\n\
-                output \"cluster_name\" {\n  value = var.cluster_name\n}\n\
+    let cluster = format!(
+        "resource \"terraform_data\" \"cluster\" {{\n  input = var.kubernetes_version\n{}}}\n",
+        takes(seconds)
+    );
+    let outputs = "output \"cluster_name\" {\n  value = var.cluster_name\n}\n\
                 output \"cluster_version\" {\n  value = var.kubernetes_version\n}\n\
                 output \"cluster_endpoint\" {\n  value = \"https://10.0.0.1:6443\"\n}\n\
                 output \"cluster_certificate_authority_data\" {\n  value = base64encode(\"-----BEGIN CERTIFICATE-----\\n\
                 x\\n-----END CERTIFICATE-----\\n\")\n}\n\
                 output \"kubeconfig\" {\n  value = \"apiVersion: v1\\nclusters: []\\nusers: []\\n\"\n  sensitive = true\n}\n";
-    template("eks", seconds, &["cluster_name", "kubernetes_version"], rest)
+    let rest = format!("{cluster}{outputs}");
+    template("eks", &["cluster_name", "kubernetes_version"], &rest)
 }
 
 fn profile_template(seconds: u64) -> Value {
-    let rest = "resource \"terraform_data\" \"profile\" {\n  input = var.selectors\n}\n";
+    let rest = format!(
+        "resource \"terraform_data\" \"profile\" {{\n  input = var.selectors\n{}}}\n",
+        takes(seconds)
+    );
     let variables = ["cluster_name", "profile_name", "selectors", "private_subnets"];
-    template("fargate-profile", seconds, &variables, rest)
+    template("fargate-profile", &variables, &rest)
 }

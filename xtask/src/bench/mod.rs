@@ -35,11 +35,12 @@ pub(crate) async fn run(bench: &Bench) -> anyhow::Result<()> {
         // What is measured here are other processes.
         Bench::Runner(args) => runner::run(args).await,
         Bench::Scale(args) if args.is_trial() => scale::run(args).await,
+        // In virtual time it does not matter how fast the machine is.
+        Bench::Fargate(args) => fargate::run(*args),
         _ if cfg!(debug_assertions) => run_optimised(),
         Bench::Apiserver(args) => apiserver::run(args).await,
         Bench::Scale(args) => scale::run(args).await,
         Bench::Render(args) => render::run(args),
-        Bench::Fargate(args) => fargate::run(*args),
     }
 }
 
