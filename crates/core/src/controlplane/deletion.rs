@@ -71,7 +71,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     // Nothing is made or changed any more that has to go after others.
     let mut late = fargate::late(&parts);
     late.push(deciding.found.name().to_owned());
-    let turns = taking::hand_out(deciding, &late);
+    let turns = taking::hand_out(deciding, &late, &fargate::unwanted_names(&parts));
     fargate::tell(deciding, &parts, &turns);
     deciding.answer_retry();
     let note = if said.stuck.is_empty() {

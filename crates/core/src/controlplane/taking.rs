@@ -7,8 +7,9 @@ use super::{
     turns::{self, Child, Need},
 };
 use crate::{
+    decision::Desired,
     metadata,
-    owned::{Found, Trouble, TroubleClass},
+    owned::{Found, OwnedSeen, Role, Trouble, TroubleClass},
     wta::owner,
 };
 
@@ -21,8 +22,10 @@ pub(super) struct Turns {
     pub(super) queue: Vec<String>,
 }
 
-/// Says whose turn it is. `late` are those that took too long.
-pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
+/// Says whose turn it is. `late` are those that took too long, `unwanted` those that are to be removed.
+///
+/// What is decided for them here counts as if it were done, so that nobody gets in line for a moment.
+pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &[String]) -> Turns {
     let mut children = takers(deciding);
     for child in new(deciding) {
         // Profiles stand on the EKS cluster.
@@ -36,9 +39,12 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String]) -> Turns {
     // Whoever has the turn begins with what is written here as soon as it is written.
     let holder = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
     for child in &mut children {
-        if holder == Some(&child.name) && is_about_to_work(deciding, &child.name) {
+        if is_about_to_work(deciding, &child.name) {
             child.need = Need::Work;
-            child.is_at_rest = false;
+            child.is_at_rest &= holder != Some(&child.name);
+        }
+        if unwanted.contains(&child.name) {
+            child.need = Need::Deletion;
         }
     }
     // Who took too long, or cannot be destroyed, lets others go first, and stays where it is if there are none.
@@ -63,15 +69,21 @@ fn cannot_go(deciding: &Deciding<'_>, name: &str) -> bool {
     })
 }
 
-/// Whether something else is about to be wanted of a WorkspaceTemplateApply that exists.
+/// Whether something else is about to be wanted of a WorkspaceTemplateApply that exists, or another try.
 fn is_about_to_work(deciding: &Deciding<'_>, name: &str) -> bool {
     let seen = deciding.snapshot.applies.iter().find(|seen| seen.name() == name);
-    let authored = seen.and_then(|seen| seen.annotation(marks::AUTHORED));
+    let has = |mark| seen.and_then(|seen| seen.annotation(mark));
+    let gets = |child: &Desired, mark: &str| {
+        let annotations = child.fields.pointer("/metadata/annotations")?;
+        annotations.get(mark)?.as_str().map(str::to_owned)
+    };
     deciding.children.iter().any(|child| {
+        let is_retry = gets(child, marks::RETRY_REQUESTED)
+            .is_some_and(|retry| has(marks::RETRY_REQUESTED) != Some(&retry));
         child.target.kind == "WorkspaceTemplateApply"
             && child.target.name == name
             && child.rendered_from.is_some()
-            && child.rendered_from.as_deref() != authored
+            && (child.rendered_from.as_deref() != has(marks::AUTHORED) || is_retry)
     })
 }
 
@@ -93,13 +105,30 @@ fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
         Found::TakenOver(seen) => Some(seen.name()),
         _ => None,
     };
-    deciding
+    let mut takers: Vec<&OwnedSeen> = deciding
         .snapshot
         .applies
         .iter()
         .filter(|seen| owner::recorded(&seen.wta).as_ref() == Some(&label) || Some(seen.name()) == taken_over)
-        .map(Child::of)
-        .collect()
+        .collect();
+    // Where nobody waits longer than another, the EKS cluster is first and profiles follow in the order of the spec.
+    let profiles = deciding
+        .snapshot
+        .control_plane
+        .spec
+        .additional_fargate_profiles
+        .as_deref();
+    let roles: Vec<String> = profiles
+        .unwrap_or_default()
+        .iter()
+        .map(|profile| Role::FargateProfile(profile.name.clone()).label())
+        .collect();
+    takers.sort_by_key(|seen| {
+        let role = seen.label(marks::ROLE);
+        let place = roles.iter().position(|known| Some(known.as_str()) == role);
+        (seen.name() != deciding.found.name(), place.unwrap_or(roles.len()))
+    });
+    takers.into_iter().map(Child::of).collect()
 }
 
 /// Writes down whose turn it is, if that changes.

@@ -45,11 +45,17 @@ impl Child {
         let waiting = seen
             .condition("Waiting")
             .filter(|condition| condition.reason == "WaitingForTurn" && condition.status == "True");
+        // One that nothing was made for yet waits since it is there, whether it has said so or not.
+        let created = seen.wta.metadata.creation_timestamp.as_ref();
+        let since = match seen.has_workspace() {
+            false => created,
+            true => waiting.map(|condition| &condition.last_transition_time),
+        };
         Self {
             name: seen.name().to_owned(),
             need: need(seen),
             is_at_rest: is_at_rest(seen),
-            waiting_since: waiting.map(|condition| condition.last_transition_time.0),
+            waiting_since: since.map(|since| since.0),
         }
     }
 

@@ -80,7 +80,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     if facts.expired.is_some() || seen.is_some_and(|seen| !is_written && eks::is_unwell(seen)) {
         late.push(deciding.found.name().to_owned());
     }
-    let turns = taking::hand_out(deciding, &late);
+    let turns = taking::hand_out(deciding, &late, &fargate::unwanted_names(&parts));
     facts.profiles = fargate::tell(deciding, &parts, &turns);
     let verdict = judging::judge(&facts);
     advancing::advance(deciding, &facts, seen, restarts, &verdict.note.message);

@@ -100,8 +100,8 @@ impl Executor {
     }
 }
 
-/// The merge patch that takes away what is there and was not said, if anything is. Lists are left alone: others may have
-/// conditions of their own in them.
+/// The merge patch that takes away what is there and was not said, if anything is. Others may have conditions of their own
+/// beside ours, and no other entries of lists.
 fn surplus(actual: &Value, said: &Value) -> Option<Value> {
     let (Value::Object(actual), Value::Object(said)) = (actual, said) else {
         return None;
@@ -111,6 +111,10 @@ fn surplus(actual: &Value, said: &Value) -> Option<Value> {
         .filter_map(|(name, actual)| {
             let patch = match said.get(name) {
                 None | Some(Value::Null) => Value::Null,
+                Some(Value::Array(said)) if name != "conditions" => {
+                    let has_more = actual.as_array().is_some_and(|actual| actual.len() > said.len());
+                    has_more.then(|| json!(said))?
+                }
                 Some(said) => surplus(actual, said)?,
             };
             Some((name.clone(), patch))
@@ -179,8 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_said_is_taken_away_and_lists_are_left_alone() {
-        let said = json!({"ready": true, "told": {"a": 1}, "conditions": [{"type": "A"}]});
+    fn what_was_not_said_is_taken_away_and_conditions_of_others_are_left_alone() {
+        let said = json!({
+            "ready": true, "told": {"a": 1}, "conditions": [{"type": "A"}], "rows": [{"name": "a"}],
+        });
         for (actual, expected) in [
             (said.clone(), None),
             (json!({"ready": true}), None),
@@ -188,6 +194,10 @@ mod tests {
                 json!({"ready": true, "reason": "x", "told": {"a": 1, "b": {"c": 2}},
                        "conditions": [{"type": "A"}, {"type": "B"}]}),
                 Some(json!({"reason": null, "told": {"b": null}})),
+            ),
+            (
+                json!({"ready": true, "rows": [{"name": "ghost"}, {"name": "a"}]}),
+                Some(json!({"rows": [{"name": "a"}]})),
             ),
         ] {
             assert_eq!(surplus(&actual, &said), expected, "{actual}");

@@ -39,7 +39,9 @@ impl Census {
                     one.phase,
                     Some(Phase::Creating | Phase::Updating | Phase::Ready | Phase::Deleting)
                 );
-                one.ready || is_at_work
+                // One that waits to be changed or removed is there.
+                let was_made = one.phase == Some(Phase::Queued) && one.observed_selectors_hash.is_some();
+                one.ready || is_at_work || was_made
             }),
             failed: count(|one| one.failure_message.is_some()),
         }

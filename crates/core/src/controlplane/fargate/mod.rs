@@ -108,6 +108,14 @@ pub(super) fn make<'a>(deciding: &mut Deciding<'a>, ground: &Result<Ground, Lack
     parts
 }
 
+/// Those that are to be removed, by the names of their WorkspaceTemplateApplies.
+pub(super) fn unwanted_names(parts: &[Part<'_>]) -> Vec<String> {
+    let going = parts
+        .iter()
+        .filter(|part| part.reading.phase == Phase::Deleting && part.reading.wants_turn);
+    going.map(|part| part.apply.clone()).collect()
+}
+
 /// Those that took too long or cannot be destroyed, by the names of their WorkspaceTemplateApplies.
 pub(super) fn late(parts: &[Part<'_>]) -> Vec<String> {
     let late = parts.iter().filter(|part| {

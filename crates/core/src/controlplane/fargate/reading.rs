@@ -105,15 +105,35 @@ pub(super) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> 
         }
         _ => (String::new(), None),
     };
+    let reason = seen
+        .condition("Deleting")
+        .filter(|deleting| deleting.status == "True" && seen.is_deleting())
+        .map(|deleting| deleting.reason.as_str());
+    // What it says of its turn is told better by who hands that out, and what goes as it should needs no other words when
+    // it has begun.
+    let goes_on = matches!(reason, None | Some("WaitingForTurn"))
+        || reason == Some("Destroying") && seen.trouble.is_none();
+    let waits_for_others = reason == Some("WaitingForDependents");
     Reading {
         phase: Phase::Deleting,
-        message: if message.is_empty() {
-            "The profile goes".to_owned()
+        message: if goes_on || message.is_empty() {
+            "The profile is being removed".to_owned()
         } else {
             message
         },
+        wants_turn: failure.is_none() && !waits_for_others && seen.has_workspace(),
         failure,
         ..Reading::default()
+    }
+}
+
+/// Words for work that goes on as it should, the same from before it begins until it is done: what is told twice is written
+/// twice.
+fn at_work_on(was_ready: bool) -> &'static str {
+    if was_ready {
+        "The profile is being changed"
+    } else {
+        "The profile is being made"
     }
 }
 
@@ -124,7 +144,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         return Reading {
             phase: Phase::Creating,
             wants_turn: true,
-            message: "The profile is about to be made".to_owned(),
+            message: at_work_on(false).to_owned(),
             ..Reading::default()
         };
     };
@@ -147,7 +167,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         ..Reading::default()
     };
     if is_written {
-        return at_work("The profile is about to be changed");
+        return at_work(at_work_on(was_ready));
     }
     match standing(seen) {
         Standing::Ready => Reading {
@@ -161,12 +181,12 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 format!("The profile goes, and is made again after that. {message}"),
             )
         },
-        Standing::Working => at_work("Terraform is at work, or about to be"),
+        Standing::Working => at_work(at_work_on(was_ready)),
         Standing::Retrying { message } => at_work(&format!("It is being tried again: {message}")),
         Standing::Waiting {
             reason: ApplyReason::WaitingForTurn,
             ..
-        } => at_work("Terraform is about to be at work"),
+        } => at_work(at_work_on(was_ready)),
         Standing::Waiting { message, .. } => with(Phase::Waiting, message),
         Standing::AwaitsApproval { message } => {
             let asked = seen.condition("ApprovalNeeded");

@@ -10,7 +10,7 @@ use capt_api::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::Part;
+use super::{Part, reading::Reading};
 use crate::{
     controlplane::{
         deciding::Deciding,
@@ -33,7 +33,7 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
     let all: Vec<FargateProfileStatus> = parts.iter().map(|part| status(deciding, part, turns)).collect();
     for (part, new) in parts.iter().zip(&all) {
         let old = before.iter().find(|old| old.name == new.name);
-        announce(deciding, old, new, part.reading.is_lacking);
+        announce(deciding, old, new, &part.reading);
     }
     for gone in before
         .iter()
@@ -107,18 +107,24 @@ fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargatePro
 fn place(part: &Part<'_>, turns: &Turns) -> String {
     let ahead = turns.queue.iter().position(|name| *name == part.apply);
     let place = ahead.map_or(turns.queue.len(), |ahead| ahead) + 1;
-    match &turns.holder {
-        Some(holder) => format!("EKS does one thing at a time: number {place} in the queue, after {holder}"),
-        None => format!("EKS does one thing at a time: number {place} in the queue, until all others rest"),
-    }
+    let what = if part.reading.phase == Phase::Deleting {
+        "It is to be removed. "
+    } else {
+        ""
+    };
+    let after = match &turns.holder {
+        Some(holder) => format!("after {holder}"),
+        None => "until all others rest".to_owned(),
+    };
+    format!("{what}EKS does one thing at a time: number {place} in the queue, {after}")
 }
 
-/// Tells a change of one profile. `is_lacking` says that it waits for something that somebody may have to mend.
+/// Tells a change of one profile.
 fn announce(
     deciding: &mut Deciding<'_>,
     old: Option<&FargateProfileStatus>,
     new: &FargateProfileStatus,
-    is_lacking: bool,
+    reading: &Reading,
 ) {
     let old_failure = old.and_then(|old| old.failure_message.as_ref());
     if let Some(failure) = new
@@ -130,7 +136,7 @@ fn announce(
         deciding.tell(EventKind::Warning, Reason::FargateProfileFailed, &message);
         return;
     }
-    if is_lacking {
+    if reading.is_lacking {
         let is_news = old.is_none_or(|old| old.phase != new.phase || old.message != new.message);
         if is_news {
             let lack = new.message.as_deref().unwrap_or_default();
@@ -151,6 +157,7 @@ fn announce(
         return;
     }
     let reason = match to {
+        Phase::Queued if reading.phase == Phase::Deleting => Reason::FargateProfileDeleting,
         Phase::Ready => Reason::FargateProfileReady,
         Phase::Failed => Reason::FargateProfileFailed,
         Phase::Deleting => Reason::FargateProfileDeleting,

@@ -46,6 +46,8 @@ pub(super) struct World {
     pub(super) terraform: Terraform,
     /// Those for which it fails, whatever it does for the others.
     pub(super) fails_for: Vec<String>,
+    /// Destroying takes longer than anybody looks.
+    pub(super) goes_slowly: bool,
     /// What the module says besides the version.
     pub(super) outputs: BTreeMap<String, Value>,
     /// What it says and is sensitive.
@@ -67,6 +69,7 @@ impl World {
             snapshot,
             is_gone: false,
             terraform: Terraform::Works,
+            goes_slowly: false,
             fails_for: Vec::new(),
             outputs: BTreeMap::from([
                 ("cluster_endpoint".to_owned(), json!("https://10.0.0.1:6443")),
@@ -334,14 +337,15 @@ impl World {
                 let retains = seen.wta.spec.retain_workspace_on_delete == Some(true);
                 let is_let_go = seen.annotation(marks::LET_GO) == Some("true");
                 let is_stuck = has_turn && self.fails_for.contains(&name);
-                if retains || !seen.has_workspace() || !is_let_go || (has_turn && !is_stuck) {
+                let hangs = has_turn && !is_stuck && self.goes_slowly;
+                if retains || !seen.has_workspace() || !is_let_go || (has_turn && !is_stuck && !hangs) {
                     if is_let_go && !retains && seen.has_workspace() {
                         self.destroyed.push(name);
                     }
                     self.snapshot.applies.remove(index);
                     continue;
                 }
-                self.hold_up(index, is_stuck);
+                self.hold_up(index, is_stuck, hangs);
             } else {
                 self.act_on(index, has_turn);
             }
@@ -349,8 +353,8 @@ impl World {
         }
     }
 
-    /// One that goes, and either cannot be destroyed or is paused until it is its turn.
-    fn hold_up(&mut self, index: usize, is_stuck: bool) {
+    /// One that goes, and either cannot be destroyed, takes its time, or is paused until it is its turn.
+    fn hold_up(&mut self, index: usize, is_stuck: bool, hangs: bool) {
         let now = at(self.clock);
         let seen = &mut self.snapshot.applies[index];
         if let Some(workspace) = &mut seen.workspace {
@@ -362,11 +366,13 @@ impl World {
         });
         let (going, synced) = if is_stuck {
             ("Destroying", "ReconcileError")
+        } else if hangs {
+            ("Destroying", "ReconcileSuccess")
         } else {
             ("WaitingForTurn", "ReconcilePaused")
         };
         say(seen, "Deleting", true, going, now);
-        say(seen, "Synced", false, synced, now);
+        say(seen, "Synced", hangs, synced, now);
     }
 
     fn act_on(&mut self, index: usize, has_turn: bool) {

@@ -66,6 +66,7 @@ fn a_way_through_the_phases_is_counted_at_its_end_and_once() {
         ("changed", Some(Updating), Some(Ready), vec![], vec![]),
         ("stays", Some(Ready), Some(Ready), vec![], vec![]),
         ("goes", Some(Ready), Some(Deleting), vec![], vec![]),
+        ("waits to go", Some(Ready), Some(Queued), vec![], vec![]),
         ("gone", Some(Deleting), None, vec![], vec![90]),
         ("never was", Some(Waiting), None, vec![], vec![]),
     ];

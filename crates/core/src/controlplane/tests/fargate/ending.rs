@@ -32,6 +32,50 @@ fn a_profile_that_is_not_wanted_any_more_goes_and_nothing_else_is_touched() {
 }
 
 #[test]
+fn one_that_waits_for_its_turn_to_go_says_so_and_has_all_its_time_after_that() {
+    for is_whole in [true, false] {
+        let mut world = with(&["a", "b"]);
+        world.settle();
+        world.goes_slowly = true;
+        if is_whole {
+            world.delete();
+        } else {
+            want(&mut world, &[]);
+        }
+        world.settle();
+        let phases = [phase(&world, "a"), phase(&world, "b")];
+        assert_eq!(phases, [Some(Phase::Queued), Some(Phase::Deleting)]);
+        let text = of(&world, "a").and_then(|one| one.message).unwrap_or_default();
+        assert!(
+            text.contains("to be removed")
+                && text.contains("number 1")
+                && text.contains("blue-b-fargate-apply"),
+            "{text}"
+        );
+        world.pass(39);
+        world.settle();
+        world.pass(2);
+        world.settle();
+        assert_eq!(
+            of(&world, "a").and_then(|one| one.failure_message),
+            None,
+            "{is_whole}"
+        );
+        let late = of(&world, "b").and_then(|one| one.failure_message);
+        assert!(
+            late.unwrap_or_default().contains("not gone after 40m"),
+            "{is_whole}"
+        );
+        world.goes_slowly = false;
+        world.settle();
+        assert_eq!(world.is_gone, is_whole);
+        assert!(world.destroyed.contains(&"blue-a-fargate-apply".to_owned()));
+        let gone = world.events.iter().filter(|event| event.contains("it is gone"));
+        assert_eq!(gone.count(), 2, "each is told once: {:#?}", world.events);
+    }
+}
+
+#[test]
 fn profiles_go_one_at_a_time_before_the_cluster() {
     let mut world = with(&["a", "b"]);
     world.settle();

@@ -42,6 +42,67 @@ fn one_at_a_time_in_the_order_of_the_spec_and_the_others_say_their_place() {
 }
 
 #[test]
+fn places_follow_the_spec_from_the_first_moment_on() {
+    let mut world = with(&["z", "m", "a"]);
+    let mut was_told = false;
+    for _ in 0..60 {
+        world.step();
+        for (name, number) in [("m", "number 1"), ("a", "number 2")] {
+            if phase(&world, "z") != Some(Phase::Creating) {
+                continue;
+            }
+            let text = of(&world, name).and_then(|one| one.message).unwrap_or_default();
+            assert!(text.contains(number), "{name}: {text}");
+            was_told = true;
+        }
+        world.act();
+        if phase(&world, "z") == Some(Phase::Ready) {
+            break;
+        }
+    }
+    assert!(was_told);
+    // Those that have said that they wait are not before those that have not come to that yet.
+    let mut world = with(&["z", "m", "a"]);
+    hang_when_the_cluster_is_up(&mut world);
+    let late = world
+        .snapshot
+        .applies
+        .iter_mut()
+        .find(|seen| seen.name() == "blue-m-fargate-apply")
+        .expect("it is there");
+    late.wta.status = None;
+    world.calm();
+    let text = of(&world, "m").and_then(|one| one.message).unwrap_or_default();
+    assert!(text.contains("number 1"), "{text}");
+}
+
+#[test]
+fn nobody_gets_in_line_for_a_moment_if_nobody_else_needs_the_turn() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    assert_eq!(turn(&world).as_deref(), Some("blue-b-fargate-apply"));
+    world.edit(|spec| {
+        let profile = &mut spec.additional_fargate_profiles.as_mut().expect("profiles")[0];
+        profile.tags = Some(BTreeMap::from([("team".to_owned(), "x".to_owned())]));
+    });
+    let decision = world.step();
+    assert!(
+        decision.own.annotations.contains_key(marks::TURN),
+        "{decision:#?}"
+    );
+    assert_eq!(phase(&world, "a"), Some(Phase::Updating));
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+    world.edit(|spec| {
+        let profiles = spec.additional_fargate_profiles.as_mut();
+        profiles.expect("profiles").pop();
+    });
+    world.step();
+    assert_eq!(turn(&world).as_deref(), Some("blue-b-fargate-apply"));
+    assert_eq!(phase(&world, "b"), Some(Phase::Deleting));
+}
+
+#[test]
 fn time_in_the_queue_does_not_count_and_late_is_told_until_it_is_there() {
     let mut world = with(&["a"]);
     hang_when_the_cluster_is_up(&mut world);
