@@ -31,6 +31,7 @@ use crate::{
 };
 use key::Key;
 use queue::Queue;
+use states::is_state;
 use table::{Table, Work};
 use watches::{Change, Notice};
 
@@ -135,6 +136,12 @@ impl Control {
                     && object.kind == ObjectKind::Secret
                 {
                     let is_there = change != Change::Gone;
+                    if is_state(&object.name) {
+                        self.ctx
+                            .store
+                            .names()
+                            .note(&object.namespace, &object.name, is_there);
+                    }
                     self.table.state_secret(&object.namespace, &object.name, is_there);
                     if let Some(version) = change.version() {
                         self.table
@@ -142,8 +149,11 @@ impl Control {
                     }
                 }
             }
-            Notice::OnlyStates(names) => self.table.only_states(names),
             Notice::OnlyConnections(secrets) => self.table.only_connections(secrets),
+            Notice::OnlyStates(names) => {
+                self.ctx.store.names().only(&names);
+                self.table.only_states(names);
+            }
             Notice::Unsure => self.table.doubt_inputs(),
             Notice::Used(kind, uid, is_used) => {
                 let used = self.used.entry(kind).or_default();

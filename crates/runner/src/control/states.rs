@@ -12,7 +12,7 @@ use crate::view::WorkspaceView;
 const NAMES: &str = "tfstate-";
 
 /// Namespace and name of a Secret.
-type Name = (String, String);
+pub(crate) type Name = (String, String);
 
 /// The Secrets with state that there are, once they are known.
 #[derive(Debug, Default)]
@@ -58,18 +58,18 @@ impl States {
 }
 
 impl News {
-    /// Whether the state of this Workspace is in it, or a part of it.
-    pub(crate) fn is_about(&self, view: &WorkspaceView) -> bool {
+    /// The Secrets that a state may be kept in which this one holds, or holds a part of.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = Name> {
         let Self((namespace, name)) = self;
-        home(view).is_some_and(|home| {
-            let rest = name.strip_prefix(&home.1);
-            home.0 == *namespace && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-part-"))
-        })
+        let parts = name.match_indices("-part-").map(|(at, _)| &name[..at]);
+        std::iter::once(name.as_str())
+            .chain(parts)
+            .map(|home| (namespace.clone(), home.to_owned()))
     }
 }
 
 /// The Secret that the state of a Workspace is kept in.
-fn home(view: &WorkspaceView) -> Option<Name> {
+pub(crate) fn home(view: &WorkspaceView) -> Option<Name> {
     let written = view.annotations.get(STATE_HOME)?.strip_prefix("secret/")?;
     let (namespace, name) = written.split_once('/')?;
     Some((namespace.to_owned(), name.to_owned()))
@@ -104,7 +104,8 @@ mod tests {
 
         assert!(states.note("ns", "something-else", true).is_none());
         let news = states.note("ns", "tfstate-vpc-capt", true).expect("it is new");
-        assert!(news.is_about(&ours) && !news.is_about(&elsewhere));
+        let is_about = |news: &News, view: &WorkspaceView| news.homes().any(|one| home(view) == Some(one));
+        assert!(is_about(&news, &ours) && !is_about(&news, &elsewhere));
         assert!(!states.lacks(&ours));
         assert!(
             states.note("ns", "tfstate-vpc-capt", true).is_none(),
@@ -114,9 +115,9 @@ mod tests {
         let news = states
             .note("ns", "tfstate-vpc-capt-part-1", false)
             .expect("it went");
-        assert!(news.is_about(&ours));
+        assert!(is_about(&news, &ours));
         let news = states.note("ns", "tfstate-vpc-capt-2", true).expect("it is new");
-        assert!(!news.is_about(&ours));
+        assert!(!is_about(&news, &ours));
         assert!(states.note("ns", "tfstate-vpc-capt", false).is_some());
         assert!(states.lacks(&ours));
     }

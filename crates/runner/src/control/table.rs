@@ -12,7 +12,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::{
     connections::{self, Connections, Name},
     key::Key,
-    states::States,
+    states::{States, home},
 };
 use crate::{
     decide::{ConnectionFacts, What},
@@ -66,6 +66,8 @@ pub(crate) enum Work {
 pub(crate) struct Table {
     entries: HashMap<Key, Entry>,
     readers: HashMap<Reference, HashSet<Key>>,
+    /// Whose state is kept where.
+    homes: HashMap<Name, HashSet<Key>>,
     timers: BTreeSet<(Timestamp, Key)>,
     /// Who has to be looked at.
     dirty: BTreeSet<Key>,
@@ -102,6 +104,7 @@ impl Table {
             ..Record::new(view)
         };
         let Some(entry) = self.entries.get_mut(&key) else {
+            settle(&mut self.homes, &key, None, Some(&view));
             self.entries.insert(
                 key.clone(),
                 Entry {
@@ -125,6 +128,7 @@ impl Table {
         if entry.view.uid != view.uid {
             // Whoever works with the old one finds out when it comes back.
             entry.record = entry.record.take().map(|_| new_record(&view));
+            settle(&mut self.homes, &key, Some(&entry.view), Some(&view));
             entry.view = view;
             self.dirty.insert(key);
             return true;
@@ -138,6 +142,7 @@ impl Table {
         if view.generation != entry.view.generation || view.annotations != entry.view.annotations {
             entry.forget_inputs();
         }
+        settle(&mut self.homes, &key, Some(&entry.view), Some(&view));
         entry.view = view;
         self.dirty.insert(key);
         true
@@ -158,6 +163,7 @@ impl Table {
         if let Some(entry) = self.entries.remove(key) {
             unread(&mut self.readers, key, &entry.references);
             unwant(&mut self.wanting, key, entry.wants.as_ref());
+            settle(&mut self.homes, key, Some(&entry.view), None);
         }
     }
 
@@ -208,11 +214,11 @@ impl Table {
         let Some(news) = self.states.note(namespace, name, is_there) else {
             return;
         };
-        for (key, entry) in self
-            .entries
-            .iter_mut()
-            .filter(|(_, entry)| news.is_about(&entry.view))
-        {
+        let keys = news.homes().filter_map(|home| self.homes.get(&home)).flatten();
+        for key in keys {
+            let Some(entry) = self.entries.get_mut(key) else {
+                continue;
+            };
             match is_there {
                 true => entry.find_state(),
                 false => entry.lose_state(),
@@ -376,6 +382,7 @@ impl Table {
             return false;
         }
         if is_newer(&view, &entry.view) {
+            settle(&mut self.homes, key, Some(&entry.view), Some(&view));
             entry.view = view;
         }
         if std::mem::take(&mut entry.is_state_lost) {
@@ -494,6 +501,30 @@ impl Entry {
             }
             None => self.is_input_stale = true,
         }
+    }
+}
+
+/// Takes note of where the state of a Workspace is kept, now that it is this and was that.
+fn settle(
+    homes: &mut HashMap<Name, HashSet<Key>>,
+    key: &Key,
+    was: Option<&WorkspaceView>,
+    is: Option<&WorkspaceView>,
+) {
+    let (was, is) = (was.and_then(home), is.and_then(home));
+    if was == is {
+        return;
+    }
+    if let Some(was) = was
+        && let Some(keys) = homes.get_mut(&was)
+    {
+        keys.remove(key);
+        if keys.is_empty() {
+            homes.remove(&was);
+        }
+    }
+    if let Some(is) = is {
+        homes.entry(is).or_default().insert(key.clone());
     }
 }
 

@@ -7,6 +7,7 @@ mod error;
 mod held;
 mod lease;
 mod locks;
+mod names;
 mod renew;
 mod secrets;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod write;
 pub use error::{LockError, StoreError};
 pub use held::Lock;
 pub use locks::{Locks, Purpose};
+pub(crate) use names::Names;
 pub use secrets::{Kept, StateStore};
 
 use std::collections::BTreeMap;

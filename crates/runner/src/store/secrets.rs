@@ -1,13 +1,16 @@
 //! What is kept of a state, and reading it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use capt_api::marks;
 use capt_terraform::state::{self, State, UnpackError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, api::ListParams};
 
-use super::{Place, StoreError};
+use super::{Names, Place, StoreError};
 use crate::api::{CallError, patiently};
 
 /// How long reading is tried.
@@ -21,6 +24,7 @@ pub struct StateStore {
     client: Client,
     /// Bytes in one Secret.
     pub(super) chunk: usize,
+    names: Names,
 }
 
 /// What is kept of one state.
@@ -98,7 +102,13 @@ impl StateStore {
         Self {
             client,
             chunk: state::CHUNK_SIZE,
+            names: Names::default(),
         }
+    }
+
+    /// Where a watch tells which Secrets with state there are. Until it does, they are searched for.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Reads what is kept.
@@ -134,6 +144,40 @@ impl StateStore {
     }
 
     async fn read_secrets(&self, place: &Place) -> Result<BTreeMap<String, Seen>, StoreError> {
+        let location = &place.location;
+        let first = location.secret_name(0);
+        let known = self.names.beginning_with(&place.namespace, &first);
+        let mut seen = match known {
+            Some(known) => self.read_known(place, known).await?,
+            None => self.search(place).await?,
+        };
+        self.read_in_order(place, |part| location.staged_name(part), &mut seen)
+            .await?;
+        Ok(seen)
+    }
+
+    /// Reads the first part, whatever is known, and those that a watch told of. If it did not tell of one yet, what is read
+    /// is cut off, which is noticed.
+    async fn read_known(
+        &self,
+        place: &Place,
+        known: Vec<String>,
+    ) -> Result<BTreeMap<String, Seen>, StoreError> {
+        let location = &place.location;
+        let is_part = |name: &String| *name == location.secret_name(state::part_index(name));
+        let mut names: BTreeSet<String> = known.into_iter().filter(is_part).collect();
+        names.insert(location.secret_name(0));
+        let mut seen = BTreeMap::new();
+        for name in names {
+            if let Some(secret) = self.read_one(place, &name).await? {
+                seen.insert(name, secret);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Searches all Secrets of the namespace.
+    async fn search(&self, place: &Place) -> Result<BTreeMap<String, Seen>, StoreError> {
         let api = self.api(place);
         let location = &place.location;
         let labels: Vec<String> = location
@@ -158,8 +202,6 @@ impl StateStore {
             self.read_in_order(place, |part| location.secret_name(part), &mut seen)
                 .await?;
         }
-        self.read_in_order(place, |part| location.staged_name(part), &mut seen)
-            .await?;
         Ok(seen)
     }
 

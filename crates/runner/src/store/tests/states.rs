@@ -470,3 +470,35 @@ async fn labels_of_the_users_backend_are_written_too() {
     assert_eq!(secret.metadata.labels.unwrap()["team"], "net");
     world.finish().await;
 }
+
+#[tokio::test]
+async fn where_a_watch_tells_the_names_no_secret_is_searched_for_and_a_gap_is_still_noticed() {
+    let world = World::new().await;
+    let (place, mut store) = (place(&world), store(&world));
+    store.chunk = 1 << 10;
+    let written = large_state(1, 16 << 10);
+    store.write(&place, &mut Kept::default(), &written).await.unwrap();
+    let told = names(&world).await.into_iter();
+    let told = told.map(|name| (world.namespace().to_owned(), name)).collect();
+    store.names().only(&told);
+    let mark = world.recorder().mark();
+    assert_eq!(store.read(&place).await.unwrap().replica, Some(written));
+    let asked = world.recorder().requests_since(mark);
+    assert!(
+        asked.iter().all(|entry| entry.call.verb == Verb::Get),
+        "{asked:?}"
+    );
+
+    // Somebody takes the first part away. What lies behind it is no reason to begin anew.
+    let first = place.location.secret_name(0);
+    let free = json!({"metadata": {"finalizers": null}});
+    patch(world.client(), place.namespace.clone(), first.clone(), free).await;
+    secrets(&world)
+        .delete(&first, &DeleteParams::default())
+        .await
+        .unwrap();
+    store.names().note(&place.namespace, &first, false);
+    let read = store.read(&place).await;
+    assert!(matches!(read, Err(StoreError::Damaged { .. })), "{read:?}");
+    world.finish().await;
+}
