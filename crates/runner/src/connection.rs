@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     api::{CallError, call},
     view::WorkspaceView,
+    workspace::was_made,
 };
 
 /// The type of connection secrets.
@@ -107,7 +108,12 @@ pub async fn publish(
     let mut tries = 0;
     loop {
         tries += 1;
-        let written = match call(api.get_opt(name)).await.map_err(failed)? {
+        // Where nothing was made before there is no Secret either, unless its creation fails for just that.
+        let present = match tries == 1 && !was_made(view) {
+            true => None,
+            false => call(api.get_opt(name)).await.map_err(failed)?,
+        };
+        let written = match present {
             None => call(api.create(&PostParams::default(), &created(view, name, wanted.clone()))).await,
             Some(present) => {
                 let Some(patch) = change(view, namespace, &present, &wanted)? else {

@@ -1,6 +1,6 @@
 //! Connection secrets in a world.
 
-use capt_api::foreign::Workspace;
+use capt_api::foreign::{Workspace, marks::EXTERNAL_CREATE_SUCCEEDED};
 use capt_testkit::{Calls, Fault, Times, Verb, World};
 use kube::api::DeleteParams;
 use serde_json::json;
@@ -70,7 +70,7 @@ async fn texts(world: &World) -> Value {
 #[tokio::test]
 async fn outputs_are_written_as_crossplane_writes_them() {
     let world = World::new().await;
-    let view = workspace(&world, "vpc").await;
+    let mut view = workspace(&world, "vpc").await;
     let client = world.client_for(ME);
     let first =
         outputs(json!({"id": "vpc-1", "subnets": ["a", "b"], "count": 3, "none": null, "obj": {"b": 1}}));
@@ -92,7 +92,13 @@ async fn outputs_are_written_as_crossplane_writes_them() {
         json!({"id": "vpc-1", "subnets": "[\"a\",\"b\"]", "count": "3", "none": "null", "obj": "{\"b\":1}"})
     );
 
-    // Nothing is written when nothing differs, and what went stays.
+    // Nothing is read before the first time, and nothing is written when nothing differs, and what went stays.
+    assert_eq!(world.recorder().calls().len(), 1);
+    let made = (
+        EXTERNAL_CREATE_SUCCEEDED.to_owned(),
+        "2026-01-01T00:00:00Z".to_owned(),
+    );
+    view.annotations.extend([made]);
     assert_eq!(
         publish(&client, &view, &first).await.unwrap(),
         Published::Unchanged

@@ -1,7 +1,8 @@
 //! Follows an operation while it runs: what it prints becomes a log, what it does becomes progress, what it writes is
 //! handed on to be kept.
 //!
-//! Writes are few: a poll that finds nothing writes nothing, and the longer an operation takes the rarer they become.
+//! Writes are few: a poll that finds nothing writes nothing, the longer an operation takes the rarer they become, and a
+//! plan that is carried out at once, destroys nothing and repairs nothing is told together with what comes of it.
 
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub(crate) struct Follower {
     /// Resources in the state at the beginning.
     pub(crate) resources: usize,
     pub(crate) report: RunReport,
+    /// Nothing was ever told before, so that there is nothing to read.
+    pub(crate) is_first: bool,
     pub(crate) started: Timestamp,
 }
 
@@ -75,6 +78,8 @@ pub(crate) struct Followed {
     pub(crate) report: RunReport,
     /// All that was printed.
     pub(crate) log: String,
+    /// The text of a plan that was not told yet.
+    pub(crate) plan_text: Option<String>,
     /// It was told about, so that its end has to be told too.
     pub(crate) is_published: bool,
 }
@@ -126,6 +131,8 @@ struct Following {
     tracker: Option<(Tracker, bool)>,
     /// The plan that is going to be applied, if anything is.
     plan: Option<Plan>,
+    /// The text of a plan that was not told yet.
+    plan_text: Option<String>,
     failed: Vec<ResourceRow>,
     is_published: bool,
     is_log_new: bool,
@@ -145,6 +152,7 @@ impl Following {
             with,
             tracker: None,
             plan: None,
+            plan_text: None,
             failed: Vec::new(),
             is_published: false,
             is_log_new: false,
@@ -247,9 +255,11 @@ impl Following {
                     self.log.push(self.now(), &text);
                     self.is_log_new = true;
                 }
-                if self.is_published {
-                    let mut changes = report::with_report(&self.with.report);
-                    changes.insert(PLAN_KEY, Some(text));
+                self.plan_text = Some(text);
+                let is_news = planned.plan.is_destructive() || !planned.plan.drift.is_empty();
+                let can_wait = !awaits_approval && !self.with.is_plan && !is_news;
+                if self.is_published && !can_wait {
+                    let changes = self.with_plan();
                     self.send(changes).await;
                 }
                 self.plan = Some(planned.plan);
@@ -259,11 +269,22 @@ impl Following {
         }
     }
 
+    /// The report, with a plan that was not told yet.
+    fn with_plan(&mut self) -> Changes {
+        let mut changes = report::with_report(&self.with.report);
+        changes.extend(self.plan_text.take().map(|text| (PLAN_KEY, Some(text))));
+        changes
+    }
+
     /// Makes room for the log of this operation.
     async fn rotate(&mut self) {
         let mut is_there = true;
         let mut changes = match self.with.is_plan {
             true => Changes::from([(PLAN_LOG_KEY, Some(String::new()))]),
+            false if self.with.is_first => {
+                is_there = false;
+                report::with_rotated_log(None)
+            }
             false => {
                 let found = self.with.page.read().await;
                 is_there = !matches!(found, Ok(None));
@@ -294,6 +315,7 @@ impl Following {
         };
         let first = self.first_progress();
         let progress = match &mut self.tracker {
+            _ if self.plan_text.is_some() => until(first),
             None if self.is_init_told => FAR,
             None => until(first),
             Some(_) if now < first => until(first),
@@ -317,6 +339,9 @@ impl Following {
     async fn write(&mut self) {
         let now = self.now();
         let mut changes = Changes::new();
+        if now >= self.first_progress() && self.plan_text.is_some() {
+            changes.extend(self.with_plan());
+        }
         if now >= self.first_progress()
             && let Some((tracker, _)) = &mut self.tracker
         {
@@ -373,6 +398,7 @@ impl Following {
             report,
             // Secrets that came up late may stand in earlier lines.
             log: self.with.gate.text(&self.log.text()),
+            plan_text: self.plan_text,
             is_published: self.is_published,
         }
     }

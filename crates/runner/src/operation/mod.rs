@@ -233,6 +233,7 @@ impl<'a> Run<'a> {
         let followed = Followed {
             report: self.follower(None).report,
             log: String::new(),
+            plan_text: None,
             is_published: false,
         };
         let failure = Failure {
@@ -415,6 +416,7 @@ impl<'a> Run<'a> {
             is_plan: self.what == What::Plan,
             resources: self.state.as_ref().map_or(0, |state| state.managed().count()),
             report,
+            is_first: std::mem::take(&mut self.record.is_unreported),
             started: self.started,
         }
     }

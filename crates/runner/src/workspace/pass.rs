@@ -9,6 +9,7 @@ use capt_api::{
     },
     foreign::marks::EXTERNAL_NAME,
     marks::{DESTROYED, STATE_HOME},
+    run::RunReport,
 };
 use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,12 @@ use crate::{
     store::{Kept, LockError, Purpose, StoreError},
     view::WorkspaceView,
 };
+
+/// Whether nothing was ever done for a Workspace by whoever runs such: they all hold it before they do anything.
+fn is_untouched(view: &WorkspaceView) -> bool {
+    let is_marked = |mark: &str| view.annotations.contains_key(mark);
+    view.finalizers.is_empty() && !is_marked(STATE_HOME) && !is_marked(DESTROYED) && !was_made(view)
+}
 
 /// Steps of one look. A look that needs more goes in circles.
 const MAX_STEPS: usize = 20;
@@ -180,7 +187,9 @@ impl Looking<'_> {
         match look {
             Look::Memory => {
                 let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
-                let found = page.read().await?.unwrap_or_default();
+                let found = page.read().await?;
+                self.record.is_unreported = found.is_none();
+                let found = found.unwrap_or_default();
                 self.record.memory = Some(recall(&found.report, &self.record.standing, self.ctx.start));
                 self.record.report = found.report;
             }
@@ -238,8 +247,17 @@ impl Looking<'_> {
                 .filter(|(_, value)| value.is_some())
                 .collect();
         let handle = Handle::new(&self.ctx.client, &self.view);
+        let is_new = is_untouched(&self.view);
         match handle.mark(&self.view, &annotations, true).await {
-            Ok(view) => self.view = view,
+            Ok(view) => {
+                self.view = view;
+                // Nobody ran it before, so that there is nothing to remember.
+                if is_new && self.record.memory.is_none() {
+                    let report = RunReport::default();
+                    self.record.memory = Some(recall(&report, &self.record.standing, self.ctx.start));
+                    self.record.is_unreported = true;
+                }
+            }
             Err(error) if error.is_conflict() => {
                 // Somebody wrote meanwhile; what they wrote may matter.
                 if let Some(view) = handle.read().await? {

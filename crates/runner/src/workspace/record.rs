@@ -33,6 +33,8 @@ pub(crate) struct Record {
     pub(crate) told: Standing,
     /// What is told beside it.
     pub(crate) report: RunReport,
+    /// Nothing was ever told beside it.
+    pub(crate) is_unreported: bool,
     /// What its inputs are read from.
     pub(crate) references: BTreeSet<Reference>,
     /// It was looked whether somebody else uses it, and nobody did. Watches tell if that changes.
@@ -75,6 +77,7 @@ impl Record {
             told: standing.clone(),
             standing,
             report: RunReport::default(),
+            is_unreported: false,
             references: BTreeSet::new(),
             is_known_as_ours: false,
             troubles: 0,

@@ -1,6 +1,6 @@
 //! What the report says of an operation in the end.
 
-use capt_api::run::RunReport;
+use capt_api::run::{PLAN_KEY, RunReport};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
@@ -64,6 +64,7 @@ impl Run<'_> {
         };
         changes.extend(report::with_report(&report));
         changes.insert(log_key(is_plan), Some(followed.log));
+        changes.extend(followed.plan_text.map(|text| (PLAN_KEY, Some(text))));
         let told = std::mem::replace(&mut self.record.report, report);
         if let Err(error) = page.write(&changes).await {
             // It is tried again at the next end.
