@@ -27,6 +27,8 @@ use crate::metrics::Metrics;
 
 /// How long it is waited for a table to show what was written. Usually the table wakes the object itself when it does.
 const CATCHING_UP: Duration = Duration::from_secs(2);
+/// When it is looked for the first time whether it does, although nothing woke the object. Every further look waits twice as
+/// long.
 const CATCHING_UP_STEP: Duration = Duration::from_millis(20);
 /// What somebody changed meanwhile is usually known a moment later, and then wakes the object anyway.
 const FIRST_LOOK: Duration = Duration::from_millis(200);
@@ -70,10 +72,22 @@ struct Memory {
     untold: HashMap<ObjectKey, Untold>,
 }
 
+impl Memory {
+    /// What was not told of an object, and of how many others there is such.
+    fn untold(&self, key: &ObjectKey) -> Untold {
+        Untold {
+            objects: self.untold.len(),
+            ..self.untold.get(key).copied().unwrap_or_default()
+        }
+    }
+}
+
 /// What was written at the last look.
 struct Recent {
     written: Vec<Written>,
     since: Instant,
+    /// How often the tables did not show it yet.
+    looks: u32,
 }
 
 /// A controller at work.
@@ -132,13 +146,13 @@ impl<R: Reconcile> Worker<R> {
     }
 
     async fn look_at(&self, key: &ObjectKey) {
-        if self.is_behind(key) {
-            self.queue.wake_after(key, CATCHING_UP_STEP);
+        if let Some(delay) = self.is_behind(key) {
+            self.queue.wake_after(key, delay);
             return;
         }
         let started = Instant::now();
         let mut writes = Writes {
-            untold: self.memory.lock().untold.get(key).copied().unwrap_or_default(),
+            untold: self.memory.lock().untold(key),
             ..Writes::default()
         };
         let outcome = self.reconciler.reconcile(key, &mut writes).await;
@@ -181,21 +195,22 @@ impl<R: Reconcile> Worker<R> {
         *attempts
     }
 
-    /// Whether the tables do not show yet what was written at the last look.
-    fn is_behind(&self, key: &ObjectKey) -> bool {
+    /// How long to wait if the tables do not show yet what was written at the last look.
+    fn is_behind(&self, key: &ObjectKey) -> Option<Duration> {
         let mut memory = self.memory.lock();
-        let Some(recent) = memory.written.get(key) else {
-            return false;
-        };
+        let recent = memory.written.get_mut(key)?;
         let is_seen = recent
             .written
             .iter()
             .all(|written| self.reconciler.has_seen(written));
-        if is_seen || recent.since.elapsed() >= CATCHING_UP {
+        let rest = CATCHING_UP.saturating_sub(recent.since.elapsed());
+        if is_seen || rest.is_zero() {
             memory.written.remove(key);
-            return false;
+            return None;
         }
-        true
+        let step = CATCHING_UP_STEP * 2u32.pow(recent.looks.min(8));
+        recent.looks += 1;
+        Some(step.min(rest))
     }
 
     fn remember(&self, key: &ObjectKey, writes: &mut Writes) {
@@ -203,12 +218,18 @@ impl<R: Reconcile> Worker<R> {
         let written = std::mem::take(&mut writes.all);
         if !written.is_empty() {
             let since = Instant::now();
-            memory.written.insert(key.clone(), Recent { written, since });
+            let recent = Recent {
+                written,
+                since,
+                looks: 0,
+            };
+            memory.written.insert(key.clone(), recent);
         }
         if writes.tells_after.is_some() {
             let untold = Untold {
                 looks: writes.untold.looks + 1,
                 since: writes.untold.since.or_else(|| Some(Instant::now())),
+                objects: 0,
             };
             memory.untold.insert(key.clone(), untold);
         } else {
@@ -253,7 +274,63 @@ fn delay(first: Duration, attempt: u32, key: &ObjectKey) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use capt_core::decision::Target;
+
     use super::*;
+
+    /// Writes once, and counts how often it is asked whether that was seen.
+    #[derive(Default)]
+    struct Blind {
+        asked: Arc<Mutex<u32>>,
+        looked: Arc<Mutex<Vec<Instant>>>,
+    }
+
+    impl Reconcile for Blind {
+        const NAME: &'static str = "blind";
+
+        async fn reconcile(&self, _: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
+            let mut looked = self.looked.lock();
+            if looked.is_empty() {
+                let target = Target {
+                    api_version: "v1".to_owned(),
+                    kind: "Thing".to_owned(),
+                    namespace: None,
+                    name: "x".to_owned(),
+                };
+                written.all.push(Written { target, version: 7 });
+            }
+            looked.push(Instant::now());
+            Ok(Outcome::default())
+        }
+
+        fn has_seen(&self, _: &Written) -> bool {
+            *self.asked.lock() += 1;
+            false
+        }
+
+        async fn failed(&self, _: &ObjectKey, _: &Failure) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_its_own_write_is_looked_at_more_and_more_rarely_and_not_for_ever() {
+        let blind = Blind::default();
+        let (asked, looked) = (blind.asked.clone(), blind.looked.clone());
+        let queue = Arc::new(Queue::default());
+        let key = ObjectKey::cluster_scoped("x");
+        let stop = CancellationToken::new();
+        let worker = Worker::new(blind, queue.clone(), Metrics::default());
+        let work = tokio::spawn(worker.work(1, stop.clone()));
+        queue.wake(&key);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        queue.wake(&key);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let looked = looked.lock().clone();
+        assert_eq!(looked.len(), 2);
+        assert!(looked[1] - looked[0] >= CATCHING_UP);
+        assert!(*asked.lock() < 12, "{}", *asked.lock());
+        stop.cancel();
+        work.await.unwrap();
+    }
 
     #[test]
     fn tries_are_further_and_further_apart_up_to_a_limit_and_differ_between_objects() {

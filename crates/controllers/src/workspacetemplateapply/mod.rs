@@ -19,7 +19,7 @@ use crate::{
     Hands, Options,
     engine::{
         controller::{Outcome, Reconcile},
-        execute::{Executor, Failure, Subject, Writes, Written},
+        execute::{Executor, Failure, Patience, Subject, Writes, Written},
         key::ObjectKey,
     },
     facts::{
@@ -92,7 +92,8 @@ impl Applies {
                     finalizers: Vec::new(),
                     shares_status: true,
                     is_told: true,
-                    status: None,
+                    patience: Patience::None,
+                    generation: None,
                     is_new: false,
                 };
                 let teller = self.executor.teller();
@@ -154,5 +155,5 @@ fn subject(wta: &WorkspaceTemplateApply) -> Subject {
         "WorkspaceTemplateApply",
         &wta.metadata,
     )
-    .told_by(wta.status.as_ref())
+    .with_beginning(wta.status.as_ref())
 }

@@ -15,6 +15,7 @@ mod controlplane_tokens;
 mod controlplane_troubles;
 mod controlplane_updates;
 mod controlplanes;
+mod costs;
 mod crashes;
 mod destruction;
 mod eks;

@@ -25,7 +25,7 @@ use serde_json::Value;
 use super::call::{CallError, within_deadline};
 pub(crate) use events::Teller;
 use own::Marked;
-pub(crate) use telling::Untold;
+pub(crate) use telling::{Patience, Untold};
 
 /// Who writes, as field ownership has it.
 pub(crate) const FIELD_MANAGER: &str = "capt-controllers";
@@ -42,14 +42,16 @@ pub(crate) struct Subject {
     pub(crate) uid: String,
     /// Its version when it was decided.
     pub(crate) resource_version: String,
+    /// Its generation then.
+    pub(crate) generation: Option<i64>,
     /// Its finalizers then.
     pub(crate) finalizers: Vec<String>,
     /// Others have something to say in its status, too.
     pub(crate) shares_status: bool,
     /// Something was told about it before.
     pub(crate) is_told: bool,
-    /// Its status then, if not every word of it has to be told at once.
-    pub(crate) status: Option<Value>,
+    /// What of its status need not be told at once.
+    pub(crate) patience: Patience,
     /// Nothing was told about it yet, and what it belongs to may only just be on its way.
     pub(crate) is_new: bool,
 }
@@ -66,26 +68,30 @@ impl Subject {
             },
             uid: metadata.uid.clone().unwrap_or_default(),
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            generation: metadata.generation,
             finalizers: metadata.finalizers.clone().unwrap_or_default(),
             shares_status: false,
             is_told: true,
-            status: None,
+            patience: Patience::None,
             is_new: false,
         }
     }
 
     /// An object with its status, of which not every word has to be told at once.
     pub(crate) fn with_status<S: Serialize>(self, status: Option<&S>) -> Self {
-        Self {
-            status: status.and_then(|status| serde_json::to_value(status).ok()),
-            ..self.told_by(status)
-        }
+        self.patient(status, Patience::Words)
     }
 
-    /// An object whose status is told at once, but for the first.
-    pub(crate) fn told_by<S>(self, status: Option<&S>) -> Self {
+    /// An object with its status, of which all has to be told at once but that something begins.
+    pub(crate) fn with_beginning<S: Serialize>(self, status: Option<&S>) -> Self {
+        self.patient(status, Patience::Beginning)
+    }
+
+    fn patient<S: Serialize>(self, status: Option<&S>, patience: fn(Value) -> Patience) -> Self {
+        let told = status.and_then(|status| serde_json::to_value(status).ok());
         Self {
             is_told: status.is_some(),
+            patience: told.map_or(Patience::None, patience),
             ..self
         }
     }
@@ -238,8 +244,11 @@ impl Executor {
             written.all.push(Written::of(&subject.target, object));
         }
         if let Some(status) = &decision.own.status {
-            let status = serde_json::to_value(status)
+            let mut status = serde_json::to_value(status)
                 .map_err(|error| Failure::of("report on", &subject.target, error.into()))?;
+            if let (Marked::Changed(object), Some(before)) = (&marked, subject.generation) {
+                own::observe(&mut status, before, object.metadata.generation);
+            }
             written.tells_after = telling::may_wait(subject, decision, &status, written.untold);
             if written.tells_after.is_some() {
                 return Ok(());

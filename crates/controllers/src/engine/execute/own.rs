@@ -100,6 +100,21 @@ impl Executor {
     }
 }
 
+/// What was decided about an object holds for it also after the fields of ours that the same decision wrote into its spec.
+/// Nobody else's change is between the two generations: the write was guarded.
+pub(super) fn observe(status: &mut Value, before: i64, now: Option<i64>) {
+    let raise = |observed: Option<&mut Value>| {
+        if let Some(observed) = observed.filter(|observed| observed.as_i64() == Some(before)) {
+            *observed = json!(now);
+        }
+    };
+    raise(status.get_mut("observedGeneration"));
+    let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten() {
+        raise(condition.get_mut("observedGeneration"));
+    }
+}
+
 /// The merge patch that takes away what is there and was not said, if anything is. Others may have conditions of their own
 /// beside ours, and no other entries of lists.
 fn surplus(actual: &Value, said: &Value) -> Option<Value> {
@@ -162,7 +177,7 @@ mod tests {
 
     use capt_core::decision::Target;
 
-    use super::*;
+    use super::{super::Patience, *};
 
     fn subject() -> Subject {
         Subject {
@@ -174,10 +189,11 @@ mod tests {
             },
             uid: "u".to_owned(),
             resource_version: "7".to_owned(),
+            generation: None,
             finalizers: vec!["a".to_owned(), "b".to_owned()],
             shares_status: false,
             is_told: true,
-            status: None,
+            patience: Patience::None,
             is_new: false,
         }
     }
@@ -202,6 +218,20 @@ mod tests {
         ] {
             assert_eq!(surplus(&actual, &said), expected, "{actual}");
         }
+    }
+
+    #[test]
+    fn a_status_speaks_of_the_generation_that_its_own_decision_made() {
+        let mut status = json!({
+            "observedGeneration": 3,
+            "conditions": [{"type": "A", "observedGeneration": 3}, {"type": "B", "observedGeneration": 2}],
+        });
+        observe(&mut status, 3, Some(4));
+        let expected = json!({
+            "observedGeneration": 4,
+            "conditions": [{"type": "A", "observedGeneration": 4}, {"type": "B", "observedGeneration": 2}],
+        });
+        assert_eq!(status, expected);
     }
 
     #[test]

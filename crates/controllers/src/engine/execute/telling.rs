@@ -15,8 +15,12 @@ use super::Subject;
 const UNTOLD_LOOKS: u32 = 3;
 /// What was written is usually seen sooner than this, and then the object is looked at again anyway.
 const BEGINNING: Duration = Duration::from_millis(100);
-/// How long words may wait for something that counts.
+/// How long words may wait for something that counts, where nobody else has anything to say.
 const WORDS: Duration = Duration::from_secs(1);
+/// The same at most, however many have something to say.
+const MANY_WORDS: Duration = Duration::from_secs(30);
+/// How many objects of a kind may tell mere words in a second.
+const WORDS_IN_A_SECOND: u32 = 20;
 
 /// What was not told at the looks before this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,6 +29,19 @@ pub(crate) struct Untold {
     pub(crate) looks: u32,
     /// Since when something was not told.
     pub(crate) since: Option<Instant>,
+    /// How many objects of the kind have something that was not told.
+    pub(crate) objects: usize,
+}
+
+/// What of a status may wait.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Patience {
+    /// Nothing.
+    None,
+    /// What people read and nothing acts upon, compared with what was told before.
+    Words(Value),
+    /// That something begins, compared with what was told before: others act upon what is said of failures.
+    Beginning(Value),
 }
 
 /// How long the status can be left to the next look, if it can.
@@ -34,6 +51,8 @@ pub(super) fn may_wait<S>(
     status: &Value,
     untold: Untold,
 ) -> Option<Duration> {
+    let waited = untold.since.map(|since| since.elapsed()).unwrap_or_default();
+    let rest = |limit: Duration| Some(limit.saturating_sub(waited)).filter(|rest| !rest.is_zero());
     // Something that has a status of its own is going to tell more, and so is an object that was only just taken on.
     let speaks_itself = |desired: &Desired| !matches!(desired.target.kind.as_str(), "Secret" | "ConfigMap");
     let begins = !decision.own.add_finalizers.is_empty()
@@ -41,34 +60,35 @@ pub(super) fn may_wait<S>(
     if begins && untold.looks < UNTOLD_LOOKS {
         return Some(BEGINNING);
     }
-    if !decision.events.is_empty() && !subject.is_new {
+    // Who makes several objects together makes one of them first.
+    if subject.is_new {
+        return rest(BEGINNING);
+    }
+    if begins || !decision.events.is_empty() {
         return None;
     }
-    match &subject.status {
-        // Who makes several objects together makes one of them first.
-        None if subject.is_new && untold.looks == 0 => Some(BEGINNING),
-        Some(told) if differs_in_words(told, status) => {
-            let waited = untold.since.map(|since| since.elapsed()).unwrap_or_default();
-            Some(WORDS.saturating_sub(waited)).filter(|rest| !rest.is_zero())
-        }
-        _ => None,
-    }
+    let is_patient = match &subject.patience {
+        Patience::None => false,
+        Patience::Words(told) => differs_in_words(told, status),
+        Patience::Beginning(told) => differs_in_beginning(told, status),
+    };
+    rest(words(untold.objects)).filter(|_| is_patient)
+}
+
+/// How long words wait where so many have something to say.
+fn words(objects: usize) -> Duration {
+    let objects = u32::try_from(objects).unwrap_or(u32::MAX);
+    (WORDS * (objects / WORDS_IN_A_SECOND).clamp(1, 1000)).min(MANY_WORDS)
 }
 
 /// Whether two statuses differ only in what people read and nothing acts upon.
 fn differs_in_words(told: &Value, new: &Value) -> bool {
     let is_same = |name: &str, told: &Value, new: &Value| match name {
         "message" | "reason" | "percentComplete" | "estimatedTimeRemaining" => true,
-        "workspaceTemplateStatus" => {
-            let others = |status: &Value| {
-                let mut status = status.clone();
-                if let Some(fields) = status.as_object_mut() {
-                    fields.remove("state");
-                }
-                status
-            };
-            others(told) == others(new)
-        }
+        // Nobody acts upon these before something is ready, which is told at once.
+        "vpcId" | "vpcWorkspaceName" => told.is_null() || told == new,
+        "workspaceTemplateStatus" => without_words(told) == without_words(new),
+        "conditions" => conditions_differ_in_words(told, new),
         _ => differs_in_words(told, new),
     };
     match (told, new) {
@@ -78,14 +98,59 @@ fn differs_in_words(told: &Value, new: &Value) -> bool {
             fields.all(|(name, told, new)| is_same(name, told, new))
         }
         (Value::Array(told), Value::Array(new)) => {
-            told.len() == new.len()
-                && told
-                    .iter()
-                    .zip(new)
-                    .all(|(told, new)| differs_in_words(told, new))
+            let mut pairs = told.iter().zip(new);
+            told.len() == new.len() && pairs.all(|(told, new)| differs_in_words(told, new))
         }
         (told, new) => told == new,
     }
+}
+
+/// What is told of a Workspace, without its name and what it does. One of which nothing was told is not ready.
+fn without_words(status: &Value) -> Value {
+    let mut fields = status.as_object().cloned().unwrap_or_default();
+    fields.remove("state");
+    fields.remove("workspaceName");
+    fields.entry("ready").or_insert(Value::Bool(false));
+    Value::Object(fields)
+}
+
+/// Whether the same conditions are true, and nothing else is said of them than in words. One that is not there is not true
+/// either.
+fn conditions_differ_in_words(told: &Value, new: &Value) -> bool {
+    let no_conditions = Vec::new();
+    let told = told.as_array().unwrap_or(&no_conditions);
+    let new = new.as_array().unwrap_or(&no_conditions);
+    told.iter().chain(new).all(|one| {
+        let of_type = |other: &&Value| other["type"] == one["type"];
+        match (told.iter().find(of_type), new.iter().find(of_type)) {
+            (Some(told), Some(new)) => {
+                is_true(told) == is_true(new) && told["observedGeneration"] == new["observedGeneration"]
+            }
+            (only, None) | (None, only) => !only.is_some_and(is_true),
+        }
+    })
+}
+
+fn is_true(condition: &Value) -> bool {
+    condition["status"] == "True"
+}
+
+/// Whether all that is new is that something began to be made, and what it says of that.
+fn differs_in_beginning(told: &Value, new: &Value) -> bool {
+    let is_ready = |one: &Value| one["type"] == "Ready";
+    let mut before = told["conditions"].as_array().into_iter().flatten();
+    let is_known = before.any(is_ready);
+    let mut rest = new.clone();
+    if let Some(conditions) = rest["conditions"].as_array_mut().filter(|_| !is_known) {
+        conditions.retain(|one| !is_ready(one) || one["reason"] != "Creating");
+    }
+    if let Some(fields) = rest.as_object_mut() {
+        match told.get("message") {
+            Some(message) => fields.insert("message".to_owned(), message.clone()),
+            None => fields.remove("message"),
+        };
+    }
+    rest == *told
 }
 
 fn field<'a>(fields: &'a serde_json::Map<String, Value>, name: &str) -> &'a Value {
@@ -147,12 +212,20 @@ mod tests {
             ..Decision::default()
         };
         let told = Some(says("False", "a"));
-        let looks = |looks| Untold { looks, since: None };
+        let looks = |looks| Untold {
+            looks,
+            ..Untold::default()
+        };
         let words = says("False", "b");
         let news = says("True", "b");
         let early = Untold {
             looks: 1,
             since: Some(Instant::now()),
+            objects: 1,
+        };
+        let crowded = Untold {
+            objects: 200,
+            ..early
         };
         tokio::time::advance(WORDS / 4).await;
         for (decision, told, status, untold, expected) in [
@@ -164,9 +237,12 @@ mod tests {
             (&quiet, &told, &news, looks(0), None),
             (&quiet, &told, &words, looks(0), Some(WORDS)),
             (&quiet, &told, &words, early, Some(WORDS * 3 / 4)),
+            // The more have something to say, the longer words wait, but not for ever.
+            (&quiet, &told, &words, crowded, Some(WORDS * 10 - WORDS / 4)),
             (&loud, &told, &words, looks(0), None),
             (&quiet, &None, &news, looks(0), Some(BEGINNING)),
-            (&quiet, &None, &news, looks(1), None),
+            (&quiet, &None, &news, looks(1), Some(BEGINNING)),
+            (&quiet, &None, &news, early, None),
         ] {
             let wait = may_wait(&subject(told.as_ref()), decision, status, untold);
             assert_eq!(wait, expected, "{decision:?} {told:?} {status} {untold:?}");
@@ -201,5 +277,51 @@ mod tests {
         ] {
             assert_eq!(differs_in_words(&told, &new), expected, "{new}");
         }
+    }
+
+    #[test]
+    fn a_condition_that_becomes_true_or_is_true_no_more_counts_and_another_reason_does_not() {
+        let said = |status: &str, reason: &str, generation: i64| {
+            let one = json!({"type": "Ready", "status": status, "reason": reason, "observedGeneration": generation});
+            json!({"conditions": [one]})
+        };
+        let told = said("False", "Waiting", 1);
+        for (new, expected) in [
+            (said("False", "Making", 1), true),
+            (said("Unknown", "Making", 1), true),
+            (said("True", "Made", 1), false),
+            (said("False", "Waiting", 2), false),
+            (json!({"conditions": []}), true),
+        ] {
+            assert_eq!(differs_in_words(&told, &new), expected, "{new}");
+        }
+        let nothing = json!({});
+        assert!(differs_in_words(&nothing, &told));
+        assert!(!differs_in_words(&nothing, &said("True", "Made", 1)));
+        assert!(!differs_in_words(&said("True", "Made", 1), &nothing));
+        let known = json!({"vpcId": "a", "workspaceTemplateStatus": {"ready": false, "workspaceName": "w"}});
+        assert!(differs_in_words(&nothing, &known));
+        assert!(!differs_in_words(&known, &json!({"vpcId": "b"})));
+    }
+
+    #[test]
+    fn that_something_begins_may_wait_and_that_it_fails_may_not() {
+        let applied = json!({"type": "Applied", "status": "True", "reason": "Applied"});
+        let told = json!({"applied": true, "conditions": [applied]});
+        let said = |type_: &str, status: &str, reason: &str| {
+            let one = json!({"type": type_, "status": status, "reason": reason});
+            json!({"applied": true, "message": "a", "conditions": [applied, one]})
+        };
+        for (new, expected) in [
+            (said("Ready", "False", "Creating"), true),
+            (said("Ready", "True", "Available"), false),
+            (said("Ready", "False", "Unavailable"), false),
+            (said("Synced", "False", "ReconcileError"), false),
+        ] {
+            assert_eq!(differs_in_beginning(&told, &new), expected, "{new}");
+        }
+        let begun = said("Ready", "False", "Creating");
+        assert!(!differs_in_beginning(&begun, &said("Ready", "True", "Available")));
+        assert!(!differs_in_beginning(&begun, &told));
     }
 }
