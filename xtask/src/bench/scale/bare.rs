@@ -53,23 +53,31 @@ enum More {
 
 /// What has to be written on an object after its creation, because others have to see the one before the other, or
 /// because another one writes it.
+///
+/// Something is on this list only if the objects could not come to be what they are without it, by the rules of Cluster
+/// API, Crossplane and capt, whoever wrote it. A status is on it where a condition becomes true, or where it is said for the
+/// first time what happens: who makes something for twenty minutes has to say so. Progress, reasons and other words are
+/// not on it, and neither are events.
 fn more(kind: &str, name: &str) -> &'static [More] {
     use More::{Own, Status};
     match kind {
-        // The finalizer; that the infrastructure is there; the address; that the control plane is there.
-        "Cluster" => &[Own, Status, Own, Status],
-        // The owner; the finalizer and what makes the network; that it is being made; that it is there.
-        "CAPTCluster" => &[Own, Own, Status, Status],
-        // The owner; the finalizer and what makes it; that it waits for the network; that it is being made; the address;
-        // that it is there.
+        // The finalizer, before anything is owned; that it is being made; that the infrastructure is there, which the
+        // control plane waits for; the address, in the spec; that the control plane is there.
+        "Cluster" => &[Own, Status, Status, Own, Status],
+        // The owner, which only the Cluster's controller writes; the finalizer and the name of what makes the network,
+        // before that is made; that it is being made; that it is there; the Cluster's address, which is known last.
+        "CAPTCluster" => &[Own, Own, Status, Status, Status],
+        // The owner; the finalizer and the name of what makes it; that it waits for the network; that it is being made;
+        // the address, in the spec as the contract has it; that it is there.
         "CAPTControlPlane" => &[Own, Own, Status, Status, Own, Status],
-        // The finalizer and the name of the Workspace; that the Workspace was made; that it is ready.
+        // The finalizer and the name of the Workspace, before that is made; that it was made; that it is ready.
         "WorkspaceTemplateApply" => &[Own, Status, Status],
-        // The runner's finalizer; that something is about to be made, and that it was; the status at both times.
+        // The runner's finalizer, before anything else; that something is about to be made, without which a crash would
+        // make it twice, and the status that says so; that it was made, and the status with what it is.
         "Workspace" => &[Own, Own, Status, Own, Status],
-        // That an operation began, and how it ended.
+        // It is made when an operation begins, so that a crash is noticed; how the operation ended.
         "ConfigMap" if name.ends_with("-run") => &[Own],
-        // That what it says was reached once.
+        // It is made before the Workspace; that what it says was reached once, so that a missing input changes nothing.
         "Secret" if name.ends_with("-rendering") => &[Own],
         // The lock is taken, and given back.
         "Lease" => &[Own],

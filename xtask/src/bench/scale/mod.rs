@@ -10,7 +10,7 @@ mod fleet;
 mod processes;
 mod server;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Measure builds that are not optimised, to try the bench itself or to count requests.
     #[arg(long)]
     debug: bool,
+    /// Measure this program instead of building one.
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
 }
 
 impl Args {
@@ -83,7 +86,10 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         true => Profile::Debug,
         false => Profile::Release,
     };
-    let binary = ours::build(profile)?;
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => ours::build(profile)?,
+    };
     for clusters in &args.clusters {
         let figures = measure(args, &binary, *clusters).await?;
         print(args, &figures);
