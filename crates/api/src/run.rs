@@ -48,6 +48,10 @@ pub struct RunReport {
     /// What was made and the state does not have; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingResource>,
+    /// What Terraform warned of in the last operation, such as values for variables that the module does not declare; a
+    /// bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Requests of people that were answered, and the approval that was used up: the annotation, and its value at the
     /// time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -58,6 +58,8 @@ pub(crate) enum News {
     ConnectionRestored,
     /// A lock that its holder left behind was taken.
     LockTaken,
+    /// Terraform warned of something.
+    Warned,
     /// Somebody else runs it.
     UsedByOthers,
     /// A plan was made for a person.
@@ -85,6 +87,7 @@ impl News {
             Self::StateRestored => "StateRestored",
             Self::ConnectionRestored => "ConnectionSecretRestored",
             Self::LockTaken => "StateLockTaken",
+            Self::Warned => "TerraformWarned",
             Self::UsedByOthers => "UsedByProviderTerraform",
             Self::Planned => "Planned",
             Self::Looked => "ReconcileRequestHandled",

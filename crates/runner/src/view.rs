@@ -71,6 +71,14 @@ pub struct ConnectionSecretRef {
 }
 
 impl WorkspaceView {
+    /// What somebody types to do something about it, from whatever namespace they are in.
+    #[must_use]
+    pub fn command(&self, verb: &str) -> String {
+        let namespace = self.namespace.as_ref();
+        let namespace = namespace.map_or_else(String::new, |namespace| format!(" -n {namespace}"));
+        format!("capt {verb} workspace/{}{namespace}", self.name)
+    }
+
     /// Its module makes nothing real, so that a simulation may stand in for Terraform.
     #[must_use]
     pub fn is_sandbox(&self) -> bool {

@@ -366,6 +366,8 @@ pub enum FailureKind {
     InvalidInput,
     /// The module has a backend of its own that the caller did not know of: where state lives has to be decided again.
     BackendInModule,
+    /// It would make a second time what may exist and is not in the state.
+    WouldRepeat,
     /// Something was made, and there is no state of it.
     StateMissing,
     /// The namespace of the state is being deleted, so that nothing can be kept in it any more.
@@ -389,6 +391,7 @@ impl FailureKind {
             | Self::EngineTooOld
             | Self::InvalidInput
             | Self::BackendInModule
+            | Self::WouldRepeat
             | Self::StateMissing
             | Self::NamespaceTerminating
             | Self::ModuleUnavailable => false,

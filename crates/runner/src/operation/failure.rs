@@ -1,5 +1,7 @@
 //! What a failure means for the object, in words and in one word.
 
+use std::borrow::Cow;
+
 use capt_api::conditions::workspace::WorkspaceReason as Reason;
 use capt_terraform::{
     diagnostics::{self, Class},
@@ -9,6 +11,7 @@ use capt_terraform::{
 use crate::{
     engine::{Failure, FailureKind},
     events::News,
+    view::WorkspaceView,
 };
 
 /// Bytes of a message.
@@ -98,6 +101,7 @@ pub(crate) fn reason(kind: FailureKind, stage: Stage) -> Reason {
         FailureKind::Cancelled => Reason::Interrupted,
         FailureKind::InvalidInput => Reason::InputInvalid,
         FailureKind::BackendInModule => Reason::BackendInModule,
+        FailureKind::WouldRepeat => Reason::ResourcesMissing,
         FailureKind::StateMissing => Reason::StateUnavailable,
         FailureKind::NamespaceTerminating => Reason::NamespaceTerminating,
         FailureKind::ModuleUnavailable => Reason::ModuleUnavailable,
@@ -126,7 +130,7 @@ fn class_reason(class: Class) -> Reason {
 }
 
 /// What went wrong together with what a person can do about it, where that is not in the words already.
-pub(crate) fn with_advice(reason: Reason, message: &str) -> String {
+pub(crate) fn with_advice(reason: Reason, message: &str, view: &WorkspaceView) -> String {
     let advice = match reason {
         Reason::Network | Reason::Timeout if is_about_state(message) => {
             "Check the settings of the backend, and that it can be reached from where the runner runs. It is tried \
@@ -142,28 +146,33 @@ pub(crate) fn with_advice(reason: Reason, message: &str) -> String {
         | Reason::Interrupted
         | Reason::PluginCache => "It is tried again by itself.",
         Reason::Configuration => "Mend the module or its variables: a change is tried at once.",
-        Reason::ModuleUnavailable => {
-            "Check the address of the module, and that it can be reached from where the runner runs; then ask for \
-             another try with `capt retry`."
-        }
-        Reason::Setup => {
-            "Check the providers and the backend that the module asks for; then ask for another try with `capt retry`."
-        }
-        Reason::Denied => {
-            "Check the credentials of the provider configuration; then ask for another try with `capt retry`."
-        }
-        Reason::Quota => "Free something or ask for more of it; then ask for another try with `capt retry`.",
-        Reason::Crash => {
-            "Look at the end of `capt logs`, and try another version of Terraform or of the provider; then ask for \
-             another try with `capt retry`."
-        }
-        Reason::DiskFull => {
-            "Make room on the disk that the runner works on; then ask for another try with `capt retry`."
-        }
-        Reason::Other => "When the cause is mended, ask for another try with `capt retry`.",
-        _ => return message.to_owned(),
+        _ => return with_retry(reason, message, view),
     };
     format!("{message}\n{advice}")
+}
+
+/// The same where nothing goes on before somebody asks for it.
+fn with_retry(reason: Reason, message: &str, view: &WorkspaceView) -> String {
+    let advice: Cow<'_, str> = match reason {
+        Reason::ModuleUnavailable => {
+            "Check the address of the module, and that it can be reached from where the runner runs".into()
+        }
+        Reason::Setup => "Check the providers and the backend that the module asks for".into(),
+        Reason::Denied => "Check the credentials of the provider configuration".into(),
+        Reason::Quota => "Free something or ask for more of it".into(),
+        Reason::Crash => {
+            let logs = view.command("logs");
+            format!("Look at the end of `{logs}`, and try another version of Terraform or of the provider")
+                .into()
+        }
+        Reason::DiskFull => "Make room on the disk that the runner works on".into(),
+        Reason::Other => "Mend the cause".into(),
+        _ => return message.to_owned(),
+    };
+    format!(
+        "{message}\n{advice}; then ask for another try: {}",
+        view.command("retry")
+    )
 }
 
 /// Whether a failure is about the place where state is kept.
@@ -200,10 +209,51 @@ pub(crate) fn own(class: Class, message: impl Into<String>) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use capt_api::foreign::Workspace;
+
     use super::*;
+
+    fn view() -> WorkspaceView {
+        let object: Workspace = serde_json::from_value(serde_json::json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {"name": "vpc", "namespace": "team"},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        }))
+        .expect("a Workspace");
+        WorkspaceView::from(&object)
+    }
+
+    #[test]
+    fn commands_work_from_every_namespace() {
+        let retry = "then ask for another try: capt retry workspace/vpc -n team";
+        for reason in [
+            Reason::ModuleUnavailable,
+            Reason::Setup,
+            Reason::Denied,
+            Reason::Quota,
+            Reason::Crash,
+            Reason::DiskFull,
+            Reason::Other,
+        ] {
+            let words = with_advice(reason, "it broke", &view());
+            assert!(
+                words.starts_with("it broke\n") && words.ends_with(retry),
+                "{words}"
+            );
+        }
+        let words = with_advice(Reason::Crash, "it broke", &view());
+        assert!(words.contains("`capt logs workspace/vpc -n team`"), "{words}");
+        assert_eq!(with_advice(Reason::InputInvalid, "it broke", &view()), "it broke");
+        let nowhere = WorkspaceView {
+            namespace: None,
+            ..view()
+        };
+        assert_eq!(nowhere.command("retry"), "capt retry workspace/vpc");
+    }
 
     #[test]
     fn what_cannot_be_reached_is_called_by_what_it_is_for() {
+        let view = view();
         let refused = "dial tcp 127.0.0.1:1: connect: connection refused";
         for (message, is_backend) in [
             (
@@ -225,7 +275,7 @@ mod tests {
             ),
         ] {
             for reason in [Reason::Network, Reason::Timeout] {
-                let words = with_advice(reason, &message);
+                let words = with_advice(reason, &message, &view);
                 assert!(
                     words.starts_with(&message) && words.ends_with("tried again by itself."),
                     "{words}"

@@ -20,6 +20,7 @@ use capt_terraform::{
     lock::Taken,
     redact::Secrets,
     state::{Created, State},
+    stream::Diagnostic,
 };
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -99,6 +100,8 @@ struct Run<'a> {
     state: Option<State>,
     /// What was made and the state does not have.
     missing: Vec<Created>,
+    /// What Terraform warned of. Not redacted.
+    warnings: Vec<Diagnostic>,
 }
 
 /// How an operation came out.
@@ -225,6 +228,7 @@ impl<'a> Run<'a> {
             engine: None,
             state: None,
             missing: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

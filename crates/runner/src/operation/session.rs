@@ -8,7 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
-    marks::{DESTROYED, STATE_HOME},
+    marks::{DESTROYED, RETRY_REQUESTED, STATE_HOME},
     run::PlanReport,
 };
 use capt_terraform::{
@@ -27,6 +27,9 @@ use crate::{
     report,
     workspace::{Handle, policy, was_made},
 };
+
+/// Resources that are named in a message.
+const MAX_NAMED: usize = 10;
 
 impl Run<'_> {
     /// Runs Terraform as far as it may go.
@@ -104,8 +107,9 @@ impl Run<'_> {
     }
 
     /// Makes a plan. Its name also says what it was made from, so that an approval covers no values that nobody saw.
-    async fn plan(&self, session: &mut dyn Session, goal: Goal) -> Result<Planned, Failure> {
+    async fn plan(&mut self, session: &mut dyn Session, goal: Goal) -> Result<Planned, Failure> {
         let planned = session.plan(goal).await?;
+        self.warnings.extend(planned.warnings.iter().cloned());
         Ok(Planned {
             id: planned.id.made_from(&self.about.hash),
             ..planned
@@ -176,6 +180,7 @@ impl Run<'_> {
                     true => Stage::Create,
                     false => Stage::Update,
                 };
+                self.check_repetition(&planned)?;
                 if creates {
                     self.announce_creation().await?;
                 }
@@ -223,6 +228,7 @@ impl Run<'_> {
 
     async fn apply(&mut self, session: &mut dyn Session, keeper: Option<&Keeper>) -> Result<(), Failure> {
         let applied = session.apply().await?;
+        self.warnings.extend(applied.warnings);
         self.learn(Some(&applied.state));
         if let Some(keeper) = keeper {
             keeper.keep_now(applied.state).await?;
@@ -247,6 +253,40 @@ impl Run<'_> {
                      {DESTROYED}=true. To delete the Workspace and leave everything alone, take Delete and * out of \
                      spec.managementPolicies",
                     home.unwrap_or("its place")
+                ),
+            )
+        })
+    }
+
+    /// What was made and is not in the state would be made a second time. A person who asks for another try has seen to
+    /// that.
+    fn check_repetition(&self, planned: &Planned) -> Result<(), Failure> {
+        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
+        let answered = answered.and_then(|answered| answered.get(RETRY_REQUESTED));
+        if self.requests.retry.is_some() && self.requests.retry.as_ref() != answered {
+            return Ok(());
+        }
+        let missing = report::missing(&self.record.report.missing, &self.missing, self.state.as_ref());
+        let is_made = |address: &str| {
+            let mut changes = planned.plan.changes.iter();
+            changes.any(|change| change.address == address && change.action == Action::Create)
+        };
+        let again: Vec<&str> = missing
+            .iter()
+            .map(|one| one.address.as_str())
+            .filter(|address| is_made(address))
+            .take(MAX_NAMED)
+            .collect();
+        if again.is_empty() {
+            return Ok(());
+        }
+        Err(Failure {
+            kind: FailureKind::WouldRepeat,
+            ..own(
+                Class::Other,
+                format!(
+                    "nothing is done, because the plan makes what may exist already and is not in the state: {}",
+                    again.join(", ")
                 ),
             )
         })

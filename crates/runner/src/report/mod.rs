@@ -11,4 +11,6 @@ mod words;
 pub(crate) use learned::Learned;
 pub(crate) use log::{Log, Room, readable};
 pub(crate) use page::{Changes, FIELD_MANAGER, Page, with_report, with_rotated_log};
-pub(crate) use words::{MAX_PLAN_TEXT, drift, missing, missing_words, plan, preparing, progress, rows};
+pub(crate) use words::{
+    MAX_PLAN_TEXT, drift, missing, missing_words, plan, preparing, progress, rows, warnings,
+};

@@ -6,10 +6,12 @@ use capt_api::{
     workspacetemplateapply::WorkspaceProgress,
 };
 use capt_terraform::{
+    diagnostics::bounded,
     plan::{Plan, ResourceChange},
     progress::{Operation, Progress},
     redact::Redactor,
     state::{Created, State},
+    stream::Diagnostic,
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -22,6 +24,10 @@ const MAX_CHANGES: usize = 100;
 const MAX_PATHS: usize = 20;
 /// Resources that are listed.
 const MAX_ROWS: usize = 50;
+/// Warnings that are told.
+const MAX_WARNINGS: usize = 10;
+/// Bytes of one warning.
+const MAX_WARNING: usize = 500;
 /// Bytes of a plan's text that are kept.
 pub(crate) const MAX_PLAN_TEXT: usize = 256 * 1024;
 
@@ -73,6 +79,31 @@ fn listed<'a>(
         }
     };
     changes.take(MAX_CHANGES).map(row).collect()
+}
+
+/// What Terraform warned of, each once and in one line.
+pub(crate) fn warnings(said: &[Diagnostic], redactor: &Redactor) -> Vec<String> {
+    let mut told = Vec::new();
+    for warning in said {
+        let words = [
+            warning.address.as_deref().unwrap_or_default(),
+            &warning.summary,
+            &warning.detail,
+        ];
+        let words: Vec<&str> = words.into_iter().filter(|words| !words.is_empty()).collect();
+        let text = redactor.text(&words.join(": "));
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = bounded(&line, MAX_WARNING);
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    let more = told.len().saturating_sub(MAX_WARNINGS);
+    told.truncate(MAX_WARNINGS);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told
 }
 
 /// What somebody else changed, in a few words.
@@ -158,8 +189,8 @@ pub(crate) fn missing(
     all
 }
 
-/// What is missing, in words.
-pub(crate) fn missing_words(missing: &[MissingResource]) -> String {
+/// What is missing, in words, with the command that goes on in spite of it.
+pub(crate) fn missing_words(missing: &[MissingResource], retry: &str) -> String {
     let one = |one: &MissingResource| match (&one.id, one.unfinished) {
         (Some(id), _) => format!("{} [id={id}]", one.address),
         (None, true) => format!("{} (was being made, may exist)", one.address),
@@ -171,7 +202,7 @@ pub(crate) fn missing_words(missing: &[MissingResource]) -> String {
     }
     format!(
         "an operation was cut short, and the state does not have what it had made: {}. Import or delete them before \
-         another try, which would make them a second time",
+         another try, which would make them a second time: {retry}",
         words.join(", ")
     )
 }
@@ -234,7 +265,7 @@ mod tests {
             .collect();
         let listed = missing(&[], &many, None);
         assert_eq!(listed.len(), MAX_ROWS);
-        let words = missing_words(&listed);
+        let words = missing_words(&listed, "capt retry workspace/x");
         assert!(words.contains("thing.n0 (was being made, may exist)"), "{words}");
         assert!(
             words.contains("40 more") && words.contains("before another try"),

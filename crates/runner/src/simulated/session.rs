@@ -77,6 +77,10 @@ impl SimulatedSession {
         self.tell
             .event(|events| events.planned_outputs(&blueprint.output_actions));
 
+        let warnings = variables::undeclared(&self.configuration, &self.inputs);
+        for warning in &warnings {
+            self.tell.event(|events| events.diagnostic(warning));
+        }
         let plan = blueprint.plan();
         let planned = Planned {
             id: plan.id(),
@@ -85,7 +89,7 @@ impl SimulatedSession {
             } else {
                 plan.text(PLAN_LINES)
             },
-            warnings: Vec::new(),
+            warnings,
             state: (self.state.serial > 0).then(|| self.state.file()),
             plan,
         };

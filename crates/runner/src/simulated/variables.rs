@@ -1,6 +1,6 @@
 //! The values of a module's variables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capt_terraform::stream::{Diagnostic, Severity};
 use hcl::{
@@ -104,6 +104,26 @@ fn given(
         }
     }
     values
+}
+
+/// Warnings, as Terraform gives them, of values in files that are for no variable of the module.
+pub(super) fn undeclared(configuration: &Configuration, inputs: &Inputs) -> Vec<Diagnostic> {
+    let files = inputs.var_files.iter().filter_map(|file| read(file).ok());
+    let names: BTreeSet<String> = files
+        .flatten()
+        .map(|(name, _)| name)
+        .filter(|name| !configuration.variables.contains_key(name))
+        .collect();
+    let warning = |name: &String| Diagnostic {
+        severity: Severity::Warning,
+        ..error(
+            "Value for undeclared variable",
+            format!(
+                "The root module does not declare a variable named {name:?}, but a value was found in a file."
+            ),
+        )
+    };
+    names.iter().map(warning).collect()
 }
 
 fn read(file: &VarFile) -> Result<Vec<(String, Value)>, String> {

@@ -73,6 +73,28 @@ async fn an_unknown_name_is_named() {
 }
 
 #[tokio::test]
+async fn an_unknown_name_in_a_file_is_warned_of() {
+    let Some(world) = World::new().await else { return };
+    for is_json in [true, false] {
+        let mut inputs = inputs("variable \"name\" {}\noutput \"name\" { value = var.name }\n");
+        let content = match is_json {
+            true => "{\"name\": \"a\", \"nmae\": \"b\"}",
+            false => "name = \"a\"\nnmae = \"b\"\n",
+        };
+        inputs.var_files = vec![VarFile {
+            is_json,
+            content: content.as_bytes().to_vec(),
+        }];
+        let mut session = world.open(&inputs).await.unwrap();
+        let warnings = session.plan(Goal::Converge).await.unwrap().warnings;
+        assert!(
+            warnings.iter().any(|warning| warning.detail.contains("\"nmae\"")),
+            "{warnings:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn nobody_sees_them_in_the_list_of_processes() {
     let Some(world) = World::new().await else { return };
     let mark = world.path("go").display().to_string();

@@ -63,6 +63,8 @@ pub(crate) struct Stage {
     pub(crate) missing: Vec<Created>,
     /// What the next plan says somebody else changed.
     pub(crate) drift: Vec<String>,
+    /// What plans warn of.
+    pub(crate) warnings: Vec<Diagnostic>,
     /// Outputs that the next applies leave, if not the usual ones.
     pub(crate) outputs: Option<Value>,
     /// The engine is a simulation.
@@ -294,7 +296,7 @@ impl Session for Playing {
                 id: self.plan.id(),
                 plan: self.plan.clone(),
                 text,
-                warnings: Vec::new(),
+                warnings: self.script.with(|stage| stage.warnings.clone()),
                 state: (!self.is_backend()).then(|| self.file()),
             })
         })

@@ -4,7 +4,12 @@ use capt_api::{
     foreign::{ProviderConfigUsage, Workspace},
     marks,
 };
-use capt_terraform::{diagnostics::Class, state::Created};
+use capt_runner::engine::Failure;
+use capt_terraform::{
+    diagnostics::Class,
+    state::Created,
+    stream::{Diagnostic, Severity},
+};
 use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb, World};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
@@ -56,16 +61,108 @@ async fn drift_is_told_before_it_is_repaired() {
     world.finish().await;
 }
 
+fn lost(address: &str, id: Option<&str>) -> Created {
+    Created {
+        address: address.to_owned(),
+        id: id.map(str::to_owned),
+        unfinished: id.is_none(),
+    }
+}
+
+#[tokio::test]
+async fn what_may_exist_and_is_in_no_state_is_not_made_again_before_somebody_asks_for_it() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.missing = vec![lost("thing.a", None)]);
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until(&world, "vpc", "Failing", "True ResourcesMissing").await;
+    until(&world, "vpc", "StateComplete", "False ResourcesMissing").await;
+    let words = message(&world, "vpc", "Failing").await;
+    let retry = format!("capt retry workspace/vpc -n {}", world.namespace());
+    assert!(
+        words.contains("thing.a (was being made, may exist)") && words.ends_with(&retry),
+        "{words}"
+    );
+    // Neither time nor a restart nor another spec changes anything about it.
+    world.advance(seconds(3600)).await;
+    world.crash(RUNNER);
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(&world, "vpc", more).await;
+    world.advance(seconds(3600)).await;
+    assert!(script.with(|stage| stage.plans) > 2, "it was looked at");
+    assert_eq!(script.with(|stage| stage.applies), 0);
+
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "seen to").await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
+    until(&world, "vpc", "StateComplete", "True Complete").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_failure_that_passes_is_not_tried_again_where_that_would_make_something_twice() {
+    for class in [Class::Network, Class::Interrupted] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        start_with(&world, &script, no_polls);
+        create(&world, workspace("vpc", &["a"])).await;
+        until_settled(&world, "vpc").await;
+        let failed = Failure {
+            missing: vec![lost("thing.b", Some("b-1"))],
+            ..failure(class, "connection reset by peer")
+        };
+        script.with(|stage| stage.apply_failures.push_back(failed));
+        let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+        patch(&world, "vpc", more).await;
+        until(&world, "vpc", "Failing", "True ResourcesMissing").await;
+        world.advance(seconds(3600)).await;
+        assert_eq!(script.with(|stage| stage.applies), 2, "{class:?}");
+        assert_eq!(script.exists("vpc"), ["thing.a"], "{class:?}");
+        // What is not wanted any more is not made either.
+        let less = json!({"spec": {"forProvider": {"module": module(&["a"])}}});
+        patch(&world, "vpc", less).await;
+        until_settled(&world, "vpc").await;
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_terraform_warns_of_is_told() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    let warning = Diagnostic {
+        severity: Severity::Warning,
+        summary: "Value for undeclared variable".to_owned(),
+        detail: "There is no variable\nnamed \"tpyo\".".to_owned(),
+        ..Diagnostic::default()
+    };
+    script.with(|stage| stage.warnings = vec![warning.clone(), warning]);
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    let expected = "Value for undeclared variable: There is no variable named \"tpyo\".";
+    assert_eq!(report(&world, "vpc").await.warnings, [expected]);
+    world
+        .until("an event", async || {
+            let told = events(&world, "vpc").await;
+            told.contains(&("TerraformWarned".to_owned(), expected.to_owned()))
+        })
+        .await;
+    // It is over when nothing is warned of any more.
+    script.with(|stage| stage.warnings.clear());
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(&world, "vpc", more).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(report(&world, "vpc").await.warnings, Vec::<String>::new());
+    world.finish().await;
+}
+
 #[tokio::test]
 async fn what_a_torn_state_lacks_is_listed_until_it_is_there_or_somebody_saw_to_it() {
     let world = World::embedded_only().await;
     let script = Script::default();
-    let lost = |address: &str, id: Option<&str>| Created {
-        address: address.to_owned(),
-        id: id.map(str::to_owned),
-        unfinished: id.is_none(),
-    };
-    script.with(|stage| stage.missing = vec![lost("thing.a", None), lost("thing.z", Some("vpc-123"))]);
+    script.with(|stage| stage.missing = vec![lost("thing.z", Some("vpc-123"))]);
     start_with(&world, &script, no_polls);
     create(&world, workspace("vpc", &["a"])).await;
     until_settled(&world, "vpc").await;
@@ -75,7 +172,6 @@ async fn what_a_torn_state_lacks_is_listed_until_it_is_there_or_somebody_saw_to_
     );
     let words = message(&world, "vpc", "StateComplete").await;
     assert!(words.contains("thing.z [id=vpc-123]"), "{words}");
-    assert!(!words.contains("thing.a"), "the state has it by now: {words}");
 
     patch(
         &world,
@@ -98,7 +194,8 @@ async fn what_a_torn_state_lacks_is_listed_until_it_is_there_or_somebody_saw_to_
         words.contains("thing.z [id=vpc-123]. Import or delete"),
         "{words}"
     );
-    assert!(!words.contains("capt retry"), "{words}");
+    let retry = format!("a second time: capt retry workspace/vpc -n {}", world.namespace());
+    assert!(words.ends_with(&retry), "{words}");
 
     annotate(&world, "vpc", marks::RETRY_REQUESTED, "seen to").await;
     until(&world, "vpc", "StateComplete", "True Complete").await;

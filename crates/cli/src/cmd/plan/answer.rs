@@ -36,6 +36,9 @@ pub(super) struct Answer {
     /// What may exist and is not in the state, as the runner says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) missing: Option<String>,
+    /// What Terraform warned of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<String>,
     /// Holes of the template that no variable fills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unfilled: Vec<String>,
@@ -106,6 +109,9 @@ impl Answer {
         }
         for hole in &self.unfilled {
             let _ = writeln!(text, "No variable fills {hole}");
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "Warning: {}", text::plain(warning));
         }
         if let Some(Planned { plan, approve, .. }) = &self.plan {
             let _ = writeln!(text, "Plan {}: {}", plan.id, plan.summary);
@@ -378,6 +384,22 @@ mod tests {
             whole.words()
         );
         assert_eq!(whole.warning(), None);
+    }
+
+    #[test]
+    fn what_terraform_warns_of_is_told() {
+        let answer = Answer {
+            warnings: vec!["Value for undeclared variable: tpyo".to_owned()],
+            plan: Some(Planned::default()),
+            ..Answer::default()
+        };
+        let words = answer.words();
+        assert!(
+            words.contains("\nWarning: Value for undeclared variable: tpyo\n"),
+            "{words}"
+        );
+        let data = serde_json::to_value(&answer).unwrap();
+        assert_eq!(data["warnings"][0], "Value for undeclared variable: tpyo");
     }
 
     #[test]

@@ -116,6 +116,7 @@ async fn plan(
             answer.missing = missing(&subject);
             answer.paused = is_paused(&subject);
             let report = page.report;
+            answer.warnings = report.warnings;
             answer.engine = Some(report.engine).filter(|engine| !engine.is_empty());
             let plan = report.plan.unwrap_or_default();
             let needs = plan.awaits_approval.then(|| approve(&subject.target(), &plan.id));

@@ -30,6 +30,7 @@ impl Run<'_> {
         let mut report = RunReport {
             missing: self.record.report.missing.clone(),
             answered: memory.answered.clone(),
+            warnings: report::warnings(&self.warnings, &self.gate.redactor()),
             ..followed.report
         };
         if let Some(operation) = &mut report.operation {

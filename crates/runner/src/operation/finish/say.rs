@@ -44,11 +44,7 @@ impl Run<'_> {
 
     /// What a person types to approve a plan.
     fn how_to_approve(&self, plan: &str) -> String {
-        let mut text = format!("capt approve workspace/{}", self.view.name);
-        if let Some(namespace) = &self.view.namespace {
-            text.push_str(&format!(" -n {namespace}"));
-        }
-        text.push_str(&format!(" --plan {plan}"));
+        let mut text = format!("{} --plan {plan}", self.view.command("approve"));
         let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
         let used_up = answered.and_then(|answered| answered.get(APPROVED));
         let given = self.requests.approved.as_deref();
@@ -64,6 +60,7 @@ impl Run<'_> {
         self.say_engine();
         let generation = self.about.generation;
         let missing = &self.record.report.missing;
+        let retry = self.view.command("retry");
         let standing = &mut self.record.standing;
         let text = message.unwrap_or_default();
         match missing.is_empty() {
@@ -74,7 +71,7 @@ impl Run<'_> {
             true if self.record.is_state_doubted => {}
             true => standing.take_back((Type::StateComplete, True, Reason::Complete), generation, now),
             false => {
-                let words = self.gate.text(&report::missing_words(missing));
+                let words = self.gate.text(&report::missing_words(missing, &retry));
                 let verdict = (Type::StateComplete, False, Reason::ResourcesMissing);
                 standing.say(verdict, &words, generation, now);
             }
@@ -136,8 +133,11 @@ impl Run<'_> {
                 );
                 // Before anything is tried again, what another try would make a second time must be seen to.
                 let words = match missing.is_empty() {
-                    true => failure::with_advice(reason, text),
-                    false => format!("{text}\n{}", self.gate.text(&report::missing_words(missing))),
+                    true => failure::with_advice(reason, text, &self.view),
+                    false => format!(
+                        "{text}\n{}",
+                        self.gate.text(&report::missing_words(missing, &retry))
+                    ),
                 };
                 standing.say((Type::Failing, True, reason), &words, generation, now);
                 standing.observed_generation = Some(generation);
@@ -202,10 +202,16 @@ impl Run<'_> {
             | End::Cancelled
             | End::Interrupted => {}
         }
+        // A poll has nothing new to warn of.
+        if !self.is_poll && !self.warnings.is_empty() {
+            let warnings = report::warnings(&self.warnings, &self.gate.redactor());
+            herald.tell(&self.view, News::Warned, &warnings.join("\n")).await;
+        }
         if !self.record.report.missing.is_empty() {
-            let words = self
-                .gate
-                .text(&report::missing_words(&self.record.report.missing));
+            let words = self.gate.text(&report::missing_words(
+                &self.record.report.missing,
+                &self.view.command("retry"),
+            ));
             herald.tell(&self.view, News::StateIncomplete, &words).await;
         }
     }

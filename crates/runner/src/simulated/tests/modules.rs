@@ -100,6 +100,27 @@ async fn modules_fail_where_they_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_unknown_name_in_a_file_is_warned_of() {
+    let mut world = World::new("variable \"name\" {}\noutput \"name\" { value = var.name }\n");
+    world.inputs.var_files.push(VarFile {
+        is_json: false,
+        content: b"name = \"a\"\nnmae = \"b\"\n".to_vec(),
+    });
+    let planned = world.plan(Goal::Converge).await.unwrap();
+    let told: Vec<&str> = planned
+        .warnings
+        .iter()
+        .map(|warning| warning.detail.as_str())
+        .collect();
+    assert!(
+        matches!(told[..], [only] if only.contains("\"nmae\"")),
+        "{told:?}"
+    );
+    world.apply().await;
+    assert_eq!(world.output("name"), json!("a"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_other_sandbox_modules_run_too() {
     let mut eks = sandbox("eks");
     eks.inputs.var_files.push(VarFile {
