@@ -1,13 +1,20 @@
 //! Another try, as a person asks for it on a control plane: passed on to what is stuck, and to nothing else.
 //!
-//! What is well would run without its turn. A request that could not be passed on yet is kept until it can be.
+//! What is well would run without its turn. A request that could not be passed on yet is kept until it can be. What is
+//! well by itself and whose outputs are nowhere is stuck too: whoever runs it has to look at it and hand them out again.
 
 use capt_api::{
     captcontrolplane::ControlPlaneState as State,
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason, marks,
 };
 
-use super::deciding::Deciding;
+use super::{
+    connection,
+    deciding::Deciding,
+    kubeconfig::{self, Source},
+    setup::endpoint_of,
+    snapshot::Snapshot,
+};
 use crate::owned::{OwnedSeen, Standing, standing};
 
 /// Whether there is anything to try again. `is_late` says that it takes longer than it may.
@@ -24,11 +31,30 @@ fn is_stuck(seen: &OwnedSeen, is_late: bool) -> bool {
     }
 }
 
+/// Whether the EKS cluster is made, and yet nobody can be told how to reach it, because its connection Secret is not there
+/// or not whole.
+fn lacks_outputs(snapshot: &Snapshot, eks: &OwnedSeen) -> bool {
+    if standing(eks) != Standing::Ready {
+        return false;
+    }
+    let Ok(endpoint) = endpoint_of(snapshot, eks) else {
+        return true;
+    };
+    let needed = match kubeconfig::source(&snapshot.control_plane.spec, &endpoint.host) {
+        Source::Output => "kubeconfig",
+        Source::AwsIam => "cluster_certificate_authority_data",
+    };
+    connection::output(snapshot, eks, needed).is_err()
+}
+
 impl<'a> Deciding<'a> {
     /// What has to be passed on to one of the children.
     pub(super) fn retry_for(&self, seen: Option<&OwnedSeen>, is_late: bool) -> Option<&'a str> {
-        let is_stuck = seen.is_some_and(|seen| is_stuck(seen, is_late));
-        self.retry().filter(|_| is_stuck)
+        let retry = self.retry()?;
+        let seen = seen?;
+        let is_eks = self.found.usable().is_some_and(|eks| eks.uid() == seen.uid());
+        let is_stuck = is_stuck(seen, is_late) || (is_eks && lacks_outputs(self.snapshot, seen));
+        is_stuck.then_some(retry)
     }
 
     /// One that nothing can be passed on to now.

@@ -338,6 +338,41 @@ fn a_request_for_another_try_is_passed_on_once() {
 }
 
 #[test]
+fn a_request_for_another_try_reaches_what_does_not_hand_its_outputs_out() {
+    for is_emptied in [true, false] {
+        let mut world = World::new(fresh());
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready));
+        // What is well is left alone.
+        world.annotate(marks::RETRY_REQUESTED, "1");
+        world.step();
+        assert_eq!(world.apply().annotation(marks::RETRY_REQUESTED), None);
+        let known = std::mem::take(&mut world.hidden_outputs);
+        match (is_emptied, world.snapshot.connection.as_mut()) {
+            (true, Some(secret)) => secret.data.clear(),
+            _ => world.snapshot.connection = None,
+        }
+        world.step();
+        world.annotate(marks::RETRY_REQUESTED, "2");
+        world.step();
+        assert_eq!(
+            world.apply().annotation(marks::RETRY_REQUESTED),
+            Some("2"),
+            "emptied: {is_emptied}"
+        );
+        let annotations = world.snapshot.control_plane.metadata.annotations.clone();
+        assert!(
+            !annotations
+                .unwrap_or_default()
+                .contains_key(marks::RETRY_REQUESTED)
+        );
+        world.hidden_outputs = known;
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready));
+    }
+}
+
+#[test]
 fn a_private_endpoint_may_be_silent_and_holds_nothing_back() {
     for by_spec in [true, false] {
         let mut world = World::new(fresh());
