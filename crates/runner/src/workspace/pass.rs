@@ -116,8 +116,17 @@ impl Looking<'_> {
         if !is_shared || whose != Whose::Ours || self.record.is_known_as_ours {
             return Ok(whose);
         }
-        if self.ctx.is_used_by_others(&self.view).await? {
-            return Ok(Whose::Disputed);
+        match self.ctx.is_used_by_others(&self.view).await {
+            Ok(false) => {}
+            Ok(true) => return Ok(Whose::Disputed),
+            Err(error) => {
+                if error.is_forbidden() {
+                    let note = "nothing is done, because it cannot be told whether provider-terraform uses this Workspace: \
+                                give the runner the right to get providerconfigusages";
+                    self.ctx.herald.tell(&self.view, News::CannotConnect, note).await;
+                }
+                return Err(error);
+            }
         }
         self.record.is_known_as_ours = true;
         Ok(whose)

@@ -342,6 +342,30 @@ async fn no_operation_begins_on_what_another_took_meanwhile_even_if_watches_are_
 }
 
 #[tokio::test]
+async fn who_may_not_see_whether_another_uses_it_leaves_it_alone_and_says_so() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    let reads = Calls::by(RUNNER).resource("providerconfigusages");
+    let denied = world.faults().inject(reads, Times::Every, Fault::fail(403));
+    start_with(&world, &script, labelled);
+    let mut object = workspace("vpc", &["a"]);
+    object["metadata"]["labels"] = json!({(marks::RUNNER): "blue"});
+    create(&world, object).await;
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.with(|stage| stage.plans), 0);
+    assert!(!is_held(&get(&world, "vpc").await));
+    let told = events(&world, "vpc").await;
+    assert!(
+        told.iter()
+            .any(|(_, note)| note.contains("right to get providerconfigusages")),
+        "{told:?}"
+    );
+    denied.release();
+    until_settled(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_another_used_is_taken_on_when_the_kind_that_said_so_is_gone() {
     let world = World::embedded_only().await;
     let script = Script::default();
