@@ -199,6 +199,10 @@ fn seen(
             observed_generation: workspace.status.observed_generation,
             created_at: workspace.created_at,
             deleting: workspace.deleting,
+            drift: workspace
+                .condition("Drifted")
+                .filter(|drifted| drifted.status == "True")
+                .map(|drifted| drifted.message.clone().unwrap_or_default()),
         }),
         run: workspace.zip(told).map(|(workspace, told)| run(workspace, told)),
     }

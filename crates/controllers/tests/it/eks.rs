@@ -273,6 +273,10 @@ impl Session for Asking {
             let (Some(what), Some(verb)) = (&self.what, self.verb) else {
                 return self.session.apply().await;
             };
+            // Terraform looks first, and takes what is gone for deleted.
+            if verb == "delete" && !self.aws.eks.exists().contains(what) {
+                return self.session.apply().await;
+            }
             let doing = self
                 .aws
                 .eks
@@ -305,6 +309,11 @@ fn said(text: &str) -> Failure {
 
 /// Starts our runner in a world, with EKS behind it.
 pub(crate) fn start_eks(world: &World) -> Eks {
+    start_eks_polling(world, None)
+}
+
+/// The same, where the runner looks from time to time whether everything is as it should be.
+pub(crate) fn start_eks_polling(world: &World, poll: Option<Duration>) -> Eks {
     let eks = Eks::default();
     let (book, client) = (eks.clone(), world.client());
     world.start(RUNNER, move |process: Process| {
@@ -321,7 +330,7 @@ pub(crate) fn start_eks(world: &World) -> Eks {
             options.clock = clock;
             options.namespace.clone_from(&process.namespace);
             options.parallelism = 64;
-            options.poll_interval = None;
+            options.poll_interval = poll;
             let ended = capt_runner::run(client, options, CancellationToken::new()).await;
             panic!("the runner ended: {ended:?}");
         }

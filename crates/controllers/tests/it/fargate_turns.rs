@@ -46,7 +46,7 @@ pub(crate) async fn begin_with(world: &World, setting: &Setting) -> Eks {
     eks
 }
 
-async fn with(names: &[&str]) -> (World, Eks) {
+pub(crate) async fn with(names: &[&str]) -> (World, Eks) {
     let world = World::embedded_only().await;
     let eks = begin(&world).await;
     make_cluster(&world, "blue", profiles(names)).await;
@@ -67,7 +67,7 @@ async fn phase(world: &World, name: &str) -> Option<Phase> {
     profile(world, name).await?.phase
 }
 
-async fn until_phase(world: &World, name: &str, wanted: Phase) {
+pub(crate) async fn until_phase(world: &World, name: &str, wanted: Phase) {
     world
         .until(&format!("{name} to be {wanted:?}"), async || {
             phase(world, name).await == Some(wanted)

@@ -22,6 +22,8 @@ mod eks;
 mod fargate;
 mod fargate_edits;
 mod fargate_metrics;
+mod fargate_secrets;
+mod fargate_telling;
 mod fargate_turns;
 mod groups;
 mod inputs;

@@ -4,13 +4,14 @@
 //! Without a memory the child would get in line again, and fail again, for ever. So its owner writes down on it what it
 //! failed with. That is over when something else is wanted of it, or a person asks for another try.
 
-use capt_api::marks;
+use capt_api::{WorkspaceTemplateApply, marks};
 use serde::{Deserialize, Serialize};
 
 use super::{
     seen::OwnedSeen,
     standing::{Standing, standing},
 };
+use crate::metadata;
 
 /// The longest message that is remembered.
 const MAX_MESSAGE: usize = 1024;
@@ -35,7 +36,7 @@ pub(super) fn mark(seen: &OwnedSeen) -> Option<String> {
         return None;
     };
     let failed = Failed {
-        revision: wanted_revision(seen),
+        revision: wanted_revision(&seen.wta),
         retry: seen.annotation(marks::RETRY_REQUESTED).map(str::to_owned),
         message: message.chars().take(MAX_MESSAGE).collect(),
     };
@@ -43,15 +44,16 @@ pub(super) fn mark(seen: &OwnedSeen) -> Option<String> {
 }
 
 /// Why the one that waits for its turn failed when it had it, if it did and nothing changed since.
-pub(super) fn remembered(seen: &OwnedSeen) -> Option<String> {
-    let failed: Failed = serde_json::from_str(seen.annotation(marks::FAILED)?).ok()?;
-    let is_the_same = failed.revision == wanted_revision(seen)
-        && failed.retry.as_deref() == seen.annotation(marks::RETRY_REQUESTED);
+pub(crate) fn remembered(wta: &WorkspaceTemplateApply) -> Option<String> {
+    let says = |mark| metadata::annotation(&wta.metadata, mark);
+    let failed: Failed = serde_json::from_str(says(marks::FAILED)?).ok()?;
+    let is_the_same =
+        failed.revision == wanted_revision(wta) && failed.retry.as_deref() == says(marks::RETRY_REQUESTED);
     is_the_same.then_some(failed.message)
 }
 
-fn wanted_revision(seen: &OwnedSeen) -> Option<String> {
-    let status = seen.wta.status.as_ref()?;
+fn wanted_revision(wta: &WorkspaceTemplateApply) -> Option<String> {
+    let status = wta.status.as_ref()?;
     status
         .pending_revision
         .clone()

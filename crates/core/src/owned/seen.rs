@@ -55,6 +55,9 @@ pub struct WorkspaceGlance {
     pub created_at: Option<Timestamp>,
     /// It is going away.
     pub deleting: bool,
+    /// What somebody else changed of its infrastructure, if that is not mended yet: the message of its condition
+    /// `Drifted`, if that is True.
+    pub drift: Option<String>,
 }
 
 /// What our runner tells, at a glance.
@@ -80,19 +83,7 @@ impl OwnedSeen {
     /// What a person types to ask for another try, of the owner if there is one: that passes it down.
     #[must_use]
     pub fn retry_command(&self) -> String {
-        let metadata = &self.wta.metadata;
-        let owner = self.label(marks::OWNER).and_then(|owner| owner.split_once('.'));
-        match owner {
-            Some((kind, name)) => {
-                let owner = ObjectMeta {
-                    name: Some(name.to_owned()),
-                    namespace: metadata.namespace.clone(),
-                    ..ObjectMeta::default()
-                };
-                commands::capt(&format!("retry {}", kind.to_lowercase()), &owner, "")
-            }
-            None => commands::capt("retry wtapply", metadata, ""),
-        }
+        retry_command(&self.wta.metadata)
     }
 
     /// Its uid.
@@ -179,6 +170,23 @@ impl OwnedSeen {
     fn is_real(&self) -> bool {
         let status = self.wta.status.as_ref();
         status.is_some_and(|status| status.ready_revision == status.last_applied_revision)
+    }
+}
+
+/// As [`OwnedSeen::retry_command`].
+pub(crate) fn retry_command(metadata: &ObjectMeta) -> String {
+    let labels = metadata.labels.as_ref();
+    let owner = labels.and_then(|labels| labels.get(marks::OWNER)?.split_once('.'));
+    match owner {
+        Some((kind, name)) => {
+            let owner = ObjectMeta {
+                name: Some(name.to_owned()),
+                namespace: metadata.namespace.clone(),
+                ..ObjectMeta::default()
+            };
+            commands::capt(&format!("retry {}", kind.to_lowercase()), &owner, "")
+        }
+        None => commands::capt("retry wtapply", metadata, ""),
     }
 }
 

@@ -96,7 +96,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     }
     if let Some((reason, message)) = verdict(seen, Type::Waiting, "True") {
         if reason == Reason::WaitingForTurn
-            && let Some(message) = failure::remembered(seen)
+            && let Some(message) = failure::remembered(&seen.wta)
         {
             return Standing::Failed { message };
         }

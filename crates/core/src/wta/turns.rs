@@ -6,6 +6,7 @@ use super::{
     owner, policy,
     snapshot::{Snapshot, WorkspaceSeen},
 };
+use crate::owned;
 
 /// Whom the object has to wait for before anything is run, in words. An owner that is gone gives nobody a turn: if that
 /// let everybody run, all who had waited would begin at once. What was done before lives on.
@@ -18,8 +19,16 @@ pub(super) fn waits_for(snapshot: &Snapshot) -> Option<String> {
         return None;
     }
     let own = snapshot.wta.metadata.name.as_deref();
+    let has_turn = owner.turn.is_some() && owner.turn.as_deref() == own;
+    if let Some(why) = owned::remembered(&snapshot.wta).filter(|_| !has_turn) {
+        return Some(format!(
+            "It failed, and leaves the turn to others until something else is wanted of it, or another try is asked for: \
+             {}. It failed with this: {why}",
+            owned::retry_command(&snapshot.wta.metadata)
+        ));
+    }
     match owner.turn.as_deref() {
-        Some(holder) if Some(holder) == own => None,
+        Some(_) if has_turn => None,
         Some(holder) => Some(format!("It is the turn of {holder}")),
         None => Some("The owner gave the turn to nobody yet".to_owned()),
     }

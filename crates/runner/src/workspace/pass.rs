@@ -26,7 +26,8 @@ use crate::{
     api::{CallError, words},
     context::Context,
     decide::{
-        InputFacts, Look, NamespaceFacts, Next, Priority, StateFacts, What, Whose, backoff, decide, later,
+        InputFacts, Look, NamespaceFacts, Next, Policy, Priority, StateFacts, What, Whose, backoff, decide,
+        later,
     },
     engine::Engine,
     events::News,
@@ -231,17 +232,23 @@ impl Looking<'_> {
     async fn pause(&mut self) -> Result<(), CallError> {
         let (generation, now) = (self.view.generation, self.ctx.now());
         let paused = (Type::Synced, ConditionStatus::False, Reason::ReconcilePaused);
+        let by_policies = super::policy(&self.view) == Policy::Paused;
+        let why = if by_policies {
+            "spec.managementPolicies is empty: it is paused, or it is not its turn"
+        } else {
+            "the annotation crossplane.io/paused says so"
+        };
         let standing = &mut self.record.standing;
         standing.say(
             paused,
-            "nothing is done, because somebody asked for that",
+            &format!("nothing is done, because {why}"),
             generation,
             now,
         );
         standing.observed_generation = Some(generation);
         self.ctx.tell(&self.view, &mut self.record).await?;
-        let note = "nothing is done any more, because somebody asked for that";
-        self.ctx.herald.tell(&self.view, News::Paused, note).await;
+        let note = format!("nothing is done any more, because {why}");
+        self.ctx.herald.tell(&self.view, News::Paused, &note).await;
         Ok(())
     }
 

@@ -166,10 +166,20 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         ready: was_ready && seen.is("Ready"),
         ..Reading::default()
     };
+    let workspace = seen.workspace.as_ref();
+    let drift = workspace.and_then(|workspace| workspace.drift.as_deref());
     if is_written {
         return at_work(at_work_on(was_ready));
     }
     match standing(seen) {
+        // Who mends what somebody changed elsewhere does not wait for a turn.
+        Standing::Ready if drift.is_some() => with(
+            Phase::Updating,
+            format!(
+                "Somebody changed or removed it elsewhere, and that is being mended: {}",
+                drift.unwrap_or_default()
+            ),
+        ),
         Standing::Ready => Reading {
             ready: true,
             ..with(Phase::Ready, "Pods can run on it".to_owned())

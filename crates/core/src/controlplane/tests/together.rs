@@ -223,6 +223,7 @@ impl Together {
                 observed_generation: None,
                 created_at: Some(at(0)),
                 deleting: workspace.deleting,
+                drift: None,
             });
             let has_failed = seen
                 .condition("Synced")

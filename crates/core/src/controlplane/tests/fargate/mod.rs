@@ -3,6 +3,7 @@
 mod changing;
 mod ending;
 mod identity;
+mod seeds;
 mod turns;
 
 use std::collections::BTreeMap;
