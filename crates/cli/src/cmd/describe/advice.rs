@@ -1,6 +1,6 @@
 //! What a person can do about an object that waits or failed.
 
-use capt_api::foreign::marks as foreign_marks;
+use capt_api::{foreign::marks as foreign_marks, marks};
 use capt_core::graph::{Cause, Health, Node};
 use kube::ResourceExt as _;
 
@@ -112,6 +112,14 @@ fn import_first(view: &View<'_>, id: &str) -> Vec<String> {
     torn(view, id).into_iter().map(words).collect()
 }
 
+/// Whether it leaves the turn to others because it failed when it had it.
+fn has_failed(view: &View<'_>, id: &str) -> bool {
+    match view.object(id) {
+        Some(Object::Apply(apply)) => apply.annotations().contains_key(marks::FAILED),
+        _ => false,
+    }
+}
+
 fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
     let target = typed(id);
     let name = &node.name;
@@ -125,6 +133,9 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             }
             _ => vec!["wait, or see to it that capt's controllers run".to_owned()],
         },
+        ("WorkspaceTemplateApply", _, "WaitingForTurn") if has_failed(view, id) => vec![format!(
+            "mend what it failed with, and try again: capt retry {target} -n {namespace}"
+        )],
         (kind, "Paused", _) => paused(view, id, kind, namespace),
         (_, "ApprovalNeeded", _) => vec![
             format!("look at what it would change: capt plan {target} -n {namespace}"),

@@ -417,6 +417,15 @@ fn what_does_not_get_on_by_itself_is_not_said_to() {
         "WaitingForControlPlane",
         "Waiting for plane, other to go, which need this network"
     )]);
+    let mut failed = provisioning();
+    failed["applies"][0]["metadata"]["annotations"] = json!({capt_api::marks::FAILED: "{}"});
+    failed["applies"][0]["status"]["conditions"] = json!([condition(
+        "Waiting",
+        "True",
+        "WaitingForTurn",
+        "It failed, and leaves the turn to others"
+    )]);
+    failed["workspaces"] = json!([]);
     let paused = |annotations: Value| {
         json!({"workspaces": [{
             "metadata": {"name": "old", "annotations": annotations},
@@ -478,6 +487,11 @@ fn what_does_not_get_on_by_itself_is_not_said_to() {
             ],
         ),
         (failing("Network"), apply, &["wait: it is tried again by itself"]),
+        (
+            failed,
+            apply,
+            &["mend what it failed with, and try again: capt retry wtapply/plane-eks -n team"],
+        ),
         (
             network,
             "CAPTCluster/net",
