@@ -18,8 +18,9 @@ use crate::engine::key::ObjectKey;
 /// The rendering, and the variables that its template does not know.
 type Outcome = (Result<Rendered, Vec<Problem>>, Vec<UnknownVariable>);
 
-/// How many renderings make a generation. Two generations are kept.
-const GENERATION: usize = 256;
+/// How many renderings make a generation. Two generations are kept: enough for those that are worked on at a time, because
+/// one takes tens of kilobytes.
+const GENERATION: usize = 32;
 
 /// The last renderings of the objects that were looked at last.
 #[derive(Default)]
