@@ -50,9 +50,9 @@ async fn a_life_is_counted_once_also_by_controllers_that_are_started_again() {
     world.settle().await;
     let creation = "capt_fargate_profile_creation_seconds";
     assert_eq!(value(&metrics, &format!("{creation}_count")), 1.0);
-    // Two minutes, but for the time that runs on while threads work: it is seconds, and neither nothing nor milliseconds.
+    // Two minutes, more or less, as the simulation takes them.
     let took = value(&metrics, &format!("{creation}_sum"));
-    assert!((1.0..3600.0).contains(&took), "{took}");
+    assert!((89.0..152.0).contains(&took), "{took}");
     assert_eq!(value(&metrics, "capt_fargate_profiles_ready"), 1.0);
     assert_eq!(value(&metrics, "capt_fargate_profiles_active"), 1.0);
     assert_eq!(value(&metrics, "capt_fargate_profiles_failed"), 1.0);
