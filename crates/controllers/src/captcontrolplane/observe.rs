@@ -91,6 +91,11 @@ impl ControlPlanes {
                 here.map(|(_, name)| name.to_owned())
             }
         };
+        let mut left_applies = Vec::new();
+        if control_plane.metadata.deletion_timestamp.is_some() {
+            left_applies = controlplane::names_left(&control_plane, &applies);
+            left_applies.retain(|name| facts.workspace_left_for(reader, namespace, name).is_some());
+        }
         let of_cluster = async |name: fn(&str) -> String| match cluster_of(&control_plane) {
             Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,
             None => Ok(None),
@@ -106,6 +111,7 @@ impl ControlPlanes {
             vpc_secret,
             connection,
             left_secret,
+            left_applies,
             kubeconfig: of_cluster(kubeconfig::secret_name).await?,
             user_kubeconfig: of_cluster(kubeconfig::user_secret_name).await?,
             ca: of_cluster(kubeconfig::ca_secret_name).await?,

@@ -8,7 +8,7 @@ use capt_api::{
     marks,
 };
 
-use super::{deciding::Deciding, secrets};
+use super::{deciding::Deciding, secrets, work};
 use crate::owned::{self, End, Fate, Found, Role};
 
 /// Decides about an object that is going away and holds our finalizer.
@@ -64,6 +64,9 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         deciding.status.failure_message = is_stuck.then(|| message.clone());
         return deciding.say(Type::Deleting, true, reason, message);
     }
+    if let (Found::Absent { name }, Some(_)) = (&deciding.found, &snapshot.workspace_uid) {
+        return bring_back(deciding, &name.clone());
+    }
     let own = secrets::own(snapshot, &deciding.owner);
     let removals: Vec<_> = own
         .map(|secret| secrets::removal(secret, &deciding.owner))
@@ -71,4 +74,23 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     deciding.decision.removals.extend(removals);
     let finalizers = &mut deciding.decision.own.remove_finalizers;
     finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
+}
+
+/// Somebody deleted the WorkspaceTemplateApply, and its Workspace outlived it. Only another one can say what becomes of it.
+fn bring_back(deciding: &mut Deciding<'_>, name: &str) {
+    let Some(reference) = &deciding.snapshot.captcluster.spec.vpc_template_ref else {
+        let message = format!(
+            "The WorkspaceTemplateApply {name} is gone and its Workspace is left, and nothing says what it is made from. \
+             Make a WorkspaceTemplateApply of this name to end it, or take the label {} off the Workspace to keep it",
+            marks::WTA_NAME
+        );
+        return deciding.say(Type::Deleting, true, Reason::VpcDeletionFailed, message);
+    };
+    let (wanted, _) = work::wanted(deciding, reference);
+    let change = wanted.change(&deciding.owner, None);
+    deciding.decision.children.extend(change);
+    let message = format!(
+        "The WorkspaceTemplateApply {name} is gone and its Workspace is left; it is made again to say what becomes of that"
+    );
+    deciding.say(Type::Deleting, true, Reason::WaitingForWorkspace, message);
 }

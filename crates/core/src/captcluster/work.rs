@@ -106,28 +106,7 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
             return deciding.conclude(Conclusion::nothing(stage));
         }
     }
-    let current = snapshot
-        .template
-        .as_ref()
-        .map(|template| template.revision.as_str());
-    let released = owned::release(apply, current, &snapshot.peers);
-    let wanted = Wanted {
-        name: deciding.found.name().to_owned(),
-        role: Role::Vpc,
-        template: reference.clone(),
-        revision: released.revision,
-        variables: variables::variables(
-            &snapshot.captcluster,
-            deciding.owner.cluster.unwrap_or_default(),
-            apply,
-        ),
-        connection_secret: secrets::to_write(snapshot, apply),
-        wait_for_secrets: Vec::new(),
-        wait_for_workspaces: Vec::new(),
-        // Said from the beginning, so that it holds whoever deletes what, and in which order.
-        retain: snapshot.captcluster.spec.retain_vpc_on_delete == Some(true),
-        retry: deciding.retry.map(str::to_owned),
-    };
+    let (wanted, held_back) = wanted(deciding, reference);
     let change = wanted.change(&deciding.owner, apply);
     deciding.decision.children.extend(change);
     if snapshot.captcluster.spec.workspace_template_apply_name.as_deref() != Some(&wanted.name) {
@@ -153,10 +132,42 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
             ),
         };
     }
-    if let (Stage::Ready { message, .. }, Some(held_back)) = (&mut conclusion.stage, released.held_back) {
+    if let (Stage::Ready { message, .. }, Some(held_back)) = (&mut conclusion.stage, held_back) {
         *message = format!("{message}. {held_back}");
     }
     deciding.conclude(conclusion);
+}
+
+/// What the WorkspaceTemplateApply is to be, and what is held back from it.
+pub(super) fn wanted(
+    deciding: &Deciding<'_>,
+    reference: &WorkspaceTemplateReference,
+) -> (Wanted, Option<String>) {
+    let snapshot = deciding.snapshot;
+    let apply = deciding.found.usable();
+    let current = snapshot
+        .template
+        .as_ref()
+        .map(|template| template.revision.as_str());
+    let released = owned::release(apply, current, &snapshot.peers);
+    let wanted = Wanted {
+        name: deciding.found.name().to_owned(),
+        role: Role::Vpc,
+        template: reference.clone(),
+        revision: released.revision,
+        variables: variables::variables(
+            &snapshot.captcluster,
+            deciding.owner.cluster.unwrap_or_default(),
+            apply,
+        ),
+        connection_secret: secrets::to_write(snapshot, apply),
+        wait_for_secrets: Vec::new(),
+        wait_for_workspaces: Vec::new(),
+        // Said from the beginning, so that it holds whoever deletes what, and in which order.
+        retain: snapshot.captcluster.spec.retain_vpc_on_delete == Some(true),
+        retry: deciding.retry.map(str::to_owned),
+    };
+    (wanted, released.held_back)
 }
 
 /// Reads what became of the WorkspaceTemplateApply.

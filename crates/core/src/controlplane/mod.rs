@@ -41,6 +41,7 @@ mod wants;
 mod work;
 
 pub use deciding::{apply_name, apply_of};
+pub use deletion::names_left;
 pub use snapshot::Snapshot;
 pub use wants::{ProbeWish, TokenWish, Wants, wants};
 

@@ -53,6 +53,9 @@ pub struct Snapshot {
     /// Where there is no WorkspaceTemplateApply for the EKS cluster, the Secret of this namespace that the Workspace writes
     /// that says by its labels that it is [`super::apply_name`]'s. From the caches of Workspaces.
     pub left_secret: Option<String>,
+    /// For an object that is going away: those of [`super::names_left`] that no WorkspaceTemplateApply has, although a
+    /// Workspace says by its labels that it is such a one's. From the caches of Workspaces.
+    pub left_applies: Vec<String>,
     /// The Secret of [`super::kubeconfig::secret_name`], if it exists.
     pub kubeconfig: Option<SecretSeen>,
     /// The Secret of [`super::kubeconfig::user_secret_name`], if it exists.

@@ -1,9 +1,11 @@
 //! The owner of a WorkspaceTemplateApply, and its consent.
 
-use capt_api::{WorkspaceTemplateApply, marks};
+use capt_api::{
+    WorkspaceTemplateApply, conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use super::snapshot::Snapshot;
+use super::snapshot::{Problem, Snapshot};
 use crate::names;
 
 /// How an owner is recorded in a label. Names survive `clusterctl move`, uids do not.
@@ -60,6 +62,15 @@ fn is_of_kind(owner: &str, kind: &str) -> bool {
 pub(super) fn is_orphan(snapshot: &Snapshot) -> bool {
     let wta = &snapshot.wta;
     recorded(wta).is_some() && silent(wta).is_none() && snapshot.owner.is_none()
+}
+
+/// Why nothing is made or changed for an owner that is going away: what it has is only to be ended.
+pub(super) fn stops_changes(snapshot: &Snapshot) -> Option<Problem> {
+    let owner = snapshot.owner.as_ref()?;
+    owner.deleting.then(|| Problem {
+        reason: Reason::WaitingForOwner,
+        message: "The owner is going away, so that nothing is made or changed any more".to_owned(),
+    })
 }
 
 /// Whether the owner consents to the destruction of what the object made.

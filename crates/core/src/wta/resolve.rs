@@ -190,6 +190,7 @@ pub(super) fn resolve(
                 message,
             })
         });
+        let held = held.or_else(|| owner::stops_changes(snapshot));
         if held.is_some() {
             resolved.pending = Some(fresh.hash.clone());
             resolved.problem = held;

@@ -207,7 +207,7 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
     let snapshot = deciding.snapshot;
     let is_first = identity::recorded(snapshot).is_none();
     let waits = if is_first {
-        waits::before_creation(snapshot)
+        owner::stops_changes(snapshot).or_else(|| waits::before_creation(snapshot))
     } else {
         None
     };

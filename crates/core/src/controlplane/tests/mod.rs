@@ -100,6 +100,7 @@ fn fresh() -> Snapshot {
         }),
         connection: None,
         left_secret: None,
+        left_applies: Vec::new(),
         kubeconfig: None,
         user_kubeconfig: None,
         ca: None,

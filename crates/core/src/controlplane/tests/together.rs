@@ -127,16 +127,12 @@ impl Together {
     fn run(&mut self) {
         let mut operating = Vec::new();
         for (name, snapshot) in &mut self.applies {
-            let rendered = snapshot
-                .rendering
-                .as_ref()
-                .ok()
-                .and_then(|rendered| rendered.spec["version"].as_str().map(str::to_owned));
             let infrastructure = &mut self.infrastructure;
             let operations = &mut self.operations;
             let is_broken = self.broken.contains(name);
             let is_slow = self.slow.contains(name);
             snapshot.workspaces.retain_mut(|workspace| {
+                let rendered = workspace.spec["version"].as_str().map(str::to_owned);
                 let state = workspace
                     .annotations
                     .get(foreign_marks::EXTERNAL_NAME)
@@ -212,6 +208,14 @@ impl Together {
 
     /// What the control plane sees of the Workspaces.
     fn mirror(&mut self) {
+        let applies = &self.world.snapshot.applies;
+        let is_there = |name: &str| applies.iter().any(|seen| seen.name() == name);
+        let left = self
+            .applies
+            .iter()
+            .filter(|(name, snapshot)| !is_there(name) && !snapshot.workspaces.is_empty())
+            .map(|(name, _)| name.clone());
+        self.world.snapshot.left_applies = left.collect();
         for seen in &mut self.world.snapshot.applies {
             let workspace = self
                 .applies
@@ -481,6 +485,50 @@ fn a_pause_brings_everything_to_rest_and_leaves_no_trace_but_that_there_was_one(
         set_apart(&mut before);
         set_apart(&mut after);
         assert_eq!(after, before);
+    }
+}
+
+/// A WorkspaceTemplateApply that somebody deletes goes without its Workspace, because its owner makes it again. Where the
+/// owner is deleted a moment later, it does so too, and changes nothing before all of it is destroyed.
+#[test]
+fn what_somebody_deleted_a_moment_before_is_destroyed_too() {
+    let eks = "blue-eks-controlplane-apply";
+    for lost in [
+        vec![eks],
+        vec!["blue-a-fargate-apply"],
+        vec![eks, "blue-a-fargate-apply"],
+    ] {
+        let mut all = Together::new();
+        all.settle();
+        let role = Role::FargateProfile("a".to_owned());
+        add_child(&mut all.world, "blue-a-fargate-apply", role);
+        all.settle();
+        let operations = all.operations.len();
+        all.world
+            .snapshot
+            .applies
+            .retain(|seen| !lost.contains(&seen.name()));
+        for name in &lost {
+            all.applies.get_mut(*name).expect("it was there").kept = None;
+        }
+        all.mirror();
+        assert_eq!(all.world.snapshot.left_applies.len(), lost.len());
+        all.world.delete();
+        all.settle();
+        assert!(all.world.is_gone);
+        assert!(
+            all.infrastructure.is_empty(),
+            "{lost:?}: {:?}",
+            all.infrastructure
+        );
+        assert_eq!(
+            all.operations[operations..],
+            [
+                "destroy blue-a-fargate-apply".to_owned(),
+                format!("destroy {eks}")
+            ],
+            "{lost:?}"
+        );
     }
 }
 

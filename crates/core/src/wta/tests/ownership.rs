@@ -250,6 +250,37 @@ fn queued() -> World {
     world
 }
 
+/// An owner that goes makes a child again only to end what it left.
+#[test]
+fn nothing_is_made_or_changed_for_an_owner_that_goes() {
+    let going = Some(OwnerSeen {
+        deleting: true,
+        ..OwnerSeen::default()
+    });
+    let mut snapshot = fresh();
+    own(&mut snapshot);
+    snapshot.owner.clone_from(&going);
+    let mut world = World::new(snapshot);
+    let decision = world.settle();
+    assert!(world.snapshot.workspaces.is_empty());
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Waiting"),
+        "True/WaitingForOwner"
+    );
+    let mut world = owned();
+    let before = world.workspace().spec.clone();
+    world.snapshot.owner = going;
+    world.snapshot.rendering = Ok(rendered("r2"));
+    let decision = world.settle();
+    assert_eq!(world.workspace().spec, before);
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/WaitingForOwner"
+    );
+    // What was there goes on as it was.
+    assert!(world.workspace().is_settled());
+}
+
 /// If all who wait for a turn began when their owner is gone, they would be in each other's way.
 #[test]
 fn an_owner_that_is_gone_gives_nobody_a_turn() {
