@@ -21,9 +21,15 @@ pub(super) fn judge(
     let running = steps(deciding, facts, seen, restarts);
     let spec = &deciding.snapshot.control_plane.spec;
     let verdict = timeouts::judge(spec, &running, deciding.history(), deciding.now);
+    let doing = match (&facts.infrastructure, &facts.eks, &facts.setup) {
+        (Err(note), ..) if !facts.was_initialized => note.message.as_str(),
+        (_, Eks::Building(note) | Eks::AwaitsApproval(note) | Eks::Unwell(note) | Eks::Broken(note), _)
+        | (_, Eks::Up, Setup::Outstanding(note) | Setup::Broken(note)) => note.message.as_str(),
+        (_, Eks::Up, Setup::Done) => "it is not ready yet",
+    };
     facts.expired = verdict
         .expired
-        .map(|(step, limit)| Note::new(step.reason(), step.message(limit)));
+        .map(|(step, limit)| Note::new(step.reason(), step.message(limit, doing)));
     deciding.look_again(verdict.look_again);
 }
 
@@ -48,13 +54,27 @@ fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, resta
     if waits_for_a_person || matches!(facts.eks, Eks::AwaitsApproval(_)) {
         return steps;
     }
+    let waits_for_secret = matches!(
+        (&facts.eks, &facts.setup),
+        (Eks::Up, Setup::Outstanding(note)) if note.reason == Reason::SecretError
+    );
     if facts.was_initialized {
-        if matches!(facts.eks, Eks::Building(_)) {
+        let running = |operation| {
             let last = progress::running(deciding.history())
-                .filter(|record| record.operation == progress::UPDATE && !restarts);
+                .filter(|record| record.operation == operation && !restarts);
+            last.map_or(now, |record| record.start_time.0)
+        };
+        if matches!(facts.eks, Eks::Building(_)) {
             steps.push(Running {
                 step: Step::Update,
-                since: last.map_or(now, |record| record.start_time.0),
+                since: running(progress::UPDATE),
+            });
+        }
+        // One that was there and is lost has the same time to come back.
+        if waits_for_secret {
+            steps.push(Running {
+                step: Step::Secret,
+                since: running(progress::CONFIGURE),
             });
         }
         return steps;
@@ -77,9 +97,7 @@ fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, resta
     {
         steps.push(since(Step::Workspace, Some(created), began));
     }
-    if let (Eks::Up, Setup::Outstanding(note)) = (&facts.eks, &facts.setup)
-        && note.reason == Reason::SecretError
-    {
+    if waits_for_secret {
         let ready = seen.and_then(|seen| seen.condition("Ready"));
         let ready = ready.map(|ready| ready.last_transition_time.0);
         steps.push(since(Step::Secret, ready, began));

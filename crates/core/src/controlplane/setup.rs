@@ -202,10 +202,7 @@ pub fn look(
                 && snapshot.connection.is_none()
                 && !connection::has_outputs(seen) =>
         {
-            let note = Note::new(
-                Reason::EndpointNotReady,
-                "Waiting for the outputs of the module, with cluster_endpoint among them",
-            );
+            let note = secret_missing(snapshot, owner, seen, "cluster_endpoint");
             return nothing(Setup::Outstanding(note.clone()), &note);
         }
         Err(note) => return nothing(Setup::Broken(note.clone()), &note),
@@ -275,9 +272,9 @@ fn access(
     let source = kubeconfig::source(&snapshot.control_plane.spec, &endpoint.host);
     let mut wanted = Vec::new();
     let kubeconfig = match source {
-        Source::Output => from_output(snapshot, seen, names),
+        Source::Output => from_output(snapshot, owner, seen, names),
         Source::AwsIam => match &ca_data {
-            Err(problem) => Err(missing(snapshot, seen, &problem.to_string())),
+            Err(problem) => Err(missing(snapshot, owner, seen, &problem.to_string())),
             Ok(ca_data) => {
                 if let Some(region) = names.region {
                     let people =
@@ -349,6 +346,7 @@ fn access(
 
 fn from_output(
     snapshot: &Snapshot,
+    owner: &Owner<'_>,
     seen: &OwnedSeen,
     names: &Names<'_>,
 ) -> Result<kubeconfig::Wanted, Setup> {
@@ -365,24 +363,43 @@ fn from_output(
             "The module has no output kubeconfig, from which the kubeconfig is to be taken. Add it, marked as \
              sensitive, or set spec.kubeconfig.source to AwsIam",
         ))),
-        Err(_) => Err(waiting_for_secret()),
+        Err(_) => Err(Setup::Outstanding(secret_missing(
+            snapshot,
+            owner,
+            seen,
+            "kubeconfig",
+        ))),
     }
 }
 
 /// What is missing is the module's fault only if everything else is there.
-fn missing(snapshot: &Snapshot, seen: &OwnedSeen, problem: &str) -> Setup {
+fn missing(snapshot: &Snapshot, owner: &Owner<'_>, seen: &OwnedSeen, problem: &str) -> Setup {
     if snapshot.connection.is_none() && !connection::has_outputs(seen) {
-        waiting_for_secret()
+        let key = "cluster_certificate_authority_data";
+        Setup::Outstanding(secret_missing(snapshot, owner, seen, key))
     } else {
         Setup::Broken(Note::new(Reason::OutputInvalid, problem))
     }
 }
 
-fn waiting_for_secret() -> Setup {
-    Setup::Outstanding(Note::new(
+/// That the connection Secret is not there, which one that is, and how it comes back.
+fn secret_missing(snapshot: &Snapshot, owner: &Owner<'_>, seen: &OwnedSeen, fact: &str) -> Note {
+    let template = snapshot.template.as_ref();
+    let names = connection::secret_names(
+        &snapshot.control_plane.spec,
+        owner.name,
+        template.and_then(|template| template.spec.as_ref()),
+        Some(seen),
+    );
+    let name = names.first().map_or(connection::FIXED_NAME, String::as_str);
+    Note::new(
         Reason::SecretError,
-        "Waiting for the connection Secret of the EKS cluster",
-    ))
+        format!(
+            "The connection Secret {name} of the EKS cluster is not there, from which {fact} is taken. Its Workspace \
+             writes it; to have it written again: {}",
+            seen.retry_command()
+        ),
+    )
 }
 
 /// When the next token is due; after that, when this one ends.

@@ -62,9 +62,9 @@ impl Step {
             .unwrap_or(Duration::from_secs(minutes * 60))
     }
 
-    /// What took too long, and what to do.
+    /// What took too long, what is waited for, and what to do.
     #[must_use]
-    pub fn message(self, limit: Duration) -> String {
+    pub fn message(self, limit: Duration, doing: &str) -> String {
         let limit = capt_api::duration::Duration::from(limit);
         let (what, field) = match self {
             Self::Vpc => ("The infrastructure was not ready", "vpcReadyTimeout"),
@@ -73,8 +73,9 @@ impl Step {
             Self::Secret => ("The connection Secret was not complete", "secretTimeout"),
             Self::Update => ("The update was not done", "updateTimeout"),
         };
+        let doing = doing.trim_end_matches(['.', '\n']);
         format!(
-            "{what} after {limit}. It is still waited for; if it only needs longer, raise \
+            "{what} after {limit}: {doing}. It is still waited for; if it only needs longer, raise \
              spec.controlPlaneConfig.timeouts.{field}"
         )
     }
@@ -199,8 +200,11 @@ mod tests {
         ] {
             assert_eq!(step.limit(&default), minutes(expected), "{step:?}");
             assert_eq!(step.limit(&overridden), minutes(7), "{step:?}");
-            let message = step.message(minutes(7));
-            assert!(message.contains("after 7m0s"), "{message}");
+            let message = step.message(minutes(7), "Terraform is at work.");
+            assert!(
+                message.contains("after 7m0s: Terraform is at work. It"),
+                "{message}"
+            );
         }
     }
 

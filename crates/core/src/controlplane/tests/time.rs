@@ -8,7 +8,7 @@ use capt_api::{
 };
 use serde_json::json;
 
-use super::{World, at, fresh, living, said, world::Terraform};
+use super::{World, at, fresh, living, message, said, world::Terraform};
 
 /// A world in which a step does not end, and what makes it end.
 type Case = (&'static str, fn() -> World, &'static str, i64, fn(&mut World));
@@ -105,6 +105,36 @@ fn set(spec: &mut CAPTControlPlaneSpec, timeout: &str, value: &str) {
 }
 
 #[test]
+fn a_connection_secret_that_is_lost_is_named_and_has_its_time_to_come_back() {
+    let mut world = living();
+    let secret = world.snapshot.connection.take();
+    let hidden = std::mem::take(&mut world.hidden_outputs);
+    // Long ago it was set up for the first time.
+    world.pass(600);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Configuring));
+    let told = message(&world.status(), "Ready");
+    for words in ["blue-eks-connection", "capt retry captcontrolplane/blue -n team"] {
+        assert!(told.contains(words), "{told}");
+    }
+    world.pass(5);
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert_eq!(said(&world.status(), "Ready"), "True/SecretTimeout");
+    // Another try is passed on although nothing else is the matter.
+    world.annotate(capt_api::marks::RETRY_REQUESTED, "1");
+    world.step();
+    assert_eq!(
+        world.apply().annotation(capt_api::marks::RETRY_REQUESTED),
+        Some("1")
+    );
+    world.snapshot.connection = secret;
+    world.hidden_outputs = hidden;
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
 fn every_step_times_out_at_its_limit_and_the_verdict_ends_when_the_fact_arrives() {
     for (name, world, reason, minutes, arrive) in cases() {
         let mut world = world();
@@ -124,6 +154,16 @@ fn every_step_times_out_at_its_limit_and_the_verdict_ends_when_the_fact_arrives(
             "{name}"
         );
         assert!(world.decide().is_quiet(), "{name}");
+        let told = message(&world.status(), "Failed");
+        let doing = message(&world.status(), "Ready");
+        assert!(told.contains("after ") && told.contains(": "), "{told}");
+        assert_eq!(told, doing);
+        let cause = match reason {
+            "VPCReadyTimeout" => "Waiting for the CAPTCluster blue",
+            "SecretTimeout" => "The connection Secret blue-eks-connection of the EKS cluster is not there",
+            _ => "Terraform is at work",
+        };
+        assert!(told.contains(cause), "{name}: {told}");
         arrive(&mut world);
         world.settle();
         assert_eq!(world.status().state, Some(State::Ready), "{name}");
