@@ -154,10 +154,17 @@ impl<'a> View<'a> {
             return String::new();
         };
         if node.health == Health::Good {
-            return match self.is_simulated(id) {
-                true => "simulated: nothing of it is real".to_owned(),
-                false => String::new(),
+            if self.is_simulated(id) {
+                return "simulated: nothing of it is real".to_owned();
+            }
+            // A Cluster is available all through what is wrong with a part of it.
+            let causes = match node.kind.as_str() {
+                "Cluster" => self.causes(id),
+                _ => Vec::new(),
             };
+            return causes.first().map_or_else(String::new, |cause| {
+                format!("look at {}: {}", typed(&cause.id), self.why(&cause.id))
+            });
         }
         if let Some(progress) = self.running(id) {
             return words(progress);
@@ -190,11 +197,8 @@ impl<'a> View<'a> {
             return causes;
         }
         let is_bad = |one: &String| {
-            one != id
-                && self
-                    .graph
-                    .node(one)
-                    .is_some_and(|node| node.health == Health::Bad)
+            let node = self.graph.node(one).filter(|_| one != id);
+            node.is_some_and(|node| node.health == Health::Bad || node.status == "ApprovalNeeded")
         };
         let whole = self.graph.whole(id).into_iter().filter(is_bad);
         whole

@@ -164,7 +164,8 @@ impl<'a> Deciding<'a> {
         );
         // What serves goes on serving while something is changed about it, also if that fails.
         let serves = is_ready || (is_kept && is_known);
-        let why = if serves { made } else { reason };
+        let is_waiting = matches!(stage, Stage::Waiting { .. });
+        let why = if serves && !is_waiting { made } else { reason };
         self.say(Type::Ready, serves, why, message.clone());
         self.status.ready = serves;
         self.status.failure_reason = is_failed.then(|| reason.as_str().to_owned());

@@ -6,7 +6,7 @@
 use capt_api::{captcluster::CAPTClusterSpec, conditions::captcluster::CAPTClusterReason as Reason};
 
 use super::{deciding::Deciding, secrets, variables};
-use crate::owned::Found;
+use crate::{owned::Found, wta::owner};
 
 /// Why nothing can be done, and what to do about it.
 pub(super) fn problem(deciding: &Deciding<'_>) -> Option<(Reason, String)> {
@@ -19,8 +19,9 @@ pub(super) fn problem(deciding: &Deciding<'_>) -> Option<(Reason, String)> {
     }
     if let Found::NotOurs { seen, owner } = &deciding.found {
         let message = format!(
-            "spec.workspaceTemplateApplyName names {}, which belongs to {owner}. Name another one, or remove the field",
-            seen.name()
+            "spec.workspaceTemplateApplyName names {}, which belongs to {}. Name another one, or remove the field",
+            seen.name(),
+            owner::in_words(owner)
         );
         return Some((Reason::WorkspaceNotOurs, message));
     }

@@ -1,13 +1,15 @@
 //! How far a control plane is.
 
-use capt_api::captcontrolplane::OperationResult;
+use capt_api::{
+    captcontrolplane::OperationResult, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+};
 
 use super::{
     deciding::Deciding,
     judging::{Eks, Facts, Problem, Setup},
     progress::{self, Now},
 };
-use crate::owned::OwnedSeen;
+use crate::{decision::EventKind, owned::OwnedSeen};
 
 /// How far the operation is.
 pub(super) fn advance(
@@ -79,5 +81,15 @@ pub(super) fn advance(
     };
     let before = deciding.status.progress.take();
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
+    // That it is ready again says the same as it did the first time, and nobody would see it.
+    let ended = progress::just_ended(before.as_ref(), &progress).filter(|_| operation.is_none());
+    let is_done = ended.is_some_and(|ended| {
+        ended.operation == progress::UPDATE && ended.result == Some(OperationResult::Succeeded)
+    });
+    if is_done {
+        let runs = deciding.status.version.clone().unwrap_or_default();
+        let message = format!("The update is done: version {runs} runs");
+        deciding.tell(EventKind::Normal, Reason::NotRollingOut, &message);
+    }
     deciding.status.progress = Some(progress);
 }

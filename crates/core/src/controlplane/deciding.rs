@@ -170,12 +170,20 @@ impl<'a> Deciding<'a> {
             } else {
                 (line.reason, line.because)
             };
+            // What is referred to and not there, or does not answer, is for somebody to see to.
+            let is_last = index == last;
+            let is_silent = matches!(answer, Answer::Silent(_) | Answer::Dead(_));
             let kind = match line.to {
                 State::Failed | State::Degraded => EventKind::Warning,
+                State::Validating if is_last => EventKind::Warning,
+                State::Configuring if is_last && is_silent => EventKind::Warning,
                 _ => EventKind::Normal,
             };
             let message = format!("{:?} -> {:?}: {message}", line.from, line.to);
             self.tell(kind, reason, &message);
+        }
+        if lines.is_empty() {
+            self.tell_silence(answer);
         }
         let state = lines.last().map_or(from, |line| line.to);
         let position = Position::new(state, verdict.serves, self.was_initialized());
@@ -185,6 +193,18 @@ impl<'a> Deciding<'a> {
         }
         self.status.external_managed_control_plane = Some(true);
         self.has_looked = true;
+    }
+
+    /// That an API server does not answer is told once, also where nothing else comes of it.
+    fn tell_silence(&mut self, answer: &Answer) {
+        let (Answer::Silent(message) | Answer::Dead(message)) = answer else {
+            return;
+        };
+        let conditions = self.status.conditions.as_deref().unwrap_or_default();
+        let before = find_condition(conditions, Type::EndpointAnswers.as_str());
+        if before.is_none_or(|before| before.status != "False") {
+            self.tell(EventKind::Warning, Reason::EndpointNotReady, message);
+        }
     }
 
     /// The generation that the status will speak about: writing our own fields makes another one.

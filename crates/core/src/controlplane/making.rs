@@ -213,13 +213,10 @@ pub(super) fn name_versions(deciding: &Deciding<'_>, reading: &mut Reading) {
     let Some(seen) = deciding.found.usable() else {
         return;
     };
-    let variables = seen.wta.spec.variables.as_ref();
-    let going = variables
-        .and_then(|variables| variables.get("kubernetes_version"))
-        .and_then(|text| Version::from(text.as_str()).minor());
-    let (Eks::Building(note), Some(going), Some(wanted)) = (&mut reading.eks, going, wanted) else {
+    let (Eks::Building(note), Some(wanted)) = (&mut reading.eks, wanted) else {
         return;
     };
+    let going = version::next(&known_versions(deciding, wanted)).variable;
     let running = running_version(deciding, seen);
     let words = match running {
         Some(running) if running < going && going == wanted => {

@@ -13,6 +13,7 @@ use crate::{
     captcluster::facts::{PRIVATE_SUBNETS, VPC_ID},
     owned::{Found, OwnedSeen},
     render,
+    wta::owner,
 };
 
 /// What the spec says, once it is known to make sense.
@@ -73,9 +74,10 @@ fn claims(snapshot: &Snapshot, cluster: &ClusterSeen, found: &Found<'_>) -> Resu
         return Err(wrong(
             Reason::WorkspaceNotOurs,
             format!(
-                "The WorkspaceTemplateApply {} belongs to {owner}. Name another one in \
+                "The WorkspaceTemplateApply {} belongs to {}. Name another one in \
                  spec.workspaceTemplateApplyName, or leave that out",
-                seen.name()
+                seen.name(),
+                owner::in_words(owner)
             ),
         ));
     }

@@ -12,6 +12,7 @@ use k8s_openapi::{
 };
 
 use super::{Node, build::WorkspaceSeen};
+use crate::controlplane::progress::PAUSED;
 
 /// Whether it is well with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,12 +72,26 @@ pub(super) fn cluster(cluster: &Cluster) -> Node {
             Said {
                 word: status.phase.as_deref().unwrap_or("Pending"),
                 health: Health::Busy,
-                why: available,
+                why: cause(conditions).or(available),
                 since: None,
             }
         }
     });
     node("Cluster", &cluster.metadata, &said)
+}
+
+/// What keeps a Cluster from being available, the first that others follow from: a cluster that is not made is not reached.
+fn cause(conditions: &[Condition]) -> Option<&Condition> {
+    let causes = [
+        "InfrastructureReady",
+        "ControlPlaneAvailable",
+        "WorkersAvailable",
+        "RemoteConnectionProbe",
+    ];
+    let mut found = causes
+        .into_iter()
+        .filter_map(|type_| find_condition(conditions, type_));
+    found.find(|condition| condition.status != "True")
 }
 
 pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
@@ -86,6 +101,10 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
         let ready = find_condition(conditions, "Ready");
         let failed = find_condition(conditions, "VPCFailed");
         let (word, health, why, since) = match (is_true(ready), is_true(failed)) {
+            // It serves, and a person must say whether it is changed.
+            (true, false) if ready.is_some_and(|ready| ready.reason == "WaitingForApproval") => {
+                ("Ready", Health::Busy, ready, ready)
+            }
             (true, false) => ("Ready", Health::Good, ready, ready),
             // It serves, and a change of it failed.
             (true, true) => ("Ready", Health::Bad, failed, ready),
@@ -129,11 +148,20 @@ pub(super) fn control_plane(control_plane: &CAPTControlPlane) -> Node {
             Some(ControlPlaneState::Provisioning) => find_condition(conditions, "RollingOut"),
             _ => None,
         };
+        let since = turned(state.filter(|state| is_true(Some(state))));
+        // It is ready all through a change of it.
+        let changed = status
+            .progress
+            .iter()
+            .flat_map(|progress| progress.history.iter().flatten())
+            .filter(|record| record.operation != PAUSED && status.state == Some(ControlPlaneState::Ready))
+            .filter_map(|record| record.end_time.as_ref().map(|time| time.0))
+            .max();
         Said {
             word,
             health,
             why,
-            since: turned(state.filter(|state| is_true(Some(state)))),
+            since: since.map(|since| changed.map_or(since, |changed| changed.max(since))),
         }
     });
     node("CAPTControlPlane", &control_plane.metadata, &said)
@@ -206,6 +234,8 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
         ("Deleting", Health::Bad, failed)
     } else if workspace.deleting {
         ("Deleting", Health::Busy, at("Ready"))
+    } else if workspace.retained {
+        ("Retained", Health::Good, at("Synced"))
     } else if at("Synced").is_some_and(|synced| synced.reason == "ReconcilePaused") {
         ("Paused", Health::Busy, at("Synced"))
     } else if is("Synced", "False") {
@@ -215,11 +245,19 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
     } else {
         ("Working", Health::Busy, at("Ready"))
     };
+    let kept = "It was kept on purpose when what it was made for went";
     Node {
         reason: why.map_or_else(String::new, |why| why.reason.clone()),
         message: why
             .and_then(|why: &WorkspaceCondition| why.message.clone())
-            .unwrap_or_default(),
+            .filter(|_| word != "Retained")
+            .unwrap_or_else(|| {
+                if word == "Retained" {
+                    kept.to_owned()
+                } else {
+                    String::new()
+                }
+            }),
         since: why.map(|why| why.last_transition_time.0),
         created_at: workspace.created_at,
         ..named("Workspace", &workspace.name, word, health)

@@ -31,7 +31,10 @@ impl Graph {
         let mut causes = Vec::new();
         while let Some(id) = open.pop_front() {
             let mut is_last = true;
-            for (needed, _) in self.needs(id).filter(|(needed, _)| self.is_unwell(needed)) {
+            // What is paused waits for nothing but the end of that, and what it is made of is paused with it.
+            let is_paused = self.node(id).is_some_and(|node| node.status == "Paused");
+            let needed = self.needs(id).filter(|(needed, _)| self.is_unwell(needed));
+            for (needed, _) in needed.filter(|_| !is_paused) {
                 is_last = false;
                 if !before.contains_key(needed) {
                     before.insert(needed, Some(id));

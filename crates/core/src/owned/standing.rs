@@ -8,6 +8,7 @@ use capt_api::{
         },
     },
     foreign::marks as foreign_marks,
+    marks,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -92,6 +93,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     if let Some((reason, message)) = verdict(seen, Type::Applied, "False")
         && is_refusal(reason)
     {
+        let message = in_words_of_owner(seen, &message);
         return Standing::Refused { reason, message };
     }
     if let Some((reason, message)) = verdict(seen, Type::Waiting, "True") {
@@ -133,6 +135,27 @@ fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
 /// What went wrong with Terraform for good.
 pub(super) fn failed(seen: &OwnedSeen) -> Option<&Trouble> {
     trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal)
+}
+
+/// A message that names fields of a WorkspaceTemplateApply, with the fields of its owner that these are written from.
+fn in_words_of_owner(seen: &OwnedSeen, message: &str) -> String {
+    let Some(role) = seen.label(marks::ROLE) else {
+        return message.to_owned();
+    };
+    let template = match role {
+        "vpc" => "spec.vpcTemplateRef".to_owned(),
+        "eks" => "spec.workspaceTemplateRef".to_owned(),
+        other => match other.strip_prefix("fargate-profile.") {
+            Some(profile) => {
+                format!("workspaceTemplateRef of the profile {profile} in spec.additionalFargateProfiles")
+            }
+            None => return message.to_owned(),
+        },
+    };
+    message.replace("spec.templateRef", &template).replace(
+        "set it in spec.variables",
+        "give it a default in the template, because its owner does not set it",
+    )
 }
 
 /// What a condition says, if it is of this status and for a reason that is known.

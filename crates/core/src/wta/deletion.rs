@@ -62,7 +62,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             "The owner is going away too, and has not come to this one yet".to_owned(),
         ),
         Fate::OwnerSilent => {
-            let owner = owner::silent(&snapshot.wta).unwrap_or_default();
+            let owner = owner::in_words(&owner::silent(&snapshot.wta).unwrap_or_default());
             let message = format!(
                 "The owner {owner} did not consent to destruction, which it does by the annotation {}=true on this \
                  object. {}",

@@ -48,6 +48,12 @@ pub fn silent(wta: &WorkspaceTemplateApply) -> Option<String> {
     recorded(wta).filter(|owner| !SPEAKING.iter().any(|kind| is_of_kind(owner, kind)))
 }
 
+/// An owner as people call it, where a label has `kind.name`.
+#[must_use]
+pub fn in_words(label: &str) -> String {
+    label.replacen('.', " ", 1)
+}
+
 /// Whether the owner that is recorded on an object is of the kind that hands out turns, also if it is gone.
 pub(super) fn takes_turns(wta: &WorkspaceTemplateApply) -> bool {
     recorded(wta).is_some_and(|owner| is_of_kind(&owner, TAKING_TURNS))

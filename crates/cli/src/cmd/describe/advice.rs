@@ -49,10 +49,13 @@ const FAILURES: [(&[&str], &str); 8] = [
 ];
 
 /// Reasons that another try meets again, until somebody writes something else.
-const IN_THE_SPEC: [&str; 8] = [
+const IN_THE_SPEC: [&str; 11] = [
     "DependencyCycle",
     "InvalidSpec",
     "InvalidVPCConfig",
+    "InternalError",
+    "NameTooLong",
+    "OwnedByAnotherCluster",
     "RegionMismatch",
     "TemplateInvalid",
     "VariableInvalid",
@@ -65,6 +68,9 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
     let Some(root) = view.graph.node(id) else {
         return Vec::new();
     };
+    if let Some(Object::Workspace(workspace)) = view.object(id).filter(|_| root.status == "Retained") {
+        return going::kept(workspace);
+    }
     let is_well = matches!(root.health, Health::Good | Health::Unknown);
     let mut advice = import_first(view, id);
     if is_well && causes.is_empty() {
@@ -159,6 +165,23 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         (_, _, "TemplateNotFound" | "WorkspaceTemplateNotFound") => {
             vec!["make the WorkspaceTemplate that it names, or name another one".to_owned()]
         }
+        ("CAPTCluster" | "CAPTControlPlane", "Deleting", "DeletionFailed" | "VPCDeletionFailed") => vec![
+            "mend what the message names".to_owned(),
+            format!("try again: capt retry {target} -n {namespace}"),
+        ],
+        ("Cluster" | "CAPTControlPlane", _, "EndpointNotReady" | "ProbeFailed")
+            if node.message.contains("does not answer") =>
+        {
+            vec![
+                "see to it that the API server answers from here, at the address that the message names"
+                    .to_owned(),
+                "or, if it need not: set spec.endpointCheck of the CAPTControlPlane to Optional".to_owned(),
+            ]
+        }
+        (_, _, "SecretError" | "WaitingForSecret") => going::ways_out_or(
+            &node.message,
+            "see to the Secret that the message names; it is noticed",
+        ),
         (_, _, reason) if going::HELD.contains(&reason) => going::ways_out(&node.message),
         (_, "Deleting", "WaitingForDependents") => {
             let who = node.message.split_once(": ").map_or("", |(_, who)| who);
@@ -223,7 +246,6 @@ fn paused(view: &View<'_>, id: &str, kind: &str, namespace: &str) -> Vec<String>
             vec![unpause("captcontrolplane", &one.name_any())]
         }
         Some(Object::Apply(one)) if annotated(one.annotations()) => vec![unpause("wtapply", &one.name_any())],
-        Some(Object::Workspace(one)) if one.retained => going::kept(one),
         _ if kind == "Workspace" => {
             let mut makers = view.makers(id);
             let paused_maker = makers.find(|maker| {

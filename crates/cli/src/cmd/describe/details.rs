@@ -6,8 +6,9 @@ use capt_api::{
     foreign::{Cluster, workspace::WorkspaceCondition},
     marks,
     run::RunReport,
+    workspacestatus::WorkspaceTemplateStatus,
 };
-use capt_core::graph::WorkspaceSeen;
+use capt_core::graph::{Health, WorkspaceSeen};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt as _;
 
@@ -107,7 +108,7 @@ fn network(description: &mut Description, captcluster: &CAPTCluster) {
     description.fact("Zones", Some(zones.join(", ")));
     description.last_error = status
         .failure_message
-        .or_else(|| status.workspace_template_status?.last_failure_message);
+        .or_else(|| last_failure(status.workspace_template_status));
     description.conditions(status.conditions.as_ref());
 }
 
@@ -124,7 +125,11 @@ fn control_plane(description: &mut Description, view: &View<'_>, control_plane: 
         }),
     );
     description.fact("Endpoint", status.endpoint);
-    let turn = control_plane.annotations().get(marks::TURN);
+    // Who has nothing to do keeps the turn until somebody else needs it.
+    let turn = control_plane.annotations().get(marks::TURN).filter(|holder| {
+        let holder = view.graph.node(&format!("WorkspaceTemplateApply/{holder}"));
+        holder.is_some_and(|holder| holder.health != Health::Good)
+    });
     description.fact(
         "Turn",
         turn.map(|holder| format!("wtapply/{holder} may operate now")),
@@ -162,8 +167,13 @@ fn control_plane(description: &mut Description, view: &View<'_>, control_plane: 
     description.operations = history.iter().skip(first).map(operation).collect();
     description.last_error = status
         .failure_message
-        .or_else(|| status.workspace_template_status?.last_failure_message);
+        .or_else(|| last_failure(status.workspace_template_status));
     description.conditions(status.conditions.as_ref());
+}
+
+/// What last went wrong with Terraform, unless it is over.
+fn last_failure(status: Option<WorkspaceTemplateStatus>) -> Option<String> {
+    status.filter(|status| !status.ready)?.last_failure_message
 }
 
 /// A profile: what is wanted, if it still is, and what became of it.

@@ -47,6 +47,15 @@ pub(super) fn ways_out(message: &str) -> Vec<String> {
     }
 }
 
+/// The same, or something else if none is marked as one.
+pub(super) fn ways_out_or(message: &str, otherwise: &str) -> Vec<String> {
+    let message = text::plain(message);
+    let ways = message.split("; to have it written again: ").nth(1);
+    let mut advice = vec![otherwise.to_owned()];
+    advice.extend(ways.map(|command| format!("or have it written again: {command}")));
+    advice
+}
+
 /// As it is written within a list of things to do.
 fn lowered(sentence: &str) -> String {
     let mut characters = sentence.chars();

@@ -159,7 +159,7 @@ fn a_workspacetemplateapply_of_somebody_else_is_not_taken() {
     assert!(decision.children.is_empty());
     assert_eq!(verdict(&snapshot, &decision, "Ready"), "False/WorkspaceNotOurs");
     let told = condition(&snapshot, &decision, "Ready").message;
-    assert!(told.contains("belongs to CAPTCluster.net"), "{told}");
+    assert!(told.contains("belongs to CAPTCluster net"), "{told}");
     delete(&mut snapshot);
     let decision = decide(&snapshot, at(1));
     assert!(

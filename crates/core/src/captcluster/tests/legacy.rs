@@ -110,7 +110,9 @@ fn a_first_rendering_that_waits_for_approval_takes_nothing_away() {
         name: "net-vpc-vpc-connection".to_owned(),
     });
     world.rest();
-    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    // It serves, and whoever looks at it learns that somebody is asked.
+    assert_eq!(world.verdict("Ready"), "True/WaitingForApproval");
+    assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
     assert_eq!(world.verdict("VPCFailed"), "False/WaitingForApproval");
     let told = condition(&world.snapshot, &Decided::default(), "Ready").message;
     assert_eq!(told, "about ApprovalNeeded");

@@ -7,7 +7,7 @@ use super::{
     super::snapshot::{ClusterSeen, Hidden, SecretSeen},
     World, fresh, living, message, said,
 };
-use crate::wta::snapshot::TemplateSeen;
+use crate::{decision::EventKind, wta::snapshot::TemplateSeen};
 
 type Edit = fn(&mut World);
 
@@ -289,5 +289,45 @@ fn a_hand_edited_status_is_set_right() {
             good.endpoint,
             good.version
         )
+    );
+}
+
+#[test]
+fn what_somebody_must_see_to_is_a_warning_and_what_takes_a_while_is_none() {
+    let kinds = |world: &mut World| {
+        let mut kinds = Vec::new();
+        for _ in 0..12 {
+            let decision = world.step();
+            kinds.extend(
+                decision
+                    .events
+                    .into_iter()
+                    .map(|event| (event.kind, event.message)),
+            );
+            world.act();
+        }
+        kinds
+    };
+    let mut well = World::new(fresh());
+    let told = kinds(&mut well);
+    assert!(
+        !told.is_empty() && told.iter().all(|(kind, _)| *kind == EventKind::Normal),
+        "{told:?}"
+    );
+    let mut without_template = World::new(fresh());
+    without_template.snapshot.template = None;
+    let told = kinds(&mut without_template);
+    let last = told.last().expect("an event");
+    assert!(
+        last.0 == EventKind::Warning && last.1.contains("no WorkspaceTemplate eks"),
+        "{told:?}"
+    );
+    let mut silent = World::new(fresh());
+    silent.answers = false;
+    let told = kinds(&mut silent);
+    let last = told.last().expect("an event");
+    assert!(
+        last.0 == EventKind::Warning && last.1.contains("does not answer"),
+        "{told:?}"
     );
 }

@@ -42,6 +42,23 @@ fn an_update_rolls_out_while_the_cluster_serves() {
 }
 
 #[test]
+fn the_steps_of_an_upgrade_are_told_from_the_first_to_the_last() {
+    let mut world = living();
+    let before = world.events.len();
+    upgrade(&mut world, "1.33");
+    world.settle();
+    let told = &world.events[before..];
+    assert!(
+        told[0].contains("Ready -> Provisioning")
+            && told[0].contains("upgrading from 1.31 to 1.32, then to 1.33"),
+        "{told:?}"
+    );
+    assert!(!told.iter().any(|event| event.contains("1.31 first")), "{told:?}");
+    let done = "NotRollingOut: The update is done: version 1.33 runs";
+    assert_eq!(told.iter().filter(|event| *event == done).count(), 1, "{told:?}");
+}
+
+#[test]
 fn a_failed_update_of_a_cluster_that_serves_degrades_it() {
     let mut world = living();
     upgrade(&mut world, "1.32");

@@ -3,6 +3,7 @@
 mod building;
 mod cycles;
 mod picture;
+mod telling;
 mod waiting;
 mod walking;
 

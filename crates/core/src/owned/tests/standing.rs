@@ -173,6 +173,39 @@ fn how_it_stands_is_read_from_what_it_says() {
     }
 }
 
+/// Nobody finds a field of an object that its owner writes.
+#[test]
+fn a_refusal_names_the_fields_of_the_owner() {
+    for (role, expected) in [
+        (Some("vpc"), "mend spec.vpcTemplateRef"),
+        (Some("eks"), "mend spec.workspaceTemplateRef"),
+        (
+            Some("fargate-profile.web"),
+            "mend workspaceTemplateRef of the profile web in spec.additionalFargateProfiles",
+        ),
+        (None, "mend spec.templateRef"),
+    ] {
+        let mut seen = living();
+        say(&mut seen, "Applied", "False", "TemplateNotFound");
+        let labels = seen.wta.metadata.labels.get_or_insert_default();
+        labels.remove(marks::ROLE);
+        labels.extend(role.map(|role| (marks::ROLE.to_owned(), role.to_owned())));
+        let conditions = seen
+            .wta
+            .status
+            .as_mut()
+            .and_then(|status| status.conditions.as_mut());
+        for condition in conditions.into_iter().flatten() {
+            condition.message = "mend spec.templateRef; set it in spec.variables".to_owned();
+        }
+        let Standing::Refused { message, .. } = standing(&seen) else {
+            panic!("it is refused");
+        };
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(message.contains("spec.variables"), role.is_none(), "{message}");
+    }
+}
+
 #[test]
 fn what_was_taken_over_has_no_hash_and_is_ready_all_the_same() {
     let mut seen = living();

@@ -96,7 +96,7 @@ fn an_owner_of_another_kind_hinders_no_work_and_grants_no_destruction() {
             .and_then(|status| status.message.clone());
         let said = said.expect("a message");
         assert!(
-            said.contains("CAPTClusterSet.x") && said.contains(marks::LET_GO),
+            said.contains("CAPTClusterSet x") && said.contains(marks::LET_GO),
             "{said}"
         );
         annotate(&mut world.snapshot, marks::LET_GO, "true");
