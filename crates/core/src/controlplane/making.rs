@@ -125,10 +125,11 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         let authored = seen.and_then(|seen| seen.annotation(marks::AUTHORED));
         made.is_written = authored != change.rendered_from.as_deref() || wanted.retry.is_some();
         deciding.children.push(change);
-        if seen.is_none() {
-            let message = format!("The WorkspaceTemplateApply {name} is made");
-            deciding.tell(EventKind::Normal, Reason::Creating, &message);
-        }
+    }
+    // The first status may come later than what was made, and what is told goes with it.
+    if seen.is_none() || snapshot.control_plane.status.is_none() {
+        let message = format!("The WorkspaceTemplateApply {name} is made");
+        deciding.tell(EventKind::Normal, Reason::Creating, &message);
     }
     made
 }

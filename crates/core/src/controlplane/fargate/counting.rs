@@ -117,7 +117,11 @@ impl Tally {
             let mut known = profiles(before).iter().filter(|old| old.name == new.name);
             let old = known.next().and_then(|old| old.failure_message.as_ref());
             let failure = new.failure_message.as_ref().filter(|new| Some(*new) != old);
-            tally.errors.extend(failure.map(|failure| Category::of(failure)));
+            let is_going = new.phase == Some(Phase::Deleting);
+            tally.errors.extend(failure.map(|failure| match is_going {
+                true => Category::Deletion,
+                false => Category::of(failure),
+            }));
         }
         tally
     }
@@ -149,15 +153,22 @@ pub enum Category {
     Dependency,
     /// AWS refused it, or it is not configured as it should be.
     Creation,
+    /// It could not be removed.
+    Deletion,
     /// What became of profiles could not be written down.
     StatusUpdate,
 }
 
 impl Category {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Dependency, Self::Creation, Self::StatusUpdate];
+    pub const ALL: [Self; 4] = [
+        Self::Dependency,
+        Self::Creation,
+        Self::Deletion,
+        Self::StatusUpdate,
+    ];
 
-    /// Which sort a failure of a profile is.
+    /// Which sort a failure of a profile is that is wanted.
     #[must_use]
     pub fn of(failure: &str) -> Self {
         let text = failure.to_lowercase();
@@ -177,6 +188,7 @@ impl Category {
         match self {
             Self::Dependency => "dependency",
             Self::Creation => "creation",
+            Self::Deletion => "deletion",
             Self::StatusUpdate => "status_update",
         }
     }

@@ -223,6 +223,24 @@ fn the_end_is_the_same_whichever_write_was_the_last_before_a_restart() {
     }
 }
 
+/// The hands may leave the first status to a later decision.
+#[test]
+fn what_was_made_is_told_with_the_first_status_whenever_that_is_written() {
+    for postponed in 0..3 {
+        let mut world = World::new(fresh());
+        world.step();
+        for _ in 0..postponed {
+            let mut decision = world.decide();
+            decision.own.status = None;
+            world.carry_out(&decision, usize::MAX);
+        }
+        world.settle();
+        let made = "The WorkspaceTemplateApply blue-eks-controlplane-apply is made";
+        let told = world.events.iter().filter(|event| event.contains(made));
+        assert_eq!(told.count(), 1, "{postponed}: {:?}", world.events);
+    }
+}
+
 #[test]
 fn a_pause_stops_everything_at_every_step_and_nothing_is_lost() {
     for steps in 0..10 {

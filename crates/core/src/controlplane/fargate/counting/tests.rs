@@ -160,6 +160,16 @@ fn an_error_is_counted_when_it_is_new_and_by_its_category() {
 }
 
 #[test]
+fn a_removal_that_failed_is_counted_as_one_whatever_it_says() {
+    for failure in ["a subnet is in use", "it took too long"] {
+        let before = plane(vec![profile("a", Phase::Deleting, 1, None)]);
+        let decision = writes(vec![profile("a", Phase::Deleting, 1, Some(failure))]);
+        let tally = Tally::of(&before, &decision, at(100));
+        assert_eq!(tally.errors, [Category::Deletion], "{failure}");
+    }
+}
+
+#[test]
 fn only_a_status_that_tells_of_profiles_is_missed() {
     let decision = writes(Vec::new());
     assert_eq!(Tally::unwritten(&plane(Vec::new()), &decision), Tally::default());
