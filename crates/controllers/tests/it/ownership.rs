@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::{
     controlplane::{ControlPlaneUser as _, control_plane, eks_template, whole_cluster},
     network::{NetworkUser as _, cluster, made_network},
-    stage::{Stage, User as _, apply, external_name},
+    stage::{CAPT, Setting, Stage, User as _, apply, external_name, start_controllers},
 };
 
 /// Where the outputs are written must not depend on who deleted what.
@@ -45,6 +45,34 @@ async fn a_network_whose_apply_somebody_deletes_keeps_its_secret() {
     assert_eq!(connections, ["blue-vpc-connection"]);
     assert_eq!(stage.ledger.made().len(), 1);
     assert!(stage.ledger.destroyed().is_empty());
+    stage.world.finish().await;
+}
+
+/// Somebody deletes what makes the network and the cluster, and a moment later everything: what was left is destroyed too.
+#[tokio::test]
+async fn what_outlived_its_apply_is_destroyed_when_its_owner_goes() {
+    let stage = Stage::embedded().await;
+    stage.make_template("net").await;
+    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
+    let _: Cluster = stage.create(whole_cluster("blue")).await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    let _: CAPTControlPlane = stage.create(control_plane("blue")).await;
+    stage.until_plane_says("blue", "Ready", "True/Ready").await;
+    stage.settle().await;
+    let made = stage.ledger.made().len();
+    stage.world.stop(CAPT);
+    for name in ["blue-vpc", "blue-eks-controlplane-apply"] {
+        stage.delete_apply(name).await;
+        let _: WorkspaceTemplateApply = stage.patch(name, json!({"metadata": {"finalizers": null}})).await;
+        assert!(stage.apply(name).await.is_none(), "{name}");
+    }
+    stage.delete_cluster("blue").await;
+    start_controllers(&stage.world, &Setting::default());
+    stage.until_cluster_is_gone("blue").await;
+    stage.settle().await;
+    assert_eq!(stage.ledger.made().len(), made, "nothing is made for what goes");
+    assert_eq!(stage.ledger.destroyed().len(), 2);
+    assert!(stage.ledger.exists().is_empty());
     stage.world.finish().await;
 }
 

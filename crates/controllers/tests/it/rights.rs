@@ -141,3 +141,31 @@ async fn a_denial_of_definitions_that_passes_changes_nothing() {
     assert_eq!(stage.network_says("blue", "Ready").await, "True/VPCCreated");
     stage.world.finish().await;
 }
+
+/// An owner that sees nothing of its own would go and leave it behind.
+#[tokio::test]
+async fn an_owner_stays_as_long_as_what_it_owns_may_not_be_read() {
+    let setting = Setting::default();
+    let stage = Stage::set(World::embedded_only().await, &setting);
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    let forbidden = forbid(&stage.world, |call| call.resource == "workspacetemplateapplies");
+    stage.world.stop(CAPT);
+    start_controllers(&stage.world, &setting);
+    stage.delete_network("blue").await;
+    stage.advance(10 * MINUTE).await;
+    assert!(forbidden.acted() > 0);
+    assert!(stage.network("blue").await.is_some());
+    assert!(stage.ledger.destroyed().is_empty());
+    forbidden.release();
+    stage
+        .until("the network is gone", async || {
+            stage.network("blue").await.is_none()
+        })
+        .await;
+    assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
