@@ -100,10 +100,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
             names.iter().map(|reference| reference.name.clone()).collect()
         }),
         retain: false,
-        retry: deciding
-            .retry_for(seen, deciding.was_unwell())
-            .or_else(|| deciding.retry().filter(|_| lacks_secret(deciding)))
-            .map(str::to_owned),
+        retry: deciding.retry_for(seen, deciding.was_unwell()).map(str::to_owned),
     };
     if let Some(seen) = seen {
         if seen.is_deleting() {
@@ -132,13 +129,6 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         deciding.tell(EventKind::Normal, Reason::Creating, &message);
     }
     made
-}
-
-/// Whether the connection Secret is lost of an EKS cluster that is there. Another try writes it again, and changes nothing
-/// else, so that it needs no turn.
-fn lacks_secret(deciding: &Deciding<'_>) -> bool {
-    let seen = deciding.found.usable();
-    deciding.snapshot.connection.is_none() && seen.is_some_and(OwnedSeen::holds)
 }
 
 /// What is waited for is decided once: it only matters before the Workspace is made, and what was adopted keeps its own.
