@@ -27,8 +27,8 @@ const NAMED_USERS: usize = 5;
 pub struct Snapshot {
     /// The object itself.
     pub template: WorkspaceTemplate,
-    /// WorkspaceTemplateApplies that use it, as `namespace/name`: those that refer to it and exist, also while they are
-    /// going away.
+    /// WorkspaceTemplateApplies that refer to it, as `namespace/name`, also while they are going away. Those of namespaces
+    /// that it does not consent to do not use it: they neither hold it nor are told of.
     pub users: Vec<String>,
 }
 
@@ -37,6 +37,7 @@ pub struct Snapshot {
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<WorkspaceTemplateObjectStatus> {
     let mut deciding = Deciding {
         snapshot,
+        users: users(snapshot),
         now,
         decision: Decision::default(),
     };
@@ -44,8 +45,24 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Decision<WorkspaceTemplate
     deciding.decision
 }
 
+/// Who may use the template and refers to it. Whoever did so under a consent that is gone keeps its last rendering and needs
+/// the template no more.
+fn users(snapshot: &Snapshot) -> Vec<String> {
+    let own = snapshot.template.metadata.namespace.as_deref();
+    let shared = snapshot.template.spec.shared_with.as_deref().unwrap_or_default();
+    let may_use = |user: &&String| {
+        let namespace = user.split_once('/').map(|(namespace, _)| namespace);
+        namespace == own
+            || shared
+                .iter()
+                .any(|name| name == "*" || Some(name.as_str()) == namespace)
+    };
+    snapshot.users.iter().filter(may_use).cloned().collect()
+}
+
 struct Deciding<'a> {
     snapshot: &'a Snapshot,
+    users: Vec<String>,
     now: Timestamp,
     decision: Decision<WorkspaceTemplateObjectStatus>,
 }
@@ -62,7 +79,7 @@ impl Gates for Deciding<'_> {
 
     fn deletion(&mut self) -> Option<()> {
         self.snapshot.template.metadata.deletion_timestamp.as_ref()?;
-        if self.snapshot.users.is_empty() {
+        if self.users.is_empty() {
             self.release();
         } else {
             let users = self.named_users();
@@ -81,7 +98,7 @@ impl Gates for Deciding<'_> {
     }
 
     fn work(&mut self) {
-        if self.snapshot.users.is_empty() {
+        if self.users.is_empty() {
             self.release();
             self.report(false, Reason::Unused, "Nobody uses it".to_owned());
         } else {
@@ -118,7 +135,7 @@ impl Deciding<'_> {
     }
 
     fn named_users(&self) -> String {
-        let mut users = self.snapshot.users.clone();
+        let mut users = self.users.clone();
         users.sort();
         let more = users.len().saturating_sub(NAMED_USERS);
         users.truncate(NAMED_USERS);
@@ -166,7 +183,7 @@ impl Deciding<'_> {
             );
         }
         new.conditions = Some(conditions);
-        new.users = i64::try_from(self.snapshot.users.len()).ok();
+        new.users = i64::try_from(self.users.len()).ok();
         new.revision = Some(render::revision(&template.spec));
         new.observed_generation = generation;
         if new != old {

@@ -18,6 +18,7 @@ fn snapshot(module: &str, users: &[&str]) -> Snapshot {
     .expect("a template");
     let mut template = WorkspaceTemplate::new("vpc", spec);
     template.metadata.generation = Some(1);
+    template.metadata.namespace = Some("team".to_owned());
     Snapshot {
         template,
         users: users.iter().map(|user| (*user).to_owned()).collect(),
@@ -128,4 +129,27 @@ fn a_paused_template_is_left_alone_even_if_it_goes() {
     let annotations = paused.template.metadata.annotations.get_or_insert_default();
     annotations.insert(foreign_marks::PAUSED.to_owned(), String::new());
     assert!(carry_out(&mut paused).is_quiet());
+}
+
+#[test]
+fn who_has_no_consent_neither_holds_a_template_nor_is_told_of() {
+    for (shared, is_held) in [
+        (json!(null), false),
+        (json!([]), false),
+        (json!(["third"]), false),
+        (json!(["other"]), true),
+        (json!(["*"]), true),
+    ] {
+        let mut template = snapshot("locals {}\n", &["other/blue"]);
+        template.template.spec.shared_with = serde_json::from_value(shared.clone()).expect("namespaces");
+        template.template.metadata.finalizers = Some(vec![marks::WORKSPACETEMPLATE_FINALIZER.to_owned()]);
+        carry_out(&mut template);
+        let expected = if is_held { "Used" } else { "Unused" };
+        assert_eq!(reason(&template, "InUse"), expected, "{shared}");
+        let status = serde_json::to_string(&template.template.status).expect("a status");
+        assert_eq!(status.contains("other/blue"), is_held, "{status}");
+        template.template.metadata.deletion_timestamp = Some(Time(at(0)));
+        carry_out(&mut template);
+        assert_eq!(!finalizers(&template).is_empty(), is_held, "{shared}");
+    }
 }
