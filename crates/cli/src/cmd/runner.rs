@@ -4,12 +4,19 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use anyhow::Context;
 use apiary::serve::DataDirLock;
+use capt_api::{
+    foreign::{ClusterWorkspace, Workspace},
+    marks,
+};
 use capt_runner::Which;
+use kube::{Api, Client, api::ListParams};
 use prometheus_client::registry::Registry;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -23,6 +30,9 @@ use crate::{
     data_dir,
     ports::{PortArgs, Process, Readiness},
 };
+
+/// How long it may take to find out whether there is anything to do, which nobody needs to know.
+const GLANCE: Duration = Duration::from_secs(5);
 
 /// Run Terraform for the Workspaces of a cluster
 ///
@@ -80,7 +90,15 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     let choice = args.engine.choose(work_dir).await?;
     tracing::info!("engine: {}", choice.why());
     let cluster = args.access.connect().await?;
-    tracing::info!(cluster = %cluster.url, name = args.name, "running Terraform for labelled Workspaces");
+    let label = format!("{}={}", marks::RUNNER, args.name);
+    tracing::info!(cluster = %cluster.url, "running Terraform for Workspaces with the label {label}");
+    if has_any(&cluster.client, &label).await == Some(false) {
+        tracing::info!(
+            "there is none so far. `capt controller --runner {0}` and `capt up --runner {0}` make them; label others with: \
+             kubectl label workspaces.tf.m.upbound.io NAME {label}",
+            args.name
+        );
+    }
 
     let mut options = args
         .engine
@@ -111,6 +129,28 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
         }
         signal = signals.next() => Ok(StopSignal::exit_code(signal)),
     }
+}
+
+/// Whether there are Workspaces with this label, if that can be told at once.
+async fn has_any(client: &Client, label: &str) -> Option<bool> {
+    let selected = ListParams::default().labels(label).limit(1);
+    let namespaced: Api<Workspace> = Api::all(client.clone());
+    let cluster_scoped: Api<ClusterWorkspace> = Api::all(client.clone());
+    let both = async {
+        tokio::join!(
+            namespaced.list_metadata(&selected),
+            cluster_scoped.list_metadata(&selected)
+        )
+    };
+    let (namespaced, cluster_scoped) = timeout(GLANCE, both).await.ok()?;
+    let counted = |found: kube::Result<usize>| match found {
+        Ok(count) => Some(count > 0),
+        Err(kube::Error::Api(status)) if status.code == 404 => Some(false),
+        Err(_) => None,
+    };
+    let namespaced = counted(namespaced.map(|list| list.items.len()));
+    let cluster_scoped = counted(cluster_scoped.map(|list| list.items.len()));
+    Some(namespaced? || cluster_scoped?)
 }
 
 /// The same each time in the same working directory, and another one elsewhere, be it on a machine of the same name.

@@ -77,9 +77,13 @@ pub(crate) struct Args {
     in_memory: bool,
 
     /// Who runs Terraform: embedded is this process; none leaves Workspaces to somebody else, such as
-    /// provider-terraform
-    #[arg(long, value_name = "WHO", value_enum, default_value = "embedded")]
-    workspace_runner: WorkspaceRunner,
+    /// provider-terraform or, with --runner, a capt runner [default: embedded; none with --runner]
+    #[arg(long, value_name = "WHO", value_enum)]
+    workspace_runner: Option<WorkspaceRunner>,
+
+    /// Workspaces are labelled for `capt runner --name NAME`, which runs them
+    #[arg(long, value_name = "NAME", conflicts_with = "api_only")]
+    runner: Option<String>,
 
     /// Serve the API and nothing else: no controller and no Terraform acts on what is in it
     #[arg(long)]
@@ -107,11 +111,24 @@ enum WorkspaceRunner {
 }
 
 impl Args {
+    fn who_runs(&self) -> WorkspaceRunner {
+        match self.runner {
+            Some(_) => WorkspaceRunner::None,
+            None => self.workspace_runner.unwrap_or(WorkspaceRunner::Embedded),
+        }
+    }
+
     /// What makes no sense together.
     fn contradiction(&self) -> Option<&'static str> {
-        let is_still = self.demo && self.workspace_runner == WorkspaceRunner::None;
+        if self.runner.is_some() && self.workspace_runner == Some(WorkspaceRunner::Embedded) {
+            return Some(
+                "--runner names a capt runner that runs Terraform, and --workspace-runner embedded says that this process \
+                 does. Leave out one of the two",
+            );
+        }
+        let is_still = self.demo && self.who_runs() == WorkspaceRunner::None;
         is_still.then_some(
-            "--demo needs a runner: with --workspace-runner none nothing runs Terraform, and the sample cluster would never \
+            "--demo needs a runner: with --workspace-runner none or --runner nothing here runs Terraform, and the sample cluster would never \
              become ready. Leave out one of the two",
         )
     }

@@ -75,12 +75,26 @@ impl Running {
         let engine = match &choice {
             _ if args.api_only => "none, and no controllers; only the API runs".to_owned(),
             Some(choice) => choice.why().to_owned(),
-            None => "none here; Workspaces are left to somebody else's runner".to_owned(),
+            None => match &args.runner {
+                Some(name) => format!("none here; Workspaces are labelled for capt runner --name {name}"),
+                None => "none here; Workspaces are left to provider-terraform. For a capt runner, start with --runner and \
+                         its name"
+                    .to_owned(),
+            },
         };
         let client = Client::new(api.router(), "default");
         let url = args.listen.url(serving.local_addr());
-        let workers = (!args.api_only)
-            .then(|| Workers::start(&client, &args.engine, choice, url, args.clusters, &counted));
+        let workers = (!args.api_only).then(|| {
+            Workers::start(
+                &client,
+                &args.engine,
+                args.runner,
+                choice,
+                url,
+                args.clusters,
+                &counted,
+            )
+        });
         Ok(Self {
             api,
             serving,
@@ -146,7 +160,7 @@ fn readiness(counted: &Counted, api_only: bool) -> Readiness {
 
 /// The engine, unless Workspaces are left to somebody else.
 async fn choose(args: &Args, place: &Place) -> anyhow::Result<Option<Choice>> {
-    match args.workspace_runner {
+    match args.who_runs() {
         _ if args.api_only => Ok(None),
         WorkspaceRunner::None => Ok(None),
         WorkspaceRunner::Embedded => args.engine.choose(place.terraform()).await.map(Some),

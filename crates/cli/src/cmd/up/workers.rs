@@ -64,17 +64,22 @@ struct Worker {
 }
 
 impl Workers {
-    /// Starts the controllers, and the runner if there is an engine for one. `url` is where clients reach the API.
+    /// Starts the controllers, and the runner if there is an engine for one; else Workspaces are for the runner of this
+    /// `name`, or for provider-terraform. `url` is where clients reach the API.
     pub(super) fn start(
         client: &Client,
         engine: &EngineArgs,
+        name: Option<String>,
         choice: Option<Choice>,
         url: String,
         clusters: ClusterControllerArgs,
         counted: &Counted,
     ) -> Self {
-        let ours = Runner::Ours { label: None };
-        let who_runs = if choice.is_some() { ours } else { Runner::Foreign };
+        let who_runs = match (&choice, name) {
+            (Some(_), _) => Runner::Ours { label: None },
+            (None, Some(name)) => Runner::Ours { label: Some(name) },
+            (None, None) => Runner::Foreign,
+        };
         let options = capt_controllers::Options {
             cluster_controller: clusters.wanted(),
             metrics: counted.controllers.clone(),
