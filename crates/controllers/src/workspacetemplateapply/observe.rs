@@ -438,8 +438,9 @@ impl Applies {
         let place = ObjectKey::cluster_scoped(key.namespace());
         let known = self.facts.namespaces.get(reader, &place);
         let is_known_to_go = known.is_some_and(|namespace| namespace.terminating);
-        let is_asked =
-            snapshot.wta.metadata.deletion_timestamp.is_some() || wta::workspace_of(snapshot).is_none();
+        let is_asked = snapshot.wta.metadata.deletion_timestamp.is_some()
+            || wta::workspace_of(snapshot).is_none()
+            || snapshot.kept.is_none();
         if is_known_to_go || !is_asked {
             return Ok(is_known_to_go);
         }

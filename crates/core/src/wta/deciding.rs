@@ -138,7 +138,9 @@ impl<'a> Deciding<'a> {
             .kept
             .as_ref()
             .is_some_and(|seen| seen.owner == metadata.uid);
-        if self.kept == Some(kept) && is_owned {
+        // In a namespace that goes nothing can be made.
+        let cannot_be_made = self.snapshot.kept.is_none() && self.snapshot.namespace_terminating;
+        if (self.kept == Some(kept) && is_owned) || cannot_be_made {
             return;
         }
         let owner = Owner {

@@ -125,6 +125,8 @@ fn surplus(actual: &Value, said: &Value) -> Option<Value> {
         .iter()
         .filter_map(|(name, actual)| {
             let patch = match said.get(name) {
+                // A null that was said, such as in an output, is no more than that.
+                Some(Value::Null) if actual.is_null() => return None,
                 None | Some(Value::Null) => Value::Null,
                 Some(Value::Array(said)) if name != "conditions" => {
                     let has_more = actual.as_array().is_some_and(|actual| actual.len() > said.len());
@@ -196,6 +198,15 @@ mod tests {
             patience: Patience::None,
             is_new: false,
         }
+    }
+
+    #[test]
+    fn a_null_that_was_said_stays() {
+        let said = json!({"outputs": {"all": {"a": null, "b": 1}, "none": null}});
+        assert_eq!(surplus(&said, &said), None);
+        let more = json!({"outputs": {"all": {"a": null, "b": 1, "c": null}, "none": 2}});
+        let expected = json!({"outputs": {"all": {"c": null}, "none": null}});
+        assert_eq!(surplus(&more, &said), Some(expected));
     }
 
     #[test]
