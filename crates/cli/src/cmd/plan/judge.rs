@@ -130,10 +130,15 @@ fn of_runner(workspace: &WorkspaceView, page: Option<Page>, token: &str) -> Verd
         .and_then(|page| page.report.answered.get(marks::PLAN_REQUESTED));
     let is_answered = answered.is_some_and(|answered| answered == token);
     let conditions = workspace.status.conditions.as_deref().unwrap_or_default();
+    let misses_state = conditions.iter().any(|condition| {
+        condition.type_ == "StateComplete"
+            && condition.status == "False"
+            && condition.reason == "StateMissing"
+    });
     let blocked = conditions.iter().find(|condition| {
-        condition.type_ == "Failing"
-            && condition.status == "True"
-            && BLOCKED.contains(&condition.reason.as_str())
+        let reason = condition.reason.as_str();
+        let is_lost = misses_state && reason == "StateUnavailable";
+        condition.type_ == "Failing" && condition.status == "True" && (is_lost || BLOCKED.contains(&reason))
     });
     if let Some(blocked) = blocked.filter(|_| !is_answered) {
         return still(DOUBT, blocked.message.clone().unwrap_or_default());

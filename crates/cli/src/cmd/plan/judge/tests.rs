@@ -244,16 +244,34 @@ fn a_plan_is_the_answer_to_one_question_only() {
 
 #[test]
 fn a_runner_that_waits_for_somebody_is_not_waited_for() {
-    for (reason, expected) in [
-        ("InputMissing", "blocked: a Secret is not there"),
-        ("Throttled", "waiting: a runner has to begin with the Workspace"),
+    for (reason, misses_state, expected) in [
+        ("InputMissing", false, "blocked: a Secret is not there"),
+        ("StateUnavailable", true, "blocked: a Secret is not there"),
+        // What cannot be read now is tried, and the answer says what came of it.
+        (
+            "StateUnavailable",
+            false,
+            "waiting: a runner has to begin with the Workspace",
+        ),
+        (
+            "Throttled",
+            false,
+            "waiting: a runner has to begin with the Workspace",
+        ),
     ] {
         let mut workspace = workspace();
-        let failing = json!({
-            "type": "Failing", "status": "True", "reason": reason, "message": "a Secret is not there",
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        });
-        workspace.status.conditions = Some(vec![serde_json::from_value(failing).unwrap()]);
+        let told = |type_: &str, status: &str, reason: &str| {
+            serde_json::from_value(json!({
+                "type": type_, "status": status, "reason": reason, "message": "a Secret is not there",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }))
+            .unwrap()
+        };
+        let mut conditions = vec![told("Failing", "True", reason)];
+        if misses_state {
+            conditions.push(told("StateComplete", "False", "StateMissing"));
+        }
+        workspace.status.conditions = Some(conditions);
         assert_eq!(said(judge(None, Some(&workspace), None, "token")), expected);
         let answered = page("token", Some(PlanReport::default()), None);
         assert_eq!(
