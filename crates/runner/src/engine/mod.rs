@@ -198,6 +198,9 @@ impl fmt::Debug for InputFile {
     }
 }
 
+/// What a message says of a module's archive that is there and cannot be unpacked.
+pub const BROKEN_ARCHIVE: &str = "the archive is broken or not complete";
+
 /// A file with variables.
 #[derive(Clone, PartialEq, Eq)]
 pub struct VarFile {
@@ -205,12 +208,14 @@ pub struct VarFile {
     pub is_json: bool,
     /// What is in it.
     pub content: Vec<u8>,
+    /// Where it comes from, for people.
+    pub label: String,
 }
 
 impl fmt::Debug for VarFile {
     /// Content may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VarFile({} bytes)", self.content.len())
+        write!(f, "VarFile({}, {} bytes)", self.label, self.content.len())
     }
 }
 

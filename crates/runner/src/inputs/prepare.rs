@@ -119,6 +119,14 @@ pub(super) fn prepare(
     for (name, value) in &vars {
         sensitive::named(&mut secrets, name, &Value::String(value.clone()));
     }
+    let configuration = [&found.config.configuration, &found.config.backend_file];
+    let told = [&for_provider.module]
+        .into_iter()
+        .chain(configuration.into_iter().flatten())
+        .chain(vars.iter().chain(&env).map(|(_, value)| value));
+    for text in told {
+        sensitive::in_addresses(&mut secrets, text);
+    }
     let inputs = Inputs {
         uid: view.uid.clone(),
         terraform_workspace: view.external_name().to_owned(),
@@ -243,7 +251,7 @@ fn var_files(
 ) -> Result<Vec<VarFile>, InputError> {
     let given = for_provider.var_files.as_deref().unwrap_or_default();
     let mut files = Vec::with_capacity(given.len() + 1);
-    for (file, key) in given.iter().zip(&needs.var_files) {
+    for (at, (file, key)) in given.iter().zip(&needs.var_files).enumerate() {
         let content = found.value(key)?.to_vec();
         if key.object.kind == ObjectKind::Secret {
             secrets.file(&String::from_utf8_lossy(&content));
@@ -251,6 +259,10 @@ fn var_files(
         files.push(VarFile {
             is_json: file.format == Some(FileFormat::JSON),
             content,
+            label: format!(
+                "spec.forProvider.varFiles[{at}] ({}, key {})",
+                key.object, key.key
+            ),
         });
     }
     if let Some(varmap) = for_provider.varmap.as_ref().filter(|varmap| !varmap.is_empty()) {
@@ -260,6 +272,7 @@ fn var_files(
         files.push(VarFile {
             is_json: true,
             content: varmap.to_string().into_bytes(),
+            label: "spec.forProvider.varmap".to_owned(),
         });
     }
     Ok(files)

@@ -46,6 +46,62 @@ pub(super) fn named(secrets: &mut Secrets, name: &str, value: &Value) {
     }
 }
 
+/// What stands in addresses in a text: `scheme://user:password@host`, and what their queries call secret.
+pub(super) fn in_addresses(secrets: &mut Secrets, text: &str) {
+    /// What ends an address in whatever text it stands.
+    const ENDS: [char; 10] = [' ', '\t', '\n', '\r', '"', '\'', '`', '<', '>', ','];
+    /// Settings of addresses of modules that are secret and do not sound like it.
+    const SETTINGS: [&str; 1] = ["sshkey"];
+    for (at, separator) in text.match_indices("://") {
+        let rest = &text[at + separator.len()..];
+        let address = &rest[..rest.find(ENDS).unwrap_or(rest.len())];
+        let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
+        if let Some((user, _)) = authority.rsplit_once('@') {
+            match user.split_once(':') {
+                Some((_, password)) => {
+                    // A short one is not told from ordinary words, but with its name it is.
+                    secrets.value(&format!("{user}@"));
+                    plain_and_decoded(secrets, password);
+                }
+                // A token may stand where the name does; a name that everybody uses is none.
+                None if text[..at].ends_with("http") || text[..at].ends_with("https") => {
+                    plain_and_decoded(secrets, user);
+                }
+                None => {}
+            }
+        }
+        let query = address.split_once('?').map_or("", |(_, query)| query);
+        for setting in query.split('&') {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            if SETTINGS.contains(&name) || is_telling(name) {
+                plain_and_decoded(secrets, value);
+            }
+        }
+    }
+}
+
+/// A secret as it stands in an address, and as it is meant.
+fn plain_and_decoded(secrets: &mut Secrets, text: &str) {
+    secrets.value(text);
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                at += 3;
+            }
+            None => {
+                decoded.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    secrets.value(&String::from_utf8_lossy(&decoded));
+}
+
 /// Everything in a text of Terraform's language whose name is telling.
 pub(super) fn in_hcl(secrets: &mut Secrets, text: &str) {
     if let Ok(body) = text.parse::<Body>() {
@@ -73,5 +129,54 @@ impl Visit for Named<'_> {
             named(self.0, name, &value);
         }
         visit::visit_object_item(self, key, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capt_terraform::redact::Redactor;
+
+    use super::*;
+
+    #[test]
+    fn what_is_secret_in_an_address_is_known() {
+        for (text, told, expected) in [
+            (
+                "git::https://user:hunter22@example.com/x.git?ref=v1",
+                "fatal: Authentication failed for 'https://user:hunter22@example.com/x.git'",
+                "fatal: Authentication failed for 'https://(redacted)example.com/x.git'",
+            ),
+            (
+                "git::https://user:hunter22@example.com/x.git",
+                "hunter22 is wrong",
+                "(redacted) is wrong",
+            ),
+            // Short ones only where they stand in the address.
+            (
+                "source = \"https://u:yes@example.com/a.zip\"",
+                "yes: https://u:yes@example.com/a.zip",
+                "yes: https://(redacted)example.com/a.zip",
+            ),
+            (
+                "https://user:p%40ssw0rd@example.com/x",
+                "p%40ssw0rd p@ssw0rd",
+                "(redacted) (redacted)",
+            ),
+            (
+                "git::https://ghp_0123456789@example.com/x.git",
+                "https://ghp_0123456789@example.com",
+                "https://(redacted)@example.com",
+            ),
+            (
+                "git::ssh://deploy-user@example.com/x.git?sshkey=c2VjcmV0a2V5",
+                "ssh://deploy-user@example.com c2VjcmV0a2V5",
+                "ssh://deploy-user@example.com (redacted)",
+            ),
+            ("https://example.com/a@b:c", "a@b:c", "a@b:c"),
+        ] {
+            let mut secrets = Secrets::default();
+            in_addresses(&mut secrets, text);
+            assert_eq!(Redactor::new(&secrets).text(told), expected, "{text}");
+        }
     }
 }

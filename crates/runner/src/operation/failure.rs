@@ -9,7 +9,7 @@ use capt_terraform::{
 };
 
 use crate::{
-    engine::{Failure, FailureKind},
+    engine::{BROKEN_ARCHIVE, Failure, FailureKind},
     events::News,
     view::WorkspaceView,
 };
@@ -154,6 +154,9 @@ pub(crate) fn with_advice(reason: Reason, message: &str, view: &WorkspaceView) -
 /// The same where nothing goes on before somebody asks for it.
 fn with_retry(reason: Reason, message: &str, view: &WorkspaceView) -> String {
     let advice: Cow<'_, str> = match reason {
+        Reason::ModuleUnavailable if message.contains(BROKEN_ARCHIVE) => {
+            "Put a whole archive where the address leads".into()
+        }
         Reason::ModuleUnavailable => {
             "Check the address of the module, and that it can be reached from where the runner runs".into()
         }

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub enum DetectError {
     /// There is no such program.
-    #[error("there is no program {0:?}; install terraform or tofu, or name the path of one")]
+    #[error("there is no program {0:?}; install it, or name the path of one with --engine-path")]
     Missing(PathBuf),
     /// It could not be started.
     #[error("{0:?} could not be started")]
@@ -167,7 +167,7 @@ mod tests {
             (
                 folder.path().join("none"),
                 FailureKind::EngineMissing,
-                "install terraform or tofu",
+                "none\"; install it, or name the path",
             ),
             (
                 script("old", "#!/bin/sh\necho Terraform v1.4.9\n"),

@@ -72,9 +72,11 @@ pub(super) fn command(engine: &str, command: &str, ended: &Ended, said: Vec<Diag
         )
     };
     let failure = match &ended.exit {
-        Exit::Signal(signal) => crashed(format!(
-            "was killed by signal {signal}; if that was for want of memory, give the runner more of it"
-        )),
+        // So the system ends what takes too much memory, and nothing else that happens to a program by itself does.
+        Exit::Signal(9) => crashed(
+            "was killed by signal 9; if that was for want of memory, give the runner more of it".to_owned(),
+        ),
+        Exit::Signal(signal) => crashed(format!("was ended by signal {signal}")),
         Exit::Lost => crashed("was lost: the process that looked after it was killed".to_owned()),
         Exit::NotStarted { errno, problem } => not_started(engine, *errno, problem),
         Exit::Code(11) | Exit::Code(2) if ended.stderr.contains("panic:") => crashed("crashed".to_owned()),
@@ -201,7 +203,13 @@ mod tests {
         };
         let crash = FailureKind::Terraform(Class::Crash);
         let cases = [
-            (Exit::Signal(9), "", crash, "signal 9"),
+            (
+                Exit::Signal(9),
+                "",
+                crash,
+                "signal 9; if that was for want of memory",
+            ),
+            (Exit::Signal(11), "fault", crash, "was ended by signal 11: fault"),
             (Exit::Lost, "", crash, "lost"),
             (Exit::Code(2), "panic: nil\ngoroutine 1", crash, "goroutine"),
             (Exit::Code(1), "panic: nil", crash, "nil"),

@@ -8,6 +8,7 @@
 
 mod args;
 mod backend;
+mod blame;
 mod cache;
 mod command;
 mod detect;

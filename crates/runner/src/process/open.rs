@@ -9,6 +9,7 @@ use crate::engine::{Failure, Inputs, Link, Opened, StateHome};
 
 use super::{
     TerraformEngine, backend,
+    blame::Blame,
     command::{self, Runs},
     environment,
     failure::{self, invalid, machine},
@@ -79,6 +80,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
             runs,
             told: link.told,
             arguments,
+            blame: Blame::new(&opening.inputs),
             files,
             is_ours,
             last: found.last,

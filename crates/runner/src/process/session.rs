@@ -16,6 +16,7 @@ use crate::engine::{Applied, Failure, FailureKind, Goal, Phase, Planned, Session
 use super::{
     args::Arguments,
     backend,
+    blame::Blame,
     command::{Exit, Runs},
     failure::{self, machine},
     listen::{Ears, StateWatch},
@@ -28,6 +29,8 @@ pub(super) struct ProcessSession {
     pub(super) runs: Runs,
     pub(super) told: UnboundedSender<Told>,
     pub(super) arguments: Arguments,
+    /// Where values come from.
+    pub(super) blame: Blame,
     /// Where the state may be.
     pub(super) files: StateFiles,
     /// The state is ours, and not in a backend of the user's.
@@ -71,6 +74,7 @@ impl ProcessSession {
         let mut ears = Ears::new(self.told.clone());
         let args = self.arguments.plan(goal, &file);
         let ended = self.runs.run(args, "plan.ndjson", &mut ears).await?;
+        self.blame.put(&self.runs.run_in, &mut ears.said);
         let plan = match ended.exit {
             Exit::Code(0) if !ended.cancelled => Plan::from_events(&ears.planned),
             // An interrupted plan may look like a short one, and a crash of a Go program has the same code.

@@ -49,6 +49,7 @@ async fn later_files_count_more() {
     let file = |is_json, content: &str| VarFile {
         is_json,
         content: content.as_bytes().to_vec(),
+        label: "a file".to_owned(),
     };
     inputs.var_files = vec![
         file(false, "b = \"1\"\nc = \"1\"\n"),
@@ -84,6 +85,7 @@ async fn an_unknown_name_in_a_file_is_warned_of() {
         inputs.var_files = vec![VarFile {
             is_json,
             content: content.as_bytes().to_vec(),
+            label: "spec.forProvider.varFiles[0] (ConfigMap team/x, key k)".to_owned(),
         }];
         let mut session = world.open(&inputs).await.unwrap();
         let warnings = session.plan(Goal::Converge).await.unwrap().warnings;

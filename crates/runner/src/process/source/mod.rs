@@ -20,7 +20,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::engine::{Failure, FailureKind, Module};
+use crate::engine::{BROKEN_ARCHIVE, Failure, FailureKind, Module};
 
 use super::{
     command::{Exit, Runs},
@@ -229,8 +229,13 @@ fn unavailable(address: &str, has_copy: bool, failure: Failure) -> Failure {
     } else {
         ""
     };
-    let words = cause(&plain(&failure.message));
+    let mut words = cause(&plain(&failure.message));
+    let is_broken = is_broken(address, &words);
+    if is_broken {
+        words = format!("{BROKEN_ARCHIVE}: {words}");
+    }
     let kind = match failure.kind {
+        FailureKind::Terraform(_) if is_broken => FailureKind::ModuleUnavailable,
         FailureKind::Terraform(class) if class.is_transient() => failure.kind,
         FailureKind::Terraform(_) => FailureKind::ModuleUnavailable,
         kind => kind,
@@ -241,6 +246,24 @@ fn unavailable(address: &str, has_copy: bool, failure: Failure) -> Failure {
         message,
         ..failure
     }
+}
+
+/// Whether an archive was fetched and cannot be unpacked, which no further try changes. What ends too soon may also have
+/// been cut off on its way, unless it is on this machine.
+fn is_broken(address: &str, words: &str) -> bool {
+    let words = words.to_lowercase();
+    let broken = [
+        "gzip: invalid",
+        "zip: not a valid",
+        "invalid tar header",
+        "bzip2 data invalid",
+        "xz: ",
+        "zlib: ",
+        "flate: corrupt",
+        "checksum error",
+    ];
+    let is_here = address.starts_with('/') || address.starts_with("file://");
+    broken.iter().any(|one| words.contains(one)) || (is_here && words.contains("unexpected eof"))
 }
 
 /// Why a module cannot be fetched, in one line: what Terraform prints about it without the call that is ours, the

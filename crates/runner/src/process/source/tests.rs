@@ -1,3 +1,5 @@
+use capt_terraform::diagnostics::Class;
+
 use super::*;
 
 #[test]
@@ -132,5 +134,35 @@ fn the_cause_is_told_in_one_line() {
         ("killed".to_owned(), "killed"),
     ] {
         assert_eq!(cause(&plain(&printed)), expected);
+    }
+}
+
+#[test]
+fn an_archive_that_cannot_be_unpacked_is_called_broken_and_not_tried_again() {
+    for (address, words, is_broken) in [
+        ("/srv/m.tar.gz", "unexpected EOF", true),
+        ("https://example.com/m.tar.gz", "unexpected EOF", false),
+        (
+            "https://example.com/m.tgz",
+            "Error opening a gzip reader for x: gzip: invalid header",
+            true,
+        ),
+        ("https://example.com/m.zip", "zip: not a valid zip file", true),
+        ("https://example.com/m.zip", "connection refused", false),
+    ] {
+        let class = Class::Network;
+        let failure = failure::new(FailureKind::Terraform(class), words);
+        let failure = unavailable(address, false, failure);
+        let expected = match is_broken {
+            true => FailureKind::ModuleUnavailable,
+            false => FailureKind::Terraform(class),
+        };
+        assert_eq!(failure.kind, expected, "{words}");
+        assert_eq!(
+            failure.message.contains(BROKEN_ARCHIVE),
+            is_broken,
+            "{}",
+            failure.message
+        );
     }
 }

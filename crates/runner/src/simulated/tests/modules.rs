@@ -105,6 +105,7 @@ async fn an_unknown_name_in_a_file_is_warned_of() {
     world.inputs.var_files.push(VarFile {
         is_json: false,
         content: b"name = \"a\"\nnmae = \"b\"\n".to_vec(),
+        label: "a file".to_owned(),
     });
     let planned = world.plan(Goal::Converge).await.unwrap();
     let told: Vec<&str> = planned
@@ -134,6 +135,7 @@ async fn the_other_sandbox_modules_run_too() {
             "addons": [{"name": "coredns"}],
         }))
         .unwrap(),
+        label: "varmap".to_owned(),
     });
     eks.apply().await;
     assert_eq!(eks.state().resources.len(), 4);

@@ -1,0 +1,99 @@
+//! Where a value stands that Terraform does not like. The files that it is told in have names of ours, which mean nothing to
+//! whoever wrote the value.
+
+use std::{fs, path::Path};
+
+use capt_terraform::stream::Diagnostic;
+
+use crate::engine::Inputs;
+
+use super::place;
+
+/// What the files with variables are for those who wrote them, by their names; nothing for the one with `vars`.
+pub(super) struct Blame(Vec<(String, Option<String>)>);
+
+impl Blame {
+    pub(super) fn new(inputs: &Inputs) -> Self {
+        let text = (!inputs.vars.is_empty()).then_some(None);
+        let labels = inputs.var_files.iter().map(|file| Some(file.label.clone()));
+        let names = place::var_files(inputs).into_iter();
+        Self(names.zip(text.into_iter().chain(labels)).collect())
+    }
+
+    /// Says it of those that are about such a file, with the folder that Terraform ran in.
+    pub(super) fn put(&self, run_in: &Path, said: &mut [Diagnostic]) {
+        for diagnostic in said {
+            let Some(range) = &mut diagnostic.range else {
+                continue;
+            };
+            let Some((name, label)) = self.0.iter().find(|(name, _)| *name == range.filename) else {
+                continue;
+            };
+            match label {
+                Some(label) => range.filename.clone_from(label),
+                None => {
+                    let file = fs::read_to_string(run_in.join(name)).unwrap_or_default();
+                    let variable =
+                        variable_at(&file, usize::try_from(range.start.line).unwrap_or(usize::MAX));
+                    let variable = variable.map_or_else(String::new, |name| format!(", variable {name}"));
+                    diagnostic
+                        .summary
+                        .push_str(&format!(" at spec.forProvider.vars{variable}"));
+                    diagnostic.range = None;
+                }
+            }
+        }
+    }
+}
+
+/// The variable that a line of the file with `vars` belongs to.
+fn variable_at(file: &str, line: usize) -> Option<&str> {
+    let lines: Vec<&str> = file.lines().take(line).collect();
+    lines.iter().rev().find_map(|line| line.strip_suffix(" = ("))
+}
+
+#[cfg(test)]
+mod tests {
+    use capt_terraform::stream::Range;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_called_by_where_somebody_wrote_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = "~capt-0000.auto.tfvars";
+        fs::write(
+            folder.path().join(name),
+            "size = (\n\"x\"\n)\ntags = (\n[1,\n2]\n)\n",
+        )
+        .expect("a file");
+        let label = "spec.forProvider.varFiles[0] (ConfigMap team/x, key k)".to_owned();
+        let blame = Blame(vec![
+            (name.to_owned(), None),
+            ("~capt-0001.auto.tfvars".to_owned(), Some(label)),
+        ]);
+        for (file, line, expected) in [
+            (name, 2, "Bad at spec.forProvider.vars, variable size"),
+            (name, 6, "Bad at spec.forProvider.vars, variable tags"),
+            (
+                "~capt-0001.auto.tfvars",
+                3,
+                "Bad at spec.forProvider.varFiles[0] (ConfigMap team/x, key k):3",
+            ),
+            ("main.tf", 3, "Bad at main.tf:3"),
+        ] {
+            let mut range = Range {
+                filename: file.to_owned(),
+                ..Range::default()
+            };
+            range.start.line = line;
+            let mut said = [Diagnostic {
+                summary: "Bad".to_owned(),
+                range: Some(range),
+                ..Diagnostic::default()
+            }];
+            blame.put(folder.path(), &mut said);
+            assert_eq!(capt_terraform::diagnostics::one(&said[0]), expected);
+        }
+    }
+}
