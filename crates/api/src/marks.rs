@@ -61,7 +61,8 @@ pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";
 /// for a cluster-scoped one.
 pub const STATE_OF: &str = "infrastructure.cluster.x-k8s.io/state-of";
 /// Annotation on a Workspace: `"true"` says that nothing exists any more of what was made for it, so that no state of it
-/// is missed.
+/// is missed. A WorkspaceTemplateApply passes it down while its Workspace misses a state, and each value once: text after
+/// a slash makes another.
 pub const DESTROYED: &str = "infrastructure.cluster.x-k8s.io/destroyed";
 /// Annotation on a Workspace: the id of a lock of somebody else that a person wants freed.
 pub const UNLOCK: &str = "infrastructure.cluster.x-k8s.io/unlock";

@@ -28,6 +28,8 @@ pub const CROSSPLANE_PAUSED: &str = "crossplane.io/paused";
 /// Annotation of Crossplane: a person asks that a Workspace be looked at now. A token that stays; each value is a new
 /// wish.
 pub const RECONCILE_REQUESTED: &str = "crossplane.io/reconcile-requested-at";
+/// Annotation of Crossplane: how often to look, in place of what a runner was told.
+pub const POLL_INTERVAL: &str = "crossplane.io/poll-interval";
 /// Annotation of Crossplane: a creation began, and nobody knows yet how it ended.
 pub const EXTERNAL_CREATE_PENDING: &str = "crossplane.io/external-create-pending";
 /// Annotation of Crossplane: a creation succeeded.

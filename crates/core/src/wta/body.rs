@@ -49,6 +49,16 @@ impl Body {
         let used_approval = deciding.kept.and_then(|kept| kept.used_approval.as_deref());
         let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign, used_approval);
         annotations.insert(foreign_marks::EXTERNAL_NAME.to_owned(), external_name);
+        // Of these only those are ours that the object has: a person may set them on the Workspace itself.
+        for mark in [foreign_marks::POLL_INTERVAL] {
+            if let Some(value) = identity::annotation(&deciding.snapshot.wta.metadata, mark) {
+                annotations.insert(mark.to_owned(), value.to_owned());
+            }
+        }
+        // It is not taken away here: the runner writes it too, and removes it when something is made.
+        if !deciding.is_foreign && requests::is_told_destroyed(deciding.snapshot, deciding.kept, present) {
+            annotations.insert(marks::DESTROYED.to_owned(), "true".to_owned());
+        }
         let mut strip = Strip::default();
         let mut finalizers = Vec::new();
         if let Some(present) = present {

@@ -17,6 +17,7 @@ use super::{
     location, moving, owner,
     policy::{self, Allowed, Fate},
     rendered::Rendered,
+    requests,
     snapshot::WorkspaceSeen,
     turns, waits,
 };
@@ -137,16 +138,19 @@ fn namespace_goes(deciding: &Deciding<'_>) -> String {
     let secrets: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
     let save = match secrets.as_slice() {
         [] => String::new(),
-        secrets => format!(
-            ", save the state in the Secret {}, and take the finalizer {} off",
-            secrets.join(", "),
-            marks::TERRAFORM_STATE_FINALIZER
-        ),
+        secrets => {
+            let all = secrets.join(" ");
+            let namespace = deciding.namespace();
+            format!(
+                "; save the state: kubectl get secret {all} -n {namespace} -o yaml > state.yaml; and let it go: kubectl \
+                 patch secret {all} -n {namespace} --type merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'"
+            )
+        }
     };
     format!(
         "Nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. To let \
-         it go and keep the infrastructure: {}{save}. To destroy it then, put that state into another namespace and go on \
-         from there",
+         it go and keep the infrastructure: {}{save}. How to go on with that state in another namespace is in \
+         docs/runner.md, \"When its namespace goes\"",
         to_keep(deciding)
     )
 }
@@ -378,6 +382,15 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     let message = match trouble {
         Some(trouble) if !workspace.deleting || is_tried_again(workspace) => {
             format!("The infrastructure is being destroyed: {trouble}")
+        }
+        // No other spec brings a state back.
+        Some(trouble) if requests::misses_state(workspace) => {
+            let again = requests::say_destroyed_again(deciding.snapshot, deciding.kept);
+            let again = again.map_or_else(String::new, |again| format!("{again}. "));
+            format!(
+                "The infrastructure is being destroyed: {trouble}\n{again}{}",
+                keeping(deciding)
+            )
         }
         Some(trouble) => format!(
             "The infrastructure is being destroyed: {trouble}\nThe template does not change what it is destroyed with. \

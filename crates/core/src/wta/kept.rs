@@ -47,6 +47,9 @@ pub struct Kept {
     /// object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_approval: Option<String>,
+    /// The last word that everything is destroyed (`destroyed`) that counts no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_destroyed: Option<String>,
 }
 
 impl Kept {

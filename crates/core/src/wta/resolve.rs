@@ -13,6 +13,7 @@ use super::{
     location::{self, Moved, StateLocation},
     owner, policy,
     rendered::Rendered,
+    requests,
     snapshot::{Problem, Snapshot, WorkspaceSeen},
     source::{self, Choice},
     turns,
@@ -39,7 +40,13 @@ pub(super) struct Resolved {
 
 impl Resolved {
     /// What is to be kept of it.
-    pub(super) fn to_kept(&self, snapshot: &Snapshot, before: Option<&Kept>, is_ready: bool) -> Kept {
+    pub(super) fn to_kept(
+        &self,
+        snapshot: &Snapshot,
+        before: Option<&Kept>,
+        workspace: Option<&WorkspaceSeen>,
+    ) -> Kept {
+        let is_ready = workspace.is_some_and(|workspace| workspace.is("Ready"));
         let is_unchanged = before.is_some_and(|before| before.rendering == self.rendering);
         Kept {
             rendering: self.rendering.clone(),
@@ -50,6 +57,7 @@ impl Resolved {
             is_legacy: before.is_some_and(|before| before.is_legacy),
             was_ready: is_ready || before.is_some_and(|before| before.was_ready),
             used_approval: approval::used_up(snapshot, before, &self.rendering.hash, self.pending.as_deref()),
+            used_destroyed: requests::used_destroyed(snapshot, before, workspace),
         }
     }
 }
@@ -112,6 +120,7 @@ pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_le
         is_legacy,
         was_ready: workspace.is("Ready"),
         used_approval: None,
+        used_destroyed: None,
     }
 }
 

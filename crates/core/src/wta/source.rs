@@ -80,10 +80,17 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
             Some(kept) if kept.rendering.revision == released && kept.template.is_some() => Choice::Kept,
             _ => nothing(
                 Reason::RevisionNotFound,
-                format!(
-                    "The owner released revision {released} of the WorkspaceTemplate {}, which is {} now",
-                    reference.name, template.revision
-                ),
+                match owner::recorded(&snapshot.wta) {
+                    Some(_) => format!(
+                        "The owner released revision {released} of the WorkspaceTemplate {}, which is {} now",
+                        reference.name, template.revision
+                    ),
+                    None => format!(
+                        "spec.templateRevision asks for revision {released} of the WorkspaceTemplate {}, which is {1} \
+                         now: write {1}, or leave it out to follow the template",
+                        reference.name, template.revision
+                    ),
+                },
             ),
         },
     }

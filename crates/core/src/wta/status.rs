@@ -17,7 +17,7 @@ use k8s_openapi::{
 
 use super::{
     deciding::Deciding,
-    identity,
+    identity, requests,
     snapshot::{Snapshot, WorkspaceSeen},
     source,
 };
@@ -131,6 +131,9 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
     if let Some(torn) = workspace.and_then(torn) {
         return Some(torn);
     }
+    if let Some(lost) = workspace.and_then(|workspace| lost(snapshot, workspace)) {
+        return Some(lost);
+    }
     if let Some(failure) = workspace.and_then(failure) {
         return Some(failure);
     }
@@ -158,6 +161,23 @@ fn torn(workspace: &WorkspaceSeen) -> Option<String> {
     let is_torn = condition.status == "False" && condition.reason == "ResourcesMissing";
     let line = condition.message.as_deref().filter(|_| is_torn)?.lines().next()?;
     (!line.is_empty()).then(|| line.chars().take(MAX_LOSS).collect())
+}
+
+/// That nothing is done for want of a state, as long as nothing newer went wrong. Whoever has to put it back needs its
+/// name, and whoever cannot needs the whole command.
+fn lost(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> Option<String> {
+    let message = |type_| workspace.condition(type_)?.message.as_deref();
+    let line = message("StateComplete").filter(|_| requests::misses_state(workspace))?;
+    if message("Synced") != Some(line) {
+        return None;
+    }
+    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+    let mut line: String = line.lines().next()?.chars().take(MAX_LOSS).collect();
+    if let Some(again) = requests::say_destroyed_again(snapshot, kept) {
+        line.push_str(". ");
+        line.push_str(&again);
+    }
+    Some(line)
 }
 
 /// The first thing that went wrong, in one line, and what our runner says can be done.

@@ -233,7 +233,8 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
         let message = match foreign::unread_config(deciding) {
             Some(unread) => format!("Whether state outlives provider-terraform's pod is not known: {unread}"),
             None => "State would live in a folder of provider-terraform's pod and be lost with it. Configure a backend in \
-                     the provider configuration or in the module"
+                     the provider configuration or in the module. If `capt runner` is to run it, start the controllers \
+                     with --runner and its name"
                 .to_owned(),
         };
         let reason = Reason::NoDurableState;
@@ -246,7 +247,7 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
         // The name is written down before there is anything of that name.
         deciding.record(group, name);
     } else {
-        let kept = resolved.to_kept(snapshot, deciding.kept, false);
+        let kept = resolved.to_kept(snapshot, deciding.kept, None);
         deciding.keep(&kept);
         let allowed = if rests {
             Allowed::Nothing
@@ -319,7 +320,7 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
         body.change(workspace, namespace)
     };
     deciding.children.extend(change);
-    let kept = resolved.to_kept(deciding.snapshot, deciding.kept, workspace.is("Ready"));
+    let kept = resolved.to_kept(deciding.snapshot, deciding.kept, Some(workspace));
     deciding.keep(&kept);
     let is_written = !has_changed && body::covers(&workspace.spec, &resolved.rendering.spec);
     tell(deciding, resolved, is_written);

@@ -348,8 +348,8 @@ fn namespace_goes(snapshot: &Snapshot) -> String {
     format!(
         "nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. To \
          let the Workspace go and keep the infrastructure: take Delete and * out of spec.managementPolicies, save the \
-         state in {home}, and take the finalizer {TERRAFORM_STATE_FINALIZER} off. To destroy it then, put that state \
-         into another namespace and go on from there"
+         state in {home}, and take the finalizer {TERRAFORM_STATE_FINALIZER} off. The commands, and how to go on with \
+         that state in another namespace, are in docs/runner.md, \"When its namespace goes\""
     )
 }
 

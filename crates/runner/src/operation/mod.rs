@@ -9,6 +9,7 @@ mod finish;
 mod follow;
 mod gate;
 mod keep;
+mod missing;
 mod session;
 mod stop;
 

@@ -8,7 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
-    marks::{DESTROYED, RETRY_REQUESTED, STATE_HOME},
+    marks::{DESTROYED, RETRY_REQUESTED},
     run::PlanReport,
 };
 use capt_terraform::{
@@ -18,7 +18,7 @@ use capt_terraform::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Note, Run, Stage, Verdict, failure::own, keep::Keeper};
+use super::{Note, Run, Stage, Verdict, failure::own, keep::Keeper, missing};
 use crate::{
     api::words,
     decide::{AfterPlan, PlanFacts, Policy, What, after_plan},
@@ -242,19 +242,9 @@ impl Run<'_> {
         if self.state.is_some() || leaves_alone || !was_made(&self.view) {
             return Ok(());
         }
-        let home = self.view.annotations.get(STATE_HOME).map(String::as_str);
         Err(Failure {
             kind: FailureKind::StateMissing,
-            ..own(
-                Class::Other,
-                format!(
-                    "something was made for this Workspace, and there is no state of it in {}, so that nothing is done. \
-                     Put the state back; the runner notices. If nothing exists any more, say so with the annotation \
-                     {DESTROYED}=true. To delete the Workspace and leave everything alone, take Delete and * out of \
-                     spec.managementPolicies",
-                    home.unwrap_or("its place")
-                ),
-            )
+            ..own(Class::Other, missing::words(&self.view))
         })
     }
 
@@ -320,6 +310,16 @@ impl Run<'_> {
     /// Says that something is about to be made, before it is.
     async fn announce_creation(&mut self) -> Result<(), Failure> {
         let now = self.ctx.now();
+        // Whoever passes the mark down does so for as long as a state is said to be missing, and so that is taken back
+        // first.
+        let missing = (Type::StateComplete, Reason::StateMissing);
+        if self.record.standing.has_reason(missing.0, missing.1) {
+            let complete = (Type::StateComplete, ConditionStatus::True, Reason::Complete);
+            self.record
+                .standing
+                .take_back(complete, self.about.generation, now);
+            self.tell_early().await;
+        }
         let annotations = BTreeMap::from([(EXTERNAL_CREATE_PENDING, Some(seconds(now))), (DESTROYED, None)]);
         let handle = Handle::new(&self.ctx.client, &self.view);
         match handle.mark(&self.view, &annotations, false).await {

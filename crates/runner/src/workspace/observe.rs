@@ -8,7 +8,7 @@ use capt_api::{
         forprovider::ModuleSource,
         marks::{
             CROSSPLANE_FINALIZER, CROSSPLANE_PAUSED, EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING,
-            EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME, RECONCILE_REQUESTED,
+            EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME, POLL_INTERVAL, RECONCILE_REQUESTED,
         },
     },
     marks::{ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME, UNLOCK},
@@ -23,8 +23,6 @@ use crate::{
     view::WorkspaceView,
 };
 
-/// Annotation of Crossplane: how often to look, in place of what the runner was told.
-const POLL_INTERVAL: &str = "crossplane.io/poll-interval";
 /// Nobody is looked at more often than this.
 const SHORTEST_POLL: Duration = Duration::from_secs(10);
 

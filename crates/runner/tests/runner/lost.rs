@@ -156,6 +156,11 @@ async fn a_state_that_is_lost_is_told_and_nothing_is_made_twice() {
         annotate(&world, "vpc", marks::RETRY_REQUESTED, "now").await;
         world.advance(seconds(3600)).await;
         assert_eq!(script.with(|stage| stage.made.len()), 1);
+        let words = message(&world, "vpc", "StateComplete").await;
+        assert!(
+            words.contains(&format!("/{STATE} ")) && words.contains("kubectl annotate workspaces."),
+            "{words}"
+        );
 
         secrets(&world)
             .create(&PostParams::default(), &lost)
@@ -194,5 +199,57 @@ async fn a_crash_between_the_end_of_a_state_and_that_of_its_workspace_holds_noth
     delete(&world, "vpc").await;
     start_with(&world, &script, no_polls);
     until_gone(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn that_everything_is_destroyed_counts_once_and_not_for_a_state_that_is_there() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    // There is a state, so that it is taken back with the next run.
+    annotate(&world, "vpc", marks::DESTROYED, "true").await;
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "1").await;
+    until_unmarked(&world).await;
+    script.with(|stage| {
+        stage.disk.clear();
+        stage.ledger.clear();
+    });
+    lose_state(&world).await;
+    until(&world, "vpc", "StateComplete", "False StateMissing").await;
+    annotate(&world, "vpc", marks::DESTROYED, "true").await;
+    until(&world, "vpc", "StateComplete", "True Complete").await;
+    until_settled(&world, "vpc").await;
+    until_unmarked(&world).await;
+    assert_eq!(script.with(|stage| stage.made.len()), 2);
+    world.finish().await;
+}
+
+async fn until_unmarked(world: &World) {
+    world
+        .until("the mark to be taken back", async || {
+            let found = find(world, "vpc").await.expect("a Workspace");
+            let annotations = found.metadata.annotations.unwrap_or_default();
+            !annotations.contains_key(marks::DESTROYED)
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_plan_that_cannot_run_any_more_asks_for_no_approval() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    let less = json!({"spec": {"forProvider": {"module": module(&["a"])}}});
+    patch(&world, "vpc", less).await;
+    until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+    script.with(|stage| stage.disk.clear());
+    lose_state(&world).await;
+    until(&world, "vpc", "StateComplete", "False StateMissing").await;
+    until(&world, "vpc", "ApprovalNeeded", "False NotNeeded").await;
     world.finish().await;
 }

@@ -434,3 +434,141 @@ fn what_the_runner_found_or_made_up_is_told() {
         assert_eq!(status(&world).message.as_deref(), Some(line));
     }
 }
+
+#[test]
+fn a_missing_state_is_told_whole_as_long_as_nothing_newer_failed() {
+    let words = format!(
+        "observe failed: no state in {}: put it back, or: kubectl x",
+        "s".repeat(500)
+    );
+    for (newer, expected) in [
+        (words.as_str(), words.as_str()),
+        ("plan failed: network", "plan failed: network"),
+    ] {
+        let mut world = living();
+        lose_state(&mut world, &words);
+        let conditions = world.workspace_mut().status.conditions.as_mut();
+        conditions.expect("conditions")[0].message = Some(newer.to_owned());
+        world.calm();
+        assert_eq!(status(&world).message.as_deref(), Some(expected));
+    }
+}
+
+fn lose_state(world: &mut World, words: &str) {
+    let told = |type_: &str, status: &str, reason: &str| {
+        let mut told = condition(type_, status, reason, 1);
+        told.message = Some(words.to_owned());
+        told
+    };
+    world.workspace_mut().status.conditions = Some(vec![
+        told("Synced", "False", "ReconcileError"),
+        told("StateComplete", "False", "StateMissing"),
+    ]);
+}
+
+fn say_destroyed(world: &mut World, value: &str) {
+    let annotations = world.snapshot.wta.metadata.annotations.get_or_insert_default();
+    annotations.insert(marks::DESTROYED.to_owned(), value.to_owned());
+}
+
+fn is_marked(world: &World) -> bool {
+    world.workspace().annotations.contains_key(marks::DESTROYED)
+}
+
+#[test]
+fn that_all_is_destroyed_is_passed_down_for_the_state_that_is_missing_and_for_no_other() {
+    let mut world = living();
+    let healthy = world.workspace().status.clone();
+    // Said while nothing is missing, it is no grant for later.
+    say_destroyed(&mut world, "true");
+    world.calm();
+    assert!(!is_marked(&world));
+    lose_state(&mut world, "no state");
+    world.calm();
+    assert!(!is_marked(&world));
+    let said = status(&world).message.clone().expect("a message");
+    assert!(
+        said.contains("annotate --overwrite wtapply") && said.contains("destroyed=true/again"),
+        "{said}"
+    );
+    // Said now, it counts until something is made again, whatever is told meanwhile.
+    say_destroyed(&mut world, "true/again");
+    world.calm();
+    assert!(is_marked(&world));
+    world.workspace_mut().status = healthy;
+    world.calm();
+    assert!(is_marked(&world));
+    world.workspace_mut().annotations.remove(marks::DESTROYED);
+    world.calm();
+    assert!(!is_marked(&world), "it is used up");
+    lose_state(&mut world, "no state");
+    world.calm();
+    assert!(!is_marked(&world));
+    for value in ["false", "truest", ""] {
+        say_destroyed(&mut world, value);
+        world.calm();
+        assert!(!is_marked(&world), "{value}");
+    }
+}
+
+#[test]
+fn that_all_is_destroyed_is_passed_down_to_what_goes() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.calm();
+    lose_state(&mut world, "no state");
+    world.calm();
+    let conditions = status(&world).conditions.as_deref().expect("conditions");
+    let deleting = find_condition(conditions, "Deleting").expect("Deleting");
+    assert!(
+        !deleting.message.contains("forProvider") && deleting.message.contains("retainWorkspaceOnDelete"),
+        "{}",
+        deleting.message
+    );
+    assert!(!is_marked(&world));
+    say_destroyed(&mut world, "true");
+    world.calm();
+    assert!(is_marked(&world));
+}
+
+#[test]
+fn a_revision_that_nobody_has_is_told_to_who_asked_for_it() {
+    for (mut world, words) in [
+        (living(), "leave it out to follow the template"),
+        (owned(), "The owner released"),
+    ] {
+        world.snapshot.wta.spec.template_revision = Some("deadbeef".to_owned());
+        let decision = world.step();
+        let said = message(&decision);
+        assert!(said.contains("deadbeef") && said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn how_often_to_look_is_passed_down_and_never_taken_from_a_workspace() {
+    let mut world = living();
+    let mark = foreign_marks::POLL_INTERVAL;
+    let annotations = &mut world.workspace_mut().annotations;
+    annotations.insert(mark.to_owned(), "1h".to_owned());
+    world.calm();
+    assert_eq!(world.workspace().annotations[mark], "1h");
+    let annotations = world.snapshot.wta.metadata.annotations.get_or_insert_default();
+    annotations.insert(mark.to_owned(), "5m".to_owned());
+    world.calm();
+    assert_eq!(world.workspace().annotations[mark], "5m");
+}
+
+#[test]
+fn nothing_is_kept_where_nothing_can_be_made() {
+    for is_terminating in [false, true] {
+        let mut world = living();
+        world.snapshot.kept = None;
+        world.snapshot.namespace_terminating = is_terminating;
+        let decision = world.step();
+        let makes = decision
+            .children
+            .iter()
+            .any(|child| child.target.kind == "Secret");
+        assert_eq!(makes, !is_terminating);
+    }
+}

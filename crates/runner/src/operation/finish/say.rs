@@ -140,6 +140,8 @@ impl Run<'_> {
                     ),
                 };
                 standing.say((Type::Failing, True, reason), &words, generation, now);
+                // The plan that waited is forgotten with the failure; the next one asks again.
+                standing.take_back((Type::ApprovalNeeded, False, Reason::NotNeeded), generation, now);
                 standing.observed_generation = Some(generation);
                 return;
             }

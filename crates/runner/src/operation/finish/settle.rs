@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capt_api::foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED};
+use capt_api::{
+    foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED},
+    marks::DESTROYED,
+};
 use capt_terraform::diagnostics::Class;
 use k8s_openapi::jiff::Timestamp;
 
@@ -47,15 +50,22 @@ impl Run<'_> {
 
     /// Writes down how a creation ended, also one that an earlier runner began and did not live to tell.
     pub(super) async fn settle_creation(&mut self, now: Timestamp) {
-        if !is_creation_pending(&self.view) {
+        let has_something = self.state.as_ref().is_some_and(|state| !state.is_empty());
+        let mut annotations = BTreeMap::new();
+        if is_creation_pending(&self.view) {
+            let mark = match has_something {
+                true => EXTERNAL_CREATE_SUCCEEDED,
+                false => EXTERNAL_CREATE_FAILED,
+            };
+            annotations.insert(mark, Some(seconds(now)));
+        }
+        // It is not true, and would count when this state is lost.
+        if has_something && self.view.deletion.is_none() && self.view.annotations.contains_key(DESTROYED) {
+            annotations.insert(DESTROYED, None);
+        }
+        if annotations.is_empty() {
             return;
         }
-        let has_something = self.state.as_ref().is_some_and(|state| !state.is_empty());
-        let mark = match has_something {
-            true => EXTERNAL_CREATE_SUCCEEDED,
-            false => EXTERNAL_CREATE_FAILED,
-        };
-        let annotations = BTreeMap::from([(mark, Some(seconds(now)))]);
         let handle = Handle::new(&self.ctx.client, &self.view);
         match handle.mark(&self.view, &annotations, false).await {
             Ok(view) => self.view = view,
