@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use http::Method;
 
-use crate::bench::connection::Connection;
+use crate::bench::connection::Target;
 
 /// Kinds whose requests are made by capt, by people, or by nobody. What a server asks itself is about others.
 const KINDS: [&str; 14] = [
@@ -41,8 +41,9 @@ pub(super) enum Verb {
 pub(super) struct Counts(BTreeMap<(String, Verb), u64>);
 
 impl Counts {
-    /// What a server has counted until now.
-    pub(super) async fn read(connection: &mut Connection) -> anyhow::Result<Self> {
+    /// What a server has counted until now, by a connection of its own: one that is silent for long is closed.
+    pub(super) async fn of(target: &Target) -> anyhow::Result<Self> {
+        let mut connection = target.connect().await?;
         let text = connection.call(Method::GET, "/metrics", None).await?;
         let text = std::str::from_utf8(&text).context("metrics are text")?;
         Ok(Self::parse(text))

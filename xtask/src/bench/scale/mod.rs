@@ -21,7 +21,7 @@ use self::{
     processes::{Place, Program},
     server::{Server, Which},
 };
-use super::{connection::Connection, memory, processes as cost};
+use super::{connection::Target, memory, processes as cost};
 use crate::objects::Objects;
 use crate::ours::{self, Profile};
 use crate::realkube;
@@ -115,9 +115,8 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     let (times, watches) = Times::watch(&objects, false);
     // Whatever is done once is no part of what is measured.
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let mut meter = target.connect().await?;
 
-    let before = Counts::read(&mut meter).await?;
+    let before = Counts::of(&target).await?;
     let started = Instant::now();
     let (made, last) = tokio::join!(
         fleet::make(&target, args.concurrency, 0..clusters),
@@ -128,7 +127,7 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     tokio::time::sleep(SETTLING).await;
     controllers.check_alive()?;
     runner.check_alive()?;
-    let counted = Counts::read(&mut meter).await?.since(&before);
+    let counted = Counts::of(&target).await?.since(&before);
     let each = |count: u64| count as f64 / clusters as f64;
     let resident = memory::resident(&[controllers.pid()]).unwrap_or_default();
     let peak = memory::peak(controllers.pid()).unwrap_or_default();
@@ -136,7 +135,7 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     drop(watches);
 
     eprintln!("nothing, for {} s …", args.idle);
-    let idle = idle(&mut meter, Duration::from_secs(args.idle)).await?;
+    let idle = idle(&target, Duration::from_secs(args.idle)).await?;
 
     let rate = clusters as f64 / ours.as_secs_f64() / 2.0;
     eprintln!("{} more, {rate:.1} in a second …", args.delays);
@@ -152,14 +151,13 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     drop(watches);
 
     let sample = Arc::new(Sample::take(&objects).await?);
-    drop((controllers, runner, objects, meter, server));
+    drop((controllers, runner, objects, server));
     eprintln!("the same by a bare writer …");
     let server = Server::start(args.server, binary).await?;
     let target = server.target().await?;
-    let mut meter = target.connect().await?;
-    let before = Counts::read(&mut meter).await?;
+    let before = Counts::of(&target).await?;
     let bare = bare::write(&target, &sample, args.concurrency, clusters).await?;
-    let bare_counted = Counts::read(&mut meter).await?.since(&before);
+    let bare_counted = Counts::of(&target).await?.since(&before);
     anyhow::ensure!(
         each(bare_counted.writes()) < sample.writes() as f64 + 1.0,
         "the server counted {} writes of the bare writer for each cluster, which issued {}",
@@ -186,10 +184,10 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
 }
 
 /// What is asked while nothing happens, apart from leases and watches.
-async fn idle(meter: &mut Connection, length: Duration) -> anyhow::Result<Counts> {
-    let before = Counts::read(meter).await?;
+async fn idle(target: &Target, length: Duration) -> anyhow::Result<Counts> {
+    let before = Counts::of(target).await?;
     tokio::time::sleep(length).await;
-    Ok(Counts::read(meter).await?.since(&before))
+    Ok(Counts::of(target).await?.since(&before))
 }
 
 fn print(args: &Args, figures: &Figures) {
