@@ -48,6 +48,9 @@ pub struct RunReport {
     /// What was made and the state does not have; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingResource>,
+    /// An operation that was cut short and of which nobody knows yet what it left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
     /// What Terraform warned of in the last operation, such as values for variables that the module does not declare; a
     /// bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,6 +79,9 @@ pub struct Operation {
     /// What went wrong, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Which sort of thing went wrong: a reason of the Workspace's conditions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The generation of the Workspace that it was for.
     pub generation: i64,
     /// Names what Terraform was told, without telling it.
@@ -105,6 +111,21 @@ pub struct MissingResource {
     /// It was still being made, so that it may exist or not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
+    /// It was to be made, and nobody knows whether that had begun.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub planned: bool,
+}
+
+/// An operation whose runner did not live to tell its end.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CutShort {
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// What it was making or going to make; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub making: Vec<MissingResource>,
 }
 
 /// One resource that is being worked on.

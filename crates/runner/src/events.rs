@@ -69,7 +69,7 @@ pub(crate) enum News {
 }
 
 impl News {
-    fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Created => "CreatedExternalResource",
             Self::Updated => "UpdatedExternalResource",

@@ -123,6 +123,10 @@ impl fmt::Display for About {
 pub struct Inputs {
     /// uid of the Workspace. Names what is kept on this machine between sessions.
     pub uid: String,
+    /// Names the operation, in what is kept on this machine.
+    pub operation: String,
+    /// Names an earlier operation that was cut short: whoever ran it did not live to tell what came of it.
+    pub cut_short: Option<String>,
     /// The Terraform workspace (`terraform.workspace`), which is the external name.
     pub terraform_workspace: String,
     /// The module.
@@ -292,6 +296,9 @@ pub struct Opened {
     pub state: Option<(Source, Vec<u8>)>,
     /// What an earlier run that was cut short had made and the state does not have.
     pub missing: Vec<Created>,
+    /// Nothing is known here of [`Inputs::cut_short`], so that `missing` says nothing about it: it ran on another
+    /// machine, or this one failed.
+    pub is_lost: bool,
 }
 
 /// What a plan is for.
@@ -310,6 +317,11 @@ pub trait Session: Send {
 
     /// Applies exactly the plan that was made last.
     fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>>;
+
+    /// A person saw to what was missing when the session was opened, so that it is not told again.
+    fn settle_missing(&mut self) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// The state that a backend of the user's has now: the file. None if it has none yet, or if there is no such
     /// backend.

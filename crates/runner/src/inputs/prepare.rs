@@ -129,6 +129,8 @@ pub(super) fn prepare(
     }
     let inputs = Inputs {
         uid: view.uid.clone(),
+        operation: String::new(),
+        cut_short: None,
         terraform_workspace: view.external_name().to_owned(),
         module: module(for_provider)?,
         entrypoint: entrypoint(for_provider)?,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use capt_api::conditions::workspace::WorkspaceReason as Reason;
+use capt_api::{conditions::workspace::WorkspaceReason as Reason, run::MissingResource};
 use capt_terraform::{
     diagnostics::{self, Class},
     state::State,
@@ -11,6 +11,7 @@ use capt_terraform::{
 use crate::{
     engine::{BROKEN_ARCHIVE, Failure, FailureKind},
     events::News,
+    report,
     view::WorkspaceView,
 };
 
@@ -49,6 +50,19 @@ impl Stage {
             Self::Delete => "delete failed: ",
             Self::Publish => "cannot publish connection details: ",
         }
+    }
+
+    /// What was being done when this was said.
+    pub(crate) fn of(message: &str) -> Option<Self> {
+        const ALL: [Stage; 6] = [
+            Stage::Connect,
+            Stage::Observe,
+            Stage::Create,
+            Stage::Update,
+            Stage::Delete,
+            Stage::Publish,
+        ];
+        ALL.into_iter().find(|stage| message.starts_with(stage.prefix()))
     }
 
     /// What people hear.
@@ -129,8 +143,25 @@ fn class_reason(class: Class) -> Reason {
     }
 }
 
+/// What went wrong together with what a person can do about it. Before anything is tried again, what another try would
+/// make a second time must be seen to.
+pub(crate) fn words(
+    reason: Reason,
+    message: &str,
+    missing: &[MissingResource],
+    view: &WorkspaceView,
+) -> String {
+    match missing.is_empty() {
+        true => with_advice(reason, message, view),
+        false => format!(
+            "{message}\n{}",
+            report::missing_words(missing, &view.command("retry"))
+        ),
+    }
+}
+
 /// What went wrong together with what a person can do about it, where that is not in the words already.
-pub(crate) fn with_advice(reason: Reason, message: &str, view: &WorkspaceView) -> String {
+fn with_advice(reason: Reason, message: &str, view: &WorkspaceView) -> String {
     let advice = match reason {
         Reason::Network | Reason::Timeout if is_about_state(message) => {
             "Check the settings of the backend, and that it can be reached from where the runner runs. It is tried \

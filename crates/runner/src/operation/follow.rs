@@ -2,17 +2,18 @@
 //! handed on to be kept.
 //!
 //! Writes are few: a poll that finds nothing writes nothing, the longer an operation takes the rarer they become, and a
-//! plan that is carried out at once, destroys nothing and repairs nothing is told together with what comes of it.
+//! plan that is carried out at once, makes nothing real, destroys nothing and repairs nothing is told together with what
+//! comes of it.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use capt_api::run::{LOG_KEY, PLAN_KEY, PLAN_LOG_KEY, ResourceRow, RunReport};
+use capt_api::run::{LOG_KEY, MissingResource, PLAN_KEY, PLAN_LOG_KEY, ResourceRow, RunReport};
 use capt_terraform::{
     diagnostics::bounded,
-    plan::Plan,
+    plan::{Plan, ResourceChange},
     progress::{Next, Operation, Tracker, Written, next_write},
     state::State,
-    stream::{Kind, Step},
+    stream::{Action, Kind, Step},
 };
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use tokio::{
@@ -49,6 +50,10 @@ pub(crate) enum Note {
         planned: Box<Planned>,
         /// It waits for an approval.
         awaits_approval: bool,
+        /// What was made before and the state does not have.
+        missing: Vec<MissingResource>,
+        /// Requests of people that are answered, should nobody live to tell the end.
+        answered: BTreeMap<String, String>,
         /// Hears when it is told, and everything is known that the plan says is secret.
         told: oneshot::Sender<()>,
     },
@@ -67,6 +72,8 @@ pub(crate) struct Follower {
     /// Resources in the state at the beginning.
     pub(crate) resources: usize,
     pub(crate) report: RunReport,
+    /// Nothing that is made is real.
+    pub(crate) is_simulated: bool,
     /// Nothing was ever told before, so that there is nothing to read.
     pub(crate) is_first: bool,
     pub(crate) started: Timestamp,
@@ -230,8 +237,12 @@ impl Following {
             Note::Plan {
                 planned,
                 awaits_approval,
+                missing,
+                answered,
                 told,
             } => {
+                let report = &mut self.with.report;
+                (report.missing, report.answered, report.cut_short) = (missing, answered, None);
                 let redactor = self.with.gate.redactor();
                 let generation = self
                     .with
@@ -241,7 +252,7 @@ impl Following {
                     .map_or(0, |operation| operation.generation);
                 let mut plan = report::plan(&planned, generation, &redactor, self.now());
                 // To look at a plan that waits does not end the waiting.
-                let before = self.with.report.plan.as_ref();
+                let before = self.with.report.plan.as_ref().filter(|_| self.with.is_plan);
                 let waits_already =
                     before.is_some_and(|before| before.awaits_approval && before.id == plan.id);
                 plan.awaits_approval = awaits_approval || waits_already;
@@ -257,7 +268,9 @@ impl Following {
                 }
                 self.plan_text = Some(text);
                 let is_news = planned.plan.is_destructive() || !planned.plan.drift.is_empty();
-                let can_wait = !awaits_approval && !self.with.is_plan && !is_news;
+                // Should this machine be lost, then the report is all that tells what may exist.
+                let is_harmless = self.with.is_simulated || !planned.plan.changes.iter().any(makes);
+                let can_wait = !awaits_approval && !self.with.is_plan && !is_news && is_harmless;
                 if self.is_published && !can_wait {
                     let changes = self.with_plan();
                     self.send(changes).await;
@@ -402,6 +415,11 @@ impl Following {
             is_published: self.is_published,
         }
     }
+}
+
+/// Whether something new comes of it.
+fn makes(change: &ResourceChange) -> bool {
+    matches!(change.action, Action::Create | Action::Replace)
 }
 
 /// Where the log of an operation is written.

@@ -15,7 +15,10 @@ mod stop;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use capt_api::run::Operation;
+use capt_api::{
+    marks::RETRY_REQUESTED,
+    run::{MissingResource, Operation},
+};
 use capt_terraform::{
     diagnostics::Class,
     lock::Taken,
@@ -27,7 +30,7 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use failure::Stage;
+pub(crate) use failure::{Stage, words as failure_words};
 pub(crate) use stop::{Stop, Why};
 
 use crate::{
@@ -37,7 +40,7 @@ use crate::{
     engine::{Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, StateHome},
     events::News,
     inputs::{self, Home, Prepared},
-    report::Page,
+    report::{self, Page},
     store::{Kept, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
     workspace::{
@@ -97,6 +100,8 @@ struct Run<'a> {
     stage: Stage,
     /// What executes it, once that is known.
     engine: Option<Arc<dyn Engine>>,
+    /// Somebody asked for another try.
+    is_retry: bool,
     /// The newest state that is known.
     state: Option<State>,
     /// What was made and the state does not have.
@@ -211,6 +216,10 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Ended {
 
 impl<'a> Run<'a> {
     fn new(ctx: &'a Context, job: Job, hash: String, secrets: Secrets) -> Self {
+        let requests = requests(&job.view);
+        let answered = job.record.memory.as_ref().map(|memory| &memory.answered);
+        let is_retry = requests.retry.is_some()
+            && requests.retry.as_ref() != answered.and_then(|answered| answered.get(RETRY_REQUESTED));
         Self {
             ctx,
             what: job.what,
@@ -219,7 +228,8 @@ impl<'a> Run<'a> {
                 hash,
                 generation: job.view.generation,
             },
-            requests: requests(&job.view),
+            requests,
+            is_retry,
             view: job.view,
             record: job.record,
             stop: job.stop,
@@ -267,7 +277,13 @@ impl<'a> Run<'a> {
                     kept,
                 } = begun;
                 lock = taken;
-                inputs = Some(with_state(prepared.inputs, place.is_some(), kept.as_ref()));
+                let given = with_state(prepared.inputs, place.is_some(), kept.as_ref());
+                let cut_short = self.record.report.cut_short.as_ref();
+                inputs = Some(Inputs {
+                    operation: self.started.to_string(),
+                    cut_short: cut_short.map(|one| one.started_at.unwrap_or_default().to_string()),
+                    ..given
+                });
                 keeper = place
                     .zip(kept)
                     .map(|(place, kept)| Keeper::start(self.ctx.store.clone(), place, kept, state_lost));
@@ -421,9 +437,15 @@ impl<'a> Run<'a> {
             is_plan: self.what == What::Plan,
             resources: self.state.as_ref().map_or(0, |state| state.managed().count()),
             report,
+            is_simulated: self.is_simulated(),
             is_first: std::mem::take(&mut self.record.is_unreported),
             started: self.started,
         }
+    }
+
+    /// What was made and the state does not have.
+    fn still_missing(&self) -> Vec<MissingResource> {
+        report::missing(&self.record.report.missing, &self.missing, self.state.as_ref())
     }
 
     fn goal(&self) -> Goal {

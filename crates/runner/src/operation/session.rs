@@ -13,7 +13,7 @@ use capt_api::{
 };
 use capt_terraform::{
     diagnostics::Class,
-    state::{Source, State},
+    state::{Created, Source, State},
     stream::Action,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -81,7 +81,8 @@ impl Run<'_> {
         let for_provider = &self.view.for_provider;
         self.record.standing.remote_source =
             (for_provider.source == ModuleSource::Remote).then(|| self.gate.text(&for_provider.module));
-        self.missing.extend(opened.missing);
+        self.see_missing(session.as_mut(), opened.missing, opened.is_lost)
+            .await?;
         let had_state = self.state.is_some();
         if let Some((source, file)) = opened.state {
             self.learn(Some(&file));
@@ -104,6 +105,35 @@ impl Run<'_> {
             What::Converge => self.converge(session.as_mut(), keeper, notes).await,
             What::Destroy => self.destroy(session.as_mut(), keeper, notes).await,
         }
+    }
+
+    /// Takes note of what an operation that was cut short left. A person who asks for another try has seen to what was
+    /// told before, and to nothing else.
+    async fn see_missing(
+        &mut self,
+        session: &mut dyn Session,
+        mut found: Vec<Created>,
+        is_lost: bool,
+    ) -> Result<(), Failure> {
+        let report = &mut self.record.report;
+        if self.what == What::Converge && self.is_retry {
+            let told = std::mem::take(&mut report.missing);
+            found.retain(|made| !told.iter().any(|told| told.address == made.address));
+            if found.is_empty() {
+                session.settle_missing().await?;
+            }
+        }
+        // What the engine found is all there is, unless it has nothing to find it in.
+        if let Some(cut_short) = report.cut_short.take().filter(|_| is_lost) {
+            let is_listed = |address: &str| found.iter().any(|made| made.address == address);
+            let more = cut_short
+                .making
+                .into_iter()
+                .filter(|one| !is_listed(&one.address));
+            report.missing.extend(more);
+        }
+        self.missing.extend(found);
+        Ok(())
     }
 
     /// Makes a plan. Its name also says what it was made from, so that an approval covers no values that nobody saw.
@@ -248,15 +278,9 @@ impl Run<'_> {
         })
     }
 
-    /// What was made and is not in the state would be made a second time. A person who asks for another try has seen to
-    /// that.
+    /// What was made and is not in the state would be made a second time.
     fn check_repetition(&self, planned: &Planned) -> Result<(), Failure> {
-        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
-        let answered = answered.and_then(|answered| answered.get(RETRY_REQUESTED));
-        if self.requests.retry.is_some() && self.requests.retry.as_ref() != answered {
-            return Ok(());
-        }
-        let missing = report::missing(&self.record.report.missing, &self.missing, self.state.as_ref());
+        let missing = self.still_missing();
         let is_made = |address: &str| {
             let mut changes = planned.plan.changes.iter();
             changes.any(|change| change.address == address && change.action == Action::Create)
@@ -367,9 +391,26 @@ impl Run<'_> {
     /// Tells what a plan would do, before anything else is said or done about it.
     async fn show(&self, planned: &Planned, awaits_approval: bool, notes: &mpsc::UnboundedSender<Note>) {
         let (told, hears) = oneshot::channel();
+        let mut answered = self
+            .record
+            .memory
+            .as_ref()
+            .map(|memory| memory.answered.clone())
+            .unwrap_or_default();
+        // Should the runner not live to tell the end, then what is made now was not there to be seen to.
+        if let Some(retry) = self
+            .requests
+            .retry
+            .clone()
+            .filter(|_| self.what == What::Converge)
+        {
+            answered.insert(RETRY_REQUESTED.to_owned(), retry);
+        }
         let note = Note::Plan {
             planned: Box::new(planned.clone()),
             awaits_approval,
+            missing: self.still_missing(),
+            answered,
             told,
         };
         if notes.send(note).is_ok() {

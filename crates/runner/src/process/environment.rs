@@ -85,6 +85,8 @@ mod tests {
     fn inputs(env: &[(&str, &str)]) -> Inputs {
         Inputs {
             uid: "u".to_owned(),
+            operation: String::new(),
+            cut_short: None,
             terraform_workspace: "w".to_owned(),
             module: Module::Hcl(String::new()),
             entrypoint: String::new(),

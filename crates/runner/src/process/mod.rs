@@ -12,6 +12,7 @@ mod blame;
 mod cache;
 mod command;
 mod detect;
+mod diary;
 mod digest;
 mod environment;
 mod failure;

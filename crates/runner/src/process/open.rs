@@ -76,6 +76,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     Ok(Opened {
         state: found.state,
         missing: found.missing,
+        is_lost: found.is_lost,
         session: Box::new(ProcessSession {
             runs,
             told: link.told,

@@ -18,6 +18,7 @@ use super::{
     backend,
     cache::PluginCache,
     command::Runs,
+    diary::Diary,
     failure::{self, invalid},
     init::{self, Needs},
     inspect::About,
@@ -130,6 +131,7 @@ impl Opening {
         on_disk(place::home(self.cli_config.as_deref(), folder, inputs))?;
         let earlier = folder.src().join(&kept.run_in);
         let files = StateFiles::of(folder, &inputs.terraform_workspace, &earlier);
+        let is_lost = on_disk(Diary::of(folder).begin(&inputs.operation, inputs.cut_short.as_deref()))?;
         let found = match &inputs.state {
             StateHome::Ours { replica, staged } => ours(&files, replica.as_deref(), staged.as_deref())?,
             StateHome::Backend => {
@@ -137,7 +139,7 @@ impl Opening {
                 Found::default()
             }
         };
-        Ok((kept, found))
+        Ok((kept, Found { is_lost, ..found }))
     }
 
     /// Brings the module to its place if it is text. Says whether it has to be fetched.

@@ -53,6 +53,13 @@ impl Session for ProcessSession {
         Box::pin(self.apply_plan())
     }
 
+    fn settle_missing(&mut self) -> BoxFuture<'_, Result<(), Failure>> {
+        let done = self.files.complete();
+        let done =
+            done.map_err(|error| self.with_state(machine("put away the output of the last apply", &error)));
+        Box::pin(async move { done })
+    }
+
     fn state(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, Failure>> {
         Box::pin(async move {
             if self.is_ours {
@@ -195,12 +202,11 @@ impl ProcessSession {
         } else {
             backend::missing(&self.runs, &self.files).await
         };
-        let mut missing = missing.unwrap_or_else(|failure| {
+        let missing = missing.unwrap_or_else(|failure| {
             // The next session looks again.
             tracing::warn!(reason = %failure.message, "what a failed run left is not known yet");
             Vec::new()
         });
-        missing.retain(|made| !(by_itself && made.unfinished));
         if by_itself && missing.is_empty() {
             // It can be put away later as well.
             let _ = self.files.complete();

@@ -5,7 +5,7 @@
 //! | `src/` | the module; Terraform runs in here, or below |
 //! | `data/` | what `init` installed |
 //! | `state/<workspace>/` | the state, if it is ours |
-//! | `run/` | plan, variables and output of the last run |
+//! | `run/` | plan, variables and output of the last run, and which operations there were |
 //! | `home/`, `tmp/` | for Terraform and what it starts |
 //! | `kept.json` | what is known about all that |
 //! | `session.lock`, `run.lock` | held while a session is open, and while Terraform runs |

@@ -176,6 +176,7 @@ pub(crate) fn missing(
             address: made.address.clone(),
             id: made.id.clone(),
             unfinished: made.unfinished,
+            planned: false,
         });
     }
     all.retain(|one| {
@@ -192,6 +193,7 @@ pub(crate) fn missing(
 /// What is missing, in words, with the command that goes on in spite of it.
 pub(crate) fn missing_words(missing: &[MissingResource], retry: &str) -> String {
     let one = |one: &MissingResource| match (&one.id, one.unfinished) {
+        (None, _) if one.planned => format!("{} (was going to be made, may exist)", one.address),
         (Some(id), _) => format!("{} [id={id}]", one.address),
         (None, true) => format!("{} (was being made, may exist)", one.address),
         (None, false) => one.address.clone(),
@@ -200,8 +202,12 @@ pub(crate) fn missing_words(missing: &[MissingResource], retry: &str) -> String 
     if missing.len() > words.len() {
         words.push(format!("{} more", missing.len() - words.len()));
     }
+    let what = match missing.iter().any(|one| one.planned) {
+        true => "what it told is lost, so that nobody knows how much of this it had made",
+        false => "the state does not have what it had made",
+    };
     format!(
-        "an operation was cut short, and the state does not have what it had made: {}. Import or delete them before \
+        "an operation was cut short, and {what}: {}. Import or delete them before \
          another try, which would make them a second time: {retry}",
         words.join(", ")
     )

@@ -119,6 +119,8 @@ impl SimulatedEngine {
         Ok(Opened {
             state: found,
             missing: Vec::new(),
+            // Nothing exists but what a state lists.
+            is_lost: false,
             session: Box::new(SimulatedSession {
                 configuration,
                 behaviour,

@@ -32,6 +32,8 @@ impl World {
             engine: SimulatedEngine::new(7, Arc::new(|| Timestamp::UNIX_EPOCH)),
             inputs: Inputs {
                 uid: "uid-1".to_owned(),
+                operation: String::new(),
+                cut_short: None,
                 terraform_workspace: "demo".to_owned(),
                 module: Module::Hcl(module.to_owned()),
                 entrypoint: String::new(),

@@ -8,6 +8,7 @@ mod pass;
 mod publish;
 mod recall;
 mod record;
+mod retell;
 mod standing;
 mod write;
 

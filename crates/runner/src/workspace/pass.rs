@@ -17,8 +17,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     facts::{self, facts_of, home_of, references_of},
     observe::{observe, was_made},
-    recall::recall,
+    recall::{note_cut_short, recall},
     record::Record,
+    retell::retell,
     write::Handle,
 };
 use crate::{
@@ -199,9 +200,14 @@ impl Looking<'_> {
                 let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
                 let found = page.read().await?;
                 self.record.is_unreported = found.is_none();
-                let found = found.unwrap_or_default();
-                self.record.memory = Some(recall(&found.report, &self.record.standing, self.ctx.start));
-                self.record.report = found.report;
+                let mut report = found.unwrap_or_default().report;
+                let untold = retell(&report, &self.view, &mut self.record.standing, self.ctx.now());
+                self.record.memory = Some(recall(&report, &self.record.standing, self.ctx.start));
+                note_cut_short(&mut report);
+                self.record.report = report;
+                for (news, note) in untold {
+                    self.ctx.herald.tell(&self.view, news, &note).await;
+                }
             }
             Look::Inputs => {
                 let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;

@@ -2,7 +2,7 @@
 
 use capt_api::{
     conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
-    run::{Operation, RunReport},
+    run::{CutShort, MissingResource, Operation, RunReport},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -27,6 +27,11 @@ pub(crate) mod outcome {
     pub(crate) const INTERRUPTED: &str = "interrupted";
 }
 
+/// Resources of an operation that was cut short that are kept in mind.
+const MAX_MAKING: usize = 50;
+/// Actions of a plan that make something new.
+const MAKES: [&str; 2] = ["create", "replace"];
+
 /// What is remembered about a Workspace by a runner that started at `start`.
 pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) -> Memory {
     let operation = report.operation.as_ref();
@@ -41,7 +46,11 @@ pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) 
                 generation: synced.observed_generation?,
             })
         });
-    let held = report.plan.as_ref().filter(|plan| plan.awaits_approval);
+    // What was interrupted is done again at once, whatever was so before: nobody was told that a plan waits.
+    let is_cut_short = operation.is_some_and(is_cut_short);
+    let settled = settled.filter(|_| !is_cut_short);
+    let held = report.plan.as_ref();
+    let held = held.filter(|plan| plan.awaits_approval && !is_cut_short);
     let was_looked_at = operation.is_some() || settled.is_some();
     Memory {
         // A plan that waits is not what was settled before.
@@ -60,6 +69,57 @@ pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) 
         is_unfinished: operation.is_some_and(|operation| operation.ended_at.is_none())
             || standing.has_reason(Type::Failing, Reason::BackendInModule),
         was_settled: standing.checksum.is_some(),
+    }
+}
+
+/// Whether it may have made something, and whoever ran it did not live to tell how it ended.
+fn is_cut_short(operation: &Operation) -> bool {
+    let is_apply = operation.kind == kind(What::Converge);
+    is_apply && operation.outcome.is_none() && operation.ended_at.is_none()
+}
+
+/// Writes into the report which operation was cut short, if it may have made anything, and what that may be. Whoever runs
+/// the next one asks the engine about it.
+pub(crate) fn note_cut_short(report: &mut RunReport) {
+    let apply = report.operation.as_ref();
+    let Some(apply) = apply.filter(|operation| is_cut_short(operation)) else {
+        return;
+    };
+    // A plan that waited was not applied, and one that is older was not made by it.
+    let plan = report.plan.as_ref().filter(|plan| {
+        !plan.awaits_approval && plan.planned_at.is_some() && plan.planned_at >= apply.started_at
+    });
+    let Some(plan) = plan else { return };
+    let is_running = |address: &str| {
+        let mut running = report.resources.iter().filter(|row| row.state == "running");
+        running.any(|row| row.address == address)
+    };
+    let new = plan
+        .changes
+        .iter()
+        .filter(|change| MAKES.contains(&change.action.as_str()));
+    let mut making: Vec<MissingResource> = new
+        .map(|change| MissingResource {
+            address: change.address.clone(),
+            id: None,
+            unfinished: true,
+            planned: !is_running(&change.address),
+        })
+        .collect();
+    making.sort_by_key(|one| one.planned);
+    // What an earlier one may have left is still not known.
+    let before = report.cut_short.take().map(|before| before.making);
+    for one in before.into_iter().flatten() {
+        if !making.iter().any(|known| known.address == one.address) {
+            making.push(one);
+        }
+    }
+    making.truncate(MAX_MAKING);
+    if !making.is_empty() {
+        report.cut_short = Some(CutShort {
+            started_at: apply.started_at,
+            making,
+        });
     }
 }
 
@@ -82,7 +142,10 @@ fn failed(operation: &Operation) -> Option<Failed> {
 
 #[cfg(test)]
 mod tests {
-    use capt_api::{conditions::ConditionStatus, run::PlanReport};
+    use capt_api::{
+        conditions::ConditionStatus,
+        run::{PlanReport, PlannedChange, ResourceRow},
+    };
 
     use super::*;
 
@@ -162,6 +225,115 @@ mod tests {
         assert_eq!(memory.held, Some(held));
     }
 
+    fn cut_short(plan: PlanReport) -> RunReport {
+        let begun = Operation {
+            started_at: Some(at(5)),
+            ..operation("apply", None)
+        };
+        let mut report = RunReport {
+            operation: Some(begun),
+            plan: Some(plan),
+            ..RunReport::default()
+        };
+        report.resources = vec![ResourceRow {
+            address: "thing.b".to_owned(),
+            state: "running".to_owned(),
+            ..ResourceRow::default()
+        }];
+        report
+    }
+
+    fn plan(planned_at: i64, changes: &[(&str, &str)]) -> PlanReport {
+        let change = |(address, action): &(&str, &str)| PlannedChange {
+            address: (*address).to_owned(),
+            action: (*action).to_owned(),
+            ..PlannedChange::default()
+        };
+        PlanReport {
+            id: "p".to_owned(),
+            planned_at: Some(at(planned_at)),
+            changes: changes.iter().map(change).collect(),
+            generation: 3,
+            ..PlanReport::default()
+        }
+    }
+
+    fn making(report: &RunReport) -> Vec<(&str, bool)> {
+        let cut_short = report.cut_short.iter();
+        cut_short
+            .flat_map(|cut_short| &cut_short.making)
+            .map(|one| (one.address.as_str(), one.planned))
+            .collect()
+    }
+
+    #[test]
+    fn what_an_apply_that_was_cut_short_may_have_made_is_kept_in_mind() {
+        let changes = [
+            ("thing.a", "create"),
+            ("thing.b", "create"),
+            ("thing.c", "update"),
+            ("thing.d", "replace"),
+            ("thing.e", "delete"),
+        ];
+        let mut report = cut_short(plan(6, &changes));
+        note_cut_short(&mut report);
+        let first = [("thing.b", false), ("thing.a", true), ("thing.d", true)];
+        assert_eq!(making(&report), first);
+        assert_eq!(
+            report.cut_short.as_ref().and_then(|one| one.started_at),
+            Some(at(5))
+        );
+        // Another one that comes to nothing changes nothing about it, and one that goes on adds to it.
+        report.operation = Some(Operation {
+            started_at: Some(at(7)),
+            ..operation("apply", None)
+        });
+        note_cut_short(&mut report);
+        assert_eq!(making(&report), first);
+        report.plan = Some(plan(8, &[("thing.f", "create")]));
+        note_cut_short(&mut report);
+        assert_eq!(making(&report)[0], ("thing.f", true));
+        assert_eq!(making(&report).len(), 4);
+        assert_eq!(report.cut_short.and_then(|one| one.started_at), Some(at(7)));
+    }
+
+    #[test]
+    fn what_made_nothing_leaves_nothing() {
+        let create = [("thing.a", "create")];
+        let waits = PlanReport {
+            awaits_approval: true,
+            ..plan(6, &create)
+        };
+        let mut ended = cut_short(plan(6, &create));
+        ended.operation = Some(operation("apply", Some(outcome::INTERRUPTED)));
+        let mut destroying = cut_short(plan(6, &create));
+        destroying.operation = Some(operation("destroy", None));
+        let cases = [
+            ("an older plan", cut_short(plan(4, &create))),
+            (
+                "a plan that makes nothing",
+                cut_short(plan(6, &[("thing.a", "update")])),
+            ),
+            ("a plan that waits", cut_short(waits)),
+            ("an apply that ended", ended),
+            ("a destruction", destroying),
+        ];
+        for (name, mut report) in cases {
+            note_cut_short(&mut report);
+            assert_eq!(report.cut_short, None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_plan_of_which_nobody_was_told_that_it_waits_does_not_wait() {
+        let waits = PlanReport {
+            awaits_approval: true,
+            ..plan(6, &[("thing.a", "delete")])
+        };
+        let report = cut_short(waits);
+        assert_eq!(recall(&report, &settled(), at(9)).held, None);
+    }
+
     #[test]
     fn failures_and_broken_off_operations_are_remembered_as_such() {
         let remember = |operation: Operation| {
@@ -181,7 +353,8 @@ mod tests {
             remember(operation("apply", Some(outcome::INTERRUPTED))).failed,
             None
         );
-        assert!(remember(operation("apply", None)).is_unfinished);
+        let unfinished = remember(operation("apply", None));
+        assert!(unfinished.is_unfinished && unfinished.settled.is_none());
         assert!(!remember(operation("apply", Some(outcome::INTERRUPTED))).is_unfinished);
     }
 }

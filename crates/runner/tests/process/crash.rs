@@ -14,7 +14,7 @@ use capt_runner::engine::{Engine as _, FailureKind, Goal, Inputs, Link, Told};
 use capt_terraform::{
     diagnostics::Class,
     state::{Created, State},
-    stream::{Action, Kind, Step},
+    stream::{Action, Kind, Line, Step, parse_line},
 };
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::sync::mpsc;
@@ -213,11 +213,108 @@ async fn the_runner_is_killed() {
         let session: Running = world.open(&chain()).await.unwrap();
         assert_eq!(terraform(&world), None);
         let state = session.opened.state.as_ref().map(|(_, file)| file.clone());
-        // It was asked to stop and could write everything down.
-        assert_eq!(listed(&session.opened.missing), BTreeSet::new());
+        // It was asked to stop and could write everything down, so that nobody has to see to anything.
+        assert_eq!(session.opened.missing, []);
         drop(session);
         finish(&world, &kept(chain(), state)).await;
     }
+}
+
+/// What an apply began to make, and of which nobody ever heard more.
+fn in_flight(world: &World) -> BTreeSet<String> {
+    let output = world.path("root").join(chain().uid).join("run/apply.ndjson");
+    let text = std::fs::read_to_string(output).unwrap_or_default();
+    let mut open = BTreeSet::new();
+    for line in text.lines() {
+        let Line::Event(event) = parse_line(line.as_bytes()) else {
+            continue;
+        };
+        match &event.kind {
+            Kind::Apply(Step::Started, hook) => open.insert(hook.resource.addr.clone()),
+            Kind::Apply(Step::Complete, hook) => open.remove(&hook.resource.addr),
+            _ => continue,
+        };
+    }
+    open
+}
+
+/// Starts a runner in another process, and kills it and some of what it started after a while.
+async fn kill_runner_and(world: &World, after: Duration, is_killed: impl Fn(&str) -> bool) {
+    let mut runner = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "crash::runner_process", "--nocapture"])
+        .env("CAPT_TEST_RUNNER", world.folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    moment(world, after).await;
+    let mark = world.folder.path().display().to_string();
+    let all = processes(&mark);
+    // The supervisor first, so that it cannot ask anybody to stop.
+    let (supervisors, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, line)| line.contains("run.lock"));
+    for (pid, _) in supervisors {
+        let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+    }
+    for (pid, _) in others.into_iter().filter(|(_, line)| is_killed(line)) {
+        let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+    }
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+}
+
+#[tokio::test]
+async fn the_runner_and_terraform_are_killed() {
+    for after in moments() {
+        let Some(world) = World::new().await else { return };
+        kill_runner_and(&world, after, |_| true).await;
+        let in_flight = in_flight(&world);
+        // However often somebody looks.
+        for _ in 0..2 {
+            let session: Running = world.open(&chain()).await.unwrap();
+            let missing = &session.opened.missing;
+            let unfinished: BTreeSet<String> = missing
+                .iter()
+                .filter(|made| made.unfinished)
+                .map(|made| made.address.clone())
+                .collect();
+            assert_eq!(unfinished, in_flight);
+        }
+        let mut session = world.open(&chain()).await.unwrap();
+        session.opened.session.settle_missing().await.unwrap();
+        drop(session);
+        let session: Running = world.open(&chain()).await.unwrap();
+        assert_eq!(session.opened.missing, []);
+    }
+}
+
+#[tokio::test]
+async fn terraform_survives_its_runner_and_its_supervisor() {
+    for after in moments() {
+        let Some(world) = World::new().await else { return };
+        kill_runner_and(&world, after, |_| false).await;
+        // The next one waits until it has ended.
+        let session: Running = world.open(&chain()).await.unwrap();
+        assert_eq!(terraform(&world), None);
+        assert_eq!(session.opened.missing, []);
+        let state = session.opened.state.as_ref().map(|(_, file)| file.clone());
+        drop(session);
+        finish(&world, &kept(chain(), state)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_operation_that_ran_elsewhere_is_lost() {
+    let Some(world) = World::new().await else { return };
+    let named = |operation: &str, cut_short: Option<&str>| Inputs {
+        operation: operation.to_owned(),
+        cut_short: cut_short.map(str::to_owned),
+        ..inputs("")
+    };
+    let is_lost = async |inputs: Inputs| world.open(&inputs).await.unwrap().opened.is_lost;
+    assert!(!is_lost(named("1", None)).await);
+    assert!(!is_lost(named("2", Some("1"))).await);
+    assert!(is_lost(named("3", Some("elsewhere"))).await);
 }
 
 #[tokio::test]

@@ -202,6 +202,8 @@ pub(crate) fn inputs(module: &str) -> Inputs {
 pub(crate) fn inputs_of(module: Module) -> Inputs {
     Inputs {
         uid: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff".to_owned(),
+        operation: String::new(),
+        cut_short: None,
         terraform_workspace: "sandbox".to_owned(),
         module,
         entrypoint: String::new(),

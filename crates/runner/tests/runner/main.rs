@@ -10,6 +10,7 @@ mod asking;
 mod backends;
 mod connections;
 mod crashing;
+mod cutshort;
 mod deletion;
 mod elsewhere;
 mod faults;

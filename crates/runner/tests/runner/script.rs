@@ -43,6 +43,12 @@ pub(crate) struct Stage {
     pub(crate) workspaces: BTreeMap<String, String>,
     /// Something on the disk is in no state file.
     pub(crate) is_unsettled: bool,
+    /// What the output of the last apply tells and no state has, by uid.
+    pub(crate) output: BTreeMap<String, Vec<Created>>,
+    /// Operations that ran on this machine, by uid.
+    pub(crate) operations: BTreeMap<String, BTreeSet<String>>,
+    /// Terraform dies with the runner. What it was making exists.
+    pub(crate) dies_too: bool,
     /// Plans that were made.
     pub(crate) plans: usize,
     /// Plans that were applied.
@@ -176,12 +182,18 @@ impl Engine for Script {
             let state = found
                 .as_ref()
                 .map_or_else(empty, |(_, file)| serde_json::from_slice(file).expect("a state"));
-            let missing = self.with(|stage| {
+            let (missing, is_lost) = self.with(|stage| {
                 let workspace = inputs.terraform_workspace.clone();
                 stage.workspaces.insert(inputs.uid.clone(), workspace);
                 stage.open += 1;
                 stage.most_open = stage.most_open.max(stage.open);
-                std::mem::take(&mut stage.missing)
+                let operations = stage.operations.entry(inputs.uid.clone()).or_default();
+                let cut_short = inputs.cut_short.as_ref();
+                let is_lost = cut_short.is_some_and(|one| !operations.contains(one));
+                operations.insert(inputs.operation.clone());
+                let mut missing = std::mem::take(&mut stage.missing);
+                missing.extend(stage.output.get(&inputs.uid).into_iter().flatten().cloned());
+                (missing, is_lost)
             });
             Ok(Opened {
                 session: Box::new(Playing {
@@ -190,9 +202,11 @@ impl Engine for Script {
                     link,
                     state,
                     plan: Plan::default(),
+                    making: None,
                 }),
                 state: found.filter(|_| !is_backend),
                 missing,
+                is_lost,
             })
         })
     }
@@ -231,11 +245,26 @@ struct Playing {
     link: Link,
     state: Value,
     plan: Plan,
+    making: Option<String>,
 }
 
 impl Drop for Playing {
     fn drop(&mut self) {
-        self.script.with(|stage| stage.open -= 1);
+        let (uid, workspace) = (self.inputs.uid.clone(), self.inputs.terraform_workspace.clone());
+        let making = self.making.take();
+        self.script.with(|stage| {
+            stage.open -= 1;
+            if let Some(address) = making.filter(|_| stage.dies_too) {
+                stage
+                    .ledger
+                    .insert((workspace, address.clone()), "lost".to_owned());
+                stage.output.entry(uid).or_default().push(Created {
+                    address,
+                    id: None,
+                    unfinished: true,
+                });
+            }
+        });
     }
 }
 
@@ -302,6 +331,11 @@ impl Session for Playing {
         })
     }
 
+    fn settle_missing(&mut self) -> BoxFuture<'_, Result<(), Failure>> {
+        self.script.with(|stage| stage.output.remove(&self.inputs.uid));
+        Box::pin(async { Ok(()) })
+    }
+
     fn state(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, Failure>> {
         let file = self.is_backend().then(|| {
             let stage = self.script.0.lock();
@@ -313,13 +347,10 @@ impl Session for Playing {
     fn apply(&mut self) -> BoxFuture<'_, Result<Applied, Failure>> {
         Box::pin(async move {
             let _ = self.link.told.send(Told::Phase(Phase::Apply));
-            let (delay, prints, mut failed) = self.script.with(|stage| {
+            let (delay, prints) = self.script.with(|stage| {
                 stage.applies += 1;
-                (
-                    stage.delay,
-                    stage.prints.clone(),
-                    stage.apply_failures.pop_front(),
-                )
+                stage.output.remove(&self.inputs.uid);
+                (stage.delay, stage.prints.clone())
             });
             for text in prints {
                 let _ = self.link.told.send(Told::Text(text));
@@ -334,9 +365,11 @@ impl Session for Playing {
             for change in changes {
                 let hook = json!({"hook": {"resource": resource(&change.address), "action": change.action}});
                 self.tell("apply_start", &hook);
+                self.making = Some(change.address.clone()).filter(|_| change.action == Action::Create);
                 tokio::select! {
                     biased;
                     () = self.link.cancel.cancelled() => {
+                        self.making = None;
                         self.script.with(|stage| stage.stopped += 1);
                         return Err(Failure {
                             kind: FailureKind::Cancelled,
@@ -348,7 +381,13 @@ impl Session for Playing {
                     }
                     () = tokio::time::sleep(delay) => {}
                 }
-                if let Some(mut failure) = failed.take() {
+                self.making = None;
+                // Who dies before it fails, fails the next time.
+                if let Some(mut failure) = self.script.with(|stage| stage.apply_failures.pop_front()) {
+                    self.script.with(|stage| {
+                        let output = stage.output.entry(self.inputs.uid.clone()).or_default();
+                        output.extend(failure.missing.iter().cloned());
+                    });
                     self.tell("apply_errored", &hook);
                     failure.state = Some(self.file());
                     return Err(failure);

@@ -3,12 +3,15 @@
 //! Terraform reports a resource and then writes the state. When it is killed in between, or inside the write, the
 //! resource exists and nothing remembers it but the stream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use crate::stream::{Action, Event, Kind, Step};
+use crate::stream::{Action, Event, Kind, Severity, Step};
+
+/// What Terraform says when it ends although its work has not, because it was told to stop twice.
+const GIVEN_UP: &str = "operation canceled";
 
 /// Something that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,17 +31,30 @@ pub struct Created {
 #[derive(Clone, Debug, Default)]
 pub struct CreatedSince {
     made: BTreeMap<String, Created>,
+    /// What could not be made. Terraform knows what there is of it, but may not have written that down yet.
+    failed: BTreeSet<String>,
+    /// Terraform told why it ends, which it does when its state is written.
+    is_over: bool,
 }
 
 impl CreatedSince {
     /// Takes note of an event.
     pub fn observe(&mut self, event: &Event) {
-        let Kind::Apply(step, hook) = &event.kind else {
-            return;
+        let (step, hook) = match &event.kind {
+            Kind::Apply(step, hook) => (step, hook),
+            Kind::Diagnostic(said) => {
+                self.is_over |= said.severity == Severity::Error && said.summary != GIVEN_UP;
+                return;
+            }
+            _ => return,
         };
         let address = &hook.resource.addr;
         match (step, &hook.action) {
+            (Step::Errored, Action::Create) => {
+                self.failed.insert(address.clone());
+            }
             (Step::Started, Action::Create) => {
+                self.failed.remove(address);
                 self.made.insert(
                     address.clone(),
                     Created {
@@ -81,6 +97,12 @@ impl CreatedSince {
             // Without an id all that can be said is that the address has something.
             objects.any(|object| made.id.is_none() || object.id == made.id)
         };
-        self.made.values().filter(|made| !has(made)).cloned().collect()
+        let is_settled =
+            |made: &Created| made.unfinished && self.is_over && self.failed.contains(&made.address);
+        self.made
+            .values()
+            .filter(|made| !has(made) && !is_settled(made))
+            .cloned()
+            .collect()
     }
 }

@@ -208,6 +208,37 @@ fn lists_what_the_state_forgot() {
 }
 
 #[test]
+fn what_failed_is_in_the_state_as_far_as_it_exists_once_terraform_told_why_it_ends() {
+    let said = |severity: &str, summary: &str| {
+        let line = json!({"@message": "", "type": "diagnostic",
+            "diagnostic": {"severity": severity, "summary": summary, "detail": ""}});
+        match parse_line(line.to_string().as_bytes()) {
+            Line::Event(event) => *event,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (start, errored) = (
+        apply("start", "create", "t.n", ""),
+        apply("errored", "create", "t.n", ""),
+    );
+    let (why, why_not) = (said("error", "no room"), said("warning", "no room"));
+    let given_up = said("error", "operation canceled");
+    let cases = [
+        (vec![&start, &errored], true),
+        (vec![&start, &errored, &why], false),
+        (vec![&start, &errored, &why_not], true),
+        (vec![&start, &errored, &given_up], true),
+        // It was never told what became of it.
+        (vec![&start, &why], true),
+    ];
+    for (number, (events, is_listed)) in cases.into_iter().enumerate() {
+        let mut since = CreatedSince::default();
+        events.into_iter().for_each(|event| since.observe(event));
+        assert_eq!(!since.missing_from(None).is_empty(), is_listed, "case {number}");
+    }
+}
+
+#[test]
 fn reads_a_secret_that_terraform_wrote() {
     let secret: Value = serde_json::from_str(SECRET).unwrap();
     let data = STANDARD

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     decide::{ConnectionFacts, Failed, Held, Looked, Memory, StateFacts, What},
     engine::FailureKind,
-    report,
 };
 
 impl Run<'_> {
@@ -81,9 +80,6 @@ impl Run<'_> {
             };
             for (mark, token) in answered {
                 let Some(token) = token else { continue };
-                if mark == RETRY_REQUESTED {
-                    self.record.report.missing.clear();
-                }
                 memory.answered.insert(mark.to_owned(), token);
             }
         }
@@ -102,7 +98,6 @@ impl Run<'_> {
             End::Well(Verdict::Destroyed) => Some(StateFacts::Nothing),
             _ => None,
         };
-        self.record.report.missing =
-            report::missing(&self.record.report.missing, &self.missing, self.state.as_ref());
+        self.record.report.missing = self.still_missing();
     }
 }

@@ -1,6 +1,9 @@
 //! What the report says of an operation in the end.
 
-use capt_api::run::{PLAN_KEY, RunReport};
+use capt_api::{
+    conditions::Word as _,
+    run::{PLAN_KEY, RunReport},
+};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
@@ -29,6 +32,7 @@ impl Run<'_> {
         let memory = self.record.memory.clone().unwrap_or_default();
         let mut report = RunReport {
             missing: self.record.report.missing.clone(),
+            cut_short: self.record.report.cut_short.clone(),
             answered: memory.answered.clone(),
             warnings: report::warnings(&self.warnings, &self.gate.redactor()),
             ..followed.report
@@ -37,6 +41,7 @@ impl Run<'_> {
             operation.ended_at = is_kept.then_some(now);
             operation.outcome = Some(end.outcome().to_owned());
             operation.message = message.map(str::to_owned);
+            operation.reason = self.reason(end).map(|reason| reason.as_str().to_owned());
             if let (End::Badly(_), Some(failed)) = (end, &memory.failed) {
                 operation.failures = failed.count;
                 operation.transient = failed.is_transient;

@@ -42,6 +42,15 @@ impl Run<'_> {
         Some(self.gate.text(&text))
     }
 
+    /// Which sort of thing went wrong, as the report tells it.
+    pub(super) fn reason(&self, end: &End) -> Option<Reason> {
+        match end {
+            End::Badly(failure) if failure.kind == FailureKind::StateMissing => Some(Reason::StateMissing),
+            End::Badly(failure) => Some(failure::reason(failure.kind, self.stage)),
+            End::Well(_) | End::Cancelled | End::Interrupted => None,
+        }
+    }
+
     /// What a person types to approve a plan.
     fn how_to_approve(&self, plan: &str) -> String {
         let mut text = format!("{} --plan {plan}", self.view.command("approve"));
@@ -131,14 +140,7 @@ impl Run<'_> {
                     generation,
                     now,
                 );
-                // Before anything is tried again, what another try would make a second time must be seen to.
-                let words = match missing.is_empty() {
-                    true => failure::with_advice(reason, text, &self.view),
-                    false => format!(
-                        "{text}\n{}",
-                        self.gate.text(&report::missing_words(missing, &retry))
-                    ),
-                };
+                let words = self.gate.text(&failure::words(reason, text, missing, &self.view));
                 standing.say((Type::Failing, True, reason), &words, generation, now);
                 // The plan that waited is forgotten with the failure; the next one asks again.
                 standing.take_back((Type::ApprovalNeeded, False, Reason::NotNeeded), generation, now);

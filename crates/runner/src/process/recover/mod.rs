@@ -36,6 +36,8 @@ pub(super) struct Found {
     pub(super) missing: Vec<Created>,
     /// The same state, to go on from.
     pub(super) last: LastGood,
+    /// The operation that was cut short left nothing here.
+    pub(super) is_lost: bool,
 }
 
 /// The files in which the state of a run may be.
@@ -111,6 +113,7 @@ impl StateFiles {
             missing: created.missing_from(Some(&state)),
             state: Some((source, found.file.to_vec())),
             last: LastGood::from_state(state, found.file.to_vec()),
+            is_lost: false,
         })
     }
 
