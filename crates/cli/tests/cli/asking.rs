@@ -207,10 +207,7 @@ fn an_engine_that_is_not_there_is_an_error_at_the_start() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr.contains("/no/such/program"), "{stderr}");
-    assert!(
-        stderr.contains("install terraform or tofu, or name the path"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("install it, or name the path of one"), "{stderr}");
 }
 
 #[tokio::test]

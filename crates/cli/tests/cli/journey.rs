@@ -470,7 +470,7 @@ async fn an_operation_that_a_signal_stopped_goes_on_after_the_next_start() {
 async fn a_runner_of_its_own_acts_on_what_is_labelled_for_it_alone() {
     let world = World::start(&["--in-memory", "--workspace-runner", "none"]).await;
     assert!(
-        world.up.engine_line.contains("somebody else's runner"),
+        world.up.engine_line.contains("start with --runner"),
         "{}",
         world.up.engine_line
     );
