@@ -48,9 +48,9 @@ async fn a_network_whose_apply_somebody_deletes_keeps_its_secret() {
     stage.world.finish().await;
 }
 
-/// Somebody deletes what makes the network and the cluster, and a moment later everything: what was left is destroyed too.
+/// Somebody deletes what makes the network and the cluster, and everything else before it is made again.
 #[tokio::test]
-async fn what_outlived_its_apply_is_destroyed_when_its_owner_goes() {
+async fn what_outlived_its_apply_and_its_owner_is_not_destroyed() {
     let stage = Stage::embedded().await;
     stage.make_template("net").await;
     let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
@@ -67,12 +67,12 @@ async fn what_outlived_its_apply_is_destroyed_when_its_owner_goes() {
         assert!(stage.apply(name).await.is_none(), "{name}");
     }
     stage.delete_cluster("blue").await;
+    stage.delete_plane("blue").await;
+    stage.delete_network("blue").await;
     start_controllers(&stage.world, &Setting::default());
     stage.until_cluster_is_gone("blue").await;
-    stage.settle().await;
     assert_eq!(stage.ledger.made().len(), made, "nothing is made for what goes");
-    assert_eq!(stage.ledger.destroyed().len(), 2);
-    assert!(stage.ledger.exists().is_empty());
+    assert!(stage.ledger.destroyed().is_empty(), "nobody said that it may be");
     stage.world.finish().await;
 }
 

@@ -214,7 +214,7 @@ impl<'a> Deciding<'a> {
             return self.decision;
         }
         let old = authored(self.snapshot);
-        self.decision.events = events(&old, &self.status);
+        self.decision.events.extend(events(&old, &self.status));
         // Nobody can write the status of an object that is gone.
         let is_leaving = !self.decision.own.remove_finalizers.is_empty();
         if !is_leaving && self.status != old {

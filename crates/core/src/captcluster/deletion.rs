@@ -8,8 +8,11 @@ use capt_api::{
     marks,
 };
 
-use super::{deciding::Deciding, secrets, work};
-use crate::owned::{self, End, Fate, Found, Role};
+use super::{deciding::Deciding, secrets};
+use crate::{
+    decision::{Event, EventKind},
+    owned::{self, End, Fate, Found, Role},
+};
 
 /// Decides about an object that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
@@ -65,7 +68,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         return deciding.say(Type::Deleting, true, reason, message);
     }
     if let (Found::Absent { name }, Some(_)) = (&deciding.found, &snapshot.workspace_uid) {
-        return bring_back(deciding, &name.clone());
+        tell_left(deciding, &name.clone());
     }
     let own = secrets::own(snapshot, &deciding.owner);
     let removals: Vec<_> = own
@@ -76,21 +79,12 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
 }
 
-/// Somebody deleted the WorkspaceTemplateApply, and its Workspace outlived it. Only another one can say what becomes of it.
-fn bring_back(deciding: &mut Deciding<'_>, name: &str) {
-    let Some(reference) = &deciding.snapshot.captcluster.spec.vpc_template_ref else {
-        let message = format!(
-            "The WorkspaceTemplateApply {name} is gone and its Workspace is left, and nothing says what it is made from. \
-             Make a WorkspaceTemplateApply of this name to end it, or take the label {} off the Workspace to keep it",
-            marks::WTA_NAME
-        );
-        return deciding.say(Type::Deleting, true, Reason::VpcDeletionFailed, message);
-    };
-    let (wanted, _) = work::wanted(deciding, reference);
-    let change = wanted.change(&deciding.owner, None);
-    deciding.decision.children.extend(change);
-    let message = format!(
-        "The WorkspaceTemplateApply {name} is gone and its Workspace is left; it is made again to say what becomes of that"
-    );
-    deciding.say(Type::Deleting, true, Reason::WaitingForWorkspace, message);
+/// Somebody deleted the WorkspaceTemplateApply, and its Workspace outlived it. What had been said about keeping it went
+/// with it, so that nothing of it may be destroyed.
+fn tell_left(deciding: &mut Deciding<'_>, name: &str) {
+    deciding.decision.events.push(Event {
+        kind: EventKind::Warning,
+        reason: Reason::VpcRetained.as_str().to_owned(),
+        message: owned::left(&[name]),
+    });
 }

@@ -1,8 +1,6 @@
 //! How a CAPTControlPlane goes: what stands on the EKS cluster first, then the EKS cluster, then what let others in,
 //! then the object.
 
-use std::collections::BTreeMap;
-
 use capt_api::{
     CAPTControlPlane,
     captcontrolplane::OperationResult,
@@ -27,8 +25,8 @@ use super::{
 };
 use crate::{
     decision::{EventKind, Removal},
-    metadata, names,
-    owned::{self, End, Fate, OwnedSeen, Role, Wanted},
+    metadata,
+    owned::{self, End, Fate, OwnedSeen, Role},
     wta::owner,
 };
 
@@ -44,28 +42,20 @@ struct Said {
 /// Decides about a control plane that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let (last, dependents) = in_order(deciding);
-    let (last_left, dependents_left): (Vec<Wanted>, Vec<Wanted>) = left(deciding)
-        .into_iter()
-        .partition(|wanted| wanted.role == Role::Eks);
     let mut said = Said::default();
-    let (message, percent) = if !dependents.is_empty() || !dependents_left.is_empty() {
-        let message = format!(
-            "These go before the EKS cluster: {}",
-            listed(&dependents, &dependents_left)
-        );
-        bring_back(deciding, &dependents_left, &mut said);
+    let (message, percent) = if !dependents.is_empty() {
+        let message = format!("These go before the EKS cluster: {}", listed(&dependents));
         for seen in dependents {
             let (role, fate) = role_and_fate(deciding, seen);
             end(deciding, seen, &role, fate, &mut said);
         }
         (message, 10)
-    } else if !last.is_empty() || !last_left.is_empty() {
+    } else if !last.is_empty() {
         deciding.status.endpoint = None;
         let message = format!(
             "The EKS cluster goes, with its WorkspaceTemplateApply {}",
-            listed(&last, &last_left)
+            listed(&last)
         );
-        bring_back(deciding, &last_left, &mut said);
         for seen in last {
             end(deciding, seen, &Role::Eks, Fate::Destroyed, &mut said);
         }
@@ -101,11 +91,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     deciding.arrive(&verdict, &Answer::Unknown);
 }
 
-fn listed(applies: &[&OwnedSeen], left: &[Wanted]) -> String {
-    let there = applies.iter().map(|seen| seen.name());
-    let names: Vec<&str> = there
-        .chain(left.iter().map(|wanted| wanted.name.as_str()))
-        .collect();
+fn listed(applies: &[&OwnedSeen]) -> String {
+    let names: Vec<&str> = applies.iter().map(|seen| seen.name()).collect();
     names.join(", ")
 }
 
@@ -124,69 +111,6 @@ pub fn names_left(control_plane: &CAPTControlPlane, applies: &[OwnedSeen]) -> Ve
     all.sort();
     all.dedup();
     all
-}
-
-/// What has to be made again, because somebody deleted it and its Workspace outlived it. Only another one can end that.
-/// Nothing is changed for an owner that goes, so that it needs to know nothing but its name.
-fn left(deciding: &Deciding<'_>) -> Vec<Wanted> {
-    let spec = &deciding.snapshot.control_plane.spec;
-    let names = deciding.snapshot.left_applies.iter();
-    names
-        .map(|name| {
-            let profile = profile_of(deciding, name).filter(|_| name != deciding.found.name());
-            let template = profile.as_ref().and_then(|profile| {
-                let mut profiles = spec.additional_fargate_profiles.iter().flatten();
-                profiles.find(|known| known.name == *profile)
-            });
-            Wanted {
-                name: name.clone(),
-                role: profile.clone().map_or(Role::Eks, Role::FargateProfile),
-                template: template
-                    .map_or(&spec.workspace_template_ref, |one| &one.workspace_template_ref)
-                    .clone(),
-                revision: None,
-                variables: BTreeMap::new(),
-                connection_secret: None,
-                wait_for_secrets: Vec::new(),
-                wait_for_workspaces: Vec::new(),
-                retain: false,
-                retry: None,
-            }
-        })
-        .collect()
-}
-
-/// The profile that a WorkspaceTemplateApply of this name is for.
-fn profile_of(deciding: &Deciding<'_>, name: &str) -> Option<String> {
-    let told = deciding.status.fargate_profile_statuses.iter().flatten();
-    let told = told
-        .filter(|profile| profile.workspace_template_apply_name.as_deref() == Some(name))
-        .map(|profile| profile.name.clone());
-    let profiles = deciding
-        .snapshot
-        .control_plane
-        .spec
-        .additional_fargate_profiles
-        .iter();
-    let derived = profiles
-        .flatten()
-        .map(|profile| profile.name.clone())
-        .filter(|profile| {
-            let derived = names::fargate_apply(deciding.owner.name, profile);
-            [derived.preferred(), derived.parted()].contains(&name)
-        });
-    told.chain(derived).next()
-}
-
-fn bring_back(deciding: &mut Deciding<'_>, left: &[Wanted], said: &mut Said) {
-    for wanted in left {
-        let change = wanted.change(&deciding.owner, None);
-        deciding.children.extend(change);
-        said.waits.push(format!(
-            "{}: it is gone and its Workspace is left; it is made again to end that",
-            wanted.name
-        ));
-    }
 }
 
 /// That something cannot go is told once.
@@ -270,6 +194,17 @@ fn remove_secrets(deciding: &mut Deciding<'_>) -> bool {
 }
 
 fn go(deciding: &mut Deciding<'_>) {
+    // What had been said about keeping these went with what somebody deleted, so that nothing of them may be destroyed.
+    let left: Vec<&str> = deciding
+        .snapshot
+        .left_applies
+        .iter()
+        .map(String::as_str)
+        .collect();
+    if !left.is_empty() {
+        let message = owned::left(&left);
+        deciding.tell(EventKind::Warning, Reason::DeletionFailed, &message);
+    }
     for finalizer in [
         marks::FARGATE_PROFILES_FINALIZER,
         marks::CAPTCONTROLPLANE_FINALIZER,

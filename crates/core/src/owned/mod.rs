@@ -16,6 +16,7 @@ mod seen;
 mod standing;
 mod wanted;
 
+pub(crate) use ending::left;
 pub use ending::{End, Fate, cannot_go, end};
 pub(crate) use failure::remembered;
 pub use finding::{Found, find};
