@@ -60,11 +60,20 @@ pub(super) async fn pull(runs: &Runs) -> Result<Vec<u8>, Failure> {
 
 /// What an apply that was cut short had made and the state does not have.
 pub(super) async fn missing(runs: &Runs, files: &StateFiles) -> Result<Vec<Created>, Failure> {
-    if !files.output.exists() {
+    let all = files.clone();
+    let is_anything = runs
+        .aside(move || on_disk(all.missing_from(None).map(|made| !made.is_empty())))
+        .await?;
+    if !is_anything {
         return Ok(Vec::new());
     }
+    // What Terraform could not write there is given to the backend before anything else is done.
+    let state = match on_disk(workdir::read(&files.errored))? {
+        Some(file) => file,
+        None => pull(runs).await?,
+    };
     // A backend that has no state yet says nothing.
-    let state = State::parse(&pull(runs).await?).ok();
+    let state = State::parse(&state).ok();
     let files = files.clone();
     runs.aside(move || on_disk(files.missing_from(state.as_ref())))
         .await

@@ -192,26 +192,29 @@ impl ProcessSession {
 
     /// What a failed apply made and is in no state. The state itself may have been left anywhere.
     ///
-    /// A Terraform that ended by itself has written down whatever it knows of what it could not finish.
+    /// A Terraform that ended by itself has written down whatever it knows of what it could not finish, unless it was told
+    /// to stop twice.
     async fn missing(&mut self, by_itself: bool) -> Vec<Created> {
-        let missing = if self.is_ours {
-            self.gather()
-                .map_err(|error| machine("look for the state that a failed run left", &error))
-        } else if by_itself {
-            Ok(Vec::new())
-        } else {
-            backend::missing(&self.runs, &self.files).await
+        let missing = match self.is_ours {
+            true => self
+                .gather()
+                .map_err(|error| machine("look for the state that a failed run left", &error)),
+            false => backend::missing(&self.runs, &self.files).await,
         };
-        let missing = missing.unwrap_or_else(|failure| {
-            // The next session looks again.
-            tracing::warn!(reason = %failure.message, "what a failed run left is not known yet");
-            Vec::new()
-        });
-        if by_itself && missing.is_empty() {
-            // It can be put away later as well.
-            let _ = self.files.complete();
+        match missing {
+            Ok(missing) => {
+                if by_itself && missing.is_empty() {
+                    // It can be put away later as well.
+                    let _ = self.files.complete();
+                }
+                missing
+            }
+            Err(failure) => {
+                // The next session looks again, so that what was printed has to stay.
+                tracing::warn!(reason = %failure.message, "what a failed run left is not known yet");
+                Vec::new()
+            }
         }
-        missing
     }
 
     fn gather(&mut self) -> io::Result<Vec<Created>> {

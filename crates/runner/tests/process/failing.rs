@@ -8,7 +8,7 @@ use capt_terraform::{
     state::{Source, State},
 };
 
-use crate::support::{World, addresses, engine, inputs, program, with_replica, write_script};
+use crate::support::{World, addresses, engine, inputs, program, until, with_replica, write_script};
 
 #[tokio::test]
 async fn a_failed_resource_is_tainted_and_replaced() {
@@ -330,6 +330,51 @@ async fn what_a_backend_of_the_user_lost_is_listed() {
     // Who applies has been told.
     world.converge(&inputs).await;
     assert_eq!(world.open(&inputs).await.unwrap().opened.missing, []);
+}
+
+#[tokio::test]
+async fn what_was_dropped_at_the_second_interrupt_is_listed_by_the_next_session() {
+    // Terraform says that much when it is told to stop twice, and has not written what it was making.
+    let given_up = concat!(
+        r#"{"@level":"error","@message":"x","type":"diagnostic","diagnostic":"#,
+        r#"{"severity":"error","summary":"operation canceled","detail":""}}"#,
+    );
+    let started = concat!(
+        r#"{"@level":"info","@message":"x","type":"apply_start","hook":"#,
+        r#"{"resource":{"addr":"terraform_data.x"},"action":"create"}}"#,
+    );
+    let script = format!(
+        "give_up() {{ echo '{given_up}'; exit 1; }}\n[ $1 = apply ] && {{ trap give_up INT; echo '{started}'; while :; do \
+         sleep 0.05; done; }}"
+    );
+    let Some(world) = scripted(&script).await else {
+        return;
+    };
+    let module = format!(
+        "terraform {{\n backend \"local\" {{\n path = \"{}\"\n }}\n}}\nresource \"terraform_data\" \"x\" {{}}\n",
+        world.path("theirs.tfstate").display()
+    );
+    let mut inputs = inputs(&module);
+    inputs.state = StateHome::Backend;
+    inputs.terraform_workspace = "default".to_owned();
+    let mut session = world.open(&inputs).await.unwrap();
+    session.plan(Goal::Converge).await.unwrap();
+    let output = world.path("root").join(&inputs.uid).join("run/apply.ndjson");
+    let cancel = session.cancel.clone();
+    let stop = async {
+        let is_making = || fs::read_to_string(&output).is_ok_and(|text| text.contains("apply_start"));
+        until("something is made", is_making).await;
+        cancel.cancel();
+    };
+    let (applied, ()) = tokio::join!(session.apply(), stop);
+    assert_eq!(applied.unwrap_err().kind, FailureKind::Cancelled);
+    drop(session);
+    let session = world.open(&inputs).await.unwrap();
+    let missing = session.opened.missing.iter();
+    let missing: Vec<_> = missing
+        .map(|made| (made.address.as_str(), made.unfinished))
+        .collect();
+    assert_eq!(missing, [("terraform_data.x", true)]);
 }
 
 #[tokio::test]
