@@ -114,6 +114,9 @@ pub struct MissingResource {
     /// It was to be made, and nobody knows whether that had begun.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub planned: bool,
+    /// The id of what it takes the place of, if it takes one; empty if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
 }
 
 /// An operation whose runner did not live to tell its end.
@@ -182,6 +185,9 @@ pub struct PlannedChange {
     /// Why, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The id of what is replaced, if something is and that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// The attributes that change, if they are known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,

@@ -9,7 +9,7 @@ use capt_api::{
     },
     foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
     marks::{DESTROYED, RETRY_REQUESTED},
-    run::PlanReport,
+    run::{MissingResource, PlanReport},
 };
 use capt_terraform::{
     diagnostics::Class,
@@ -281,14 +281,19 @@ impl Run<'_> {
     /// What was made and is not in the state would be made a second time.
     fn check_repetition(&self, planned: &Planned) -> Result<(), Failure> {
         let missing = self.still_missing();
-        let is_made = |address: &str| {
+        let is_made = |one: &MissingResource| {
             let mut changes = planned.plan.changes.iter();
-            changes.any(|change| change.address == address && change.action == Action::Create)
+            // Something else at that address may be replaced without making this again.
+            changes.any(|change| match change.action {
+                Action::Create => change.address == one.address,
+                Action::Replace => change.address == one.address && one.replaces.is_some(),
+                _ => false,
+            })
         };
         let again: Vec<&str> = missing
             .iter()
+            .filter(|one| is_made(one))
             .map(|one| one.address.as_str())
-            .filter(|address| is_made(address))
             .take(MAX_NAMED)
             .collect();
         if again.is_empty() {

@@ -86,6 +86,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
             is_ours,
             last: found.last,
             planned: None,
+            replaced: [].into(),
         }),
     })
 }

@@ -1,12 +1,13 @@
 //! A session: Terraform, ready to run for one Workspace.
 
-use std::{ffi::OsString, io};
+use std::{collections::BTreeMap, ffi::OsString, io};
 
 use capt_terraform::{
     diagnostics::Class,
     plan::{Plan, parse_show},
     redact::{Secrets, sensitive_in_plan},
     state::{Created, LastGood},
+    stream::Action,
 };
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
@@ -39,6 +40,8 @@ pub(super) struct ProcessSession {
     pub(super) last: LastGood,
     /// What the plan that was made last is for; none, if there is no plan that may be applied.
     pub(super) planned: Option<Goal>,
+    /// The ids of what that plan replaces, by address; empty if they are not known.
+    pub(super) replaced: BTreeMap<String, String>,
 }
 
 impl Session for ProcessSession {
@@ -105,6 +108,10 @@ impl ProcessSession {
             self.told_to_people().await?
         };
         self.planned = Some(goal);
+        let replaced = plan.changes.iter().filter(|one| one.action == Action::Replace);
+        self.replaced = replaced
+            .map(|one| (one.address.clone(), one.id.clone().unwrap_or_default()))
+            .collect();
         Ok(Planned {
             id: plan.id(),
             plan,
@@ -157,6 +164,9 @@ impl ProcessSession {
         if self.is_ours {
             ears.watch = Some(StateWatch::new(self.files.clone(), self.last.clone()));
         }
+        self.files
+            .note_replaced(&self.replaced)
+            .map_err(|error| self.with_state(machine("write down what is replaced", &error)))?;
         let args = self.arguments.apply(goal, &self.plan_file());
         let ended = self.runs.run(args, APPLY_OUTPUT, &mut ears).await;
         // It is of no use any more, and it holds every value in the clear.

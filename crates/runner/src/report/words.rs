@@ -11,7 +11,7 @@ use capt_terraform::{
     progress::{Operation, Progress},
     redact::Redactor,
     state::{Created, State},
-    stream::Diagnostic,
+    stream::{Action, Diagnostic},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -68,6 +68,12 @@ fn listed<'a>(
             address: redactor.text(&change.address),
             action: change.action.as_str().to_owned(),
             reason: change.reason.clone(),
+            replaces: change
+                .id
+                .as_ref()
+                // Half of an id is nobody's.
+                .filter(|id| change.action == Action::Replace && redactor.text(id) == **id)
+                .cloned(),
             paths: change
                 .paths
                 .iter()
@@ -177,26 +183,37 @@ pub(crate) fn missing(
             id: made.id.clone(),
             unfinished: made.unfinished,
             planned: false,
+            replaces: made.replaces.clone(),
         });
     }
-    all.retain(|one| {
-        let mut objects = state
-            .into_iter()
-            .flat_map(State::managed)
-            .filter(|object| object.address == one.address);
-        !objects.any(|object| one.id.is_none() || object.id == one.id)
-    });
+    all.retain(|one| !state.is_some_and(|state| made(one).is_in(state)));
     all.truncate(MAX_ROWS);
     all
 }
 
+fn made(one: &MissingResource) -> Created {
+    Created {
+        address: one.address.clone(),
+        id: one.id.clone(),
+        unfinished: one.unfinished,
+        replaces: one.replaces.clone(),
+    }
+}
+
 /// What is missing, in words, with the command that goes on in spite of it.
 pub(crate) fn missing_words(missing: &[MissingResource], retry: &str) -> String {
-    let one = |one: &MissingResource| match (&one.id, one.unfinished) {
-        (None, _) if one.planned => format!("{} (was going to be made, may exist)", one.address),
-        (Some(id), _) => format!("{} [id={id}]", one.address),
-        (None, true) => format!("{} (was being made, may exist)", one.address),
-        (None, false) => one.address.clone(),
+    let one = |one: &MissingResource| {
+        let place = match one.replaces.as_deref() {
+            None => String::new(),
+            Some("") => " in the place of what the state has".to_owned(),
+            Some(before) => format!(" in the place of [id={before}]"),
+        };
+        match (&one.id, one.unfinished) {
+            (None, _) if one.planned => format!("{} (was going to be made{place}, may exist)", one.address),
+            (Some(id), _) => format!("{} [id={id}]", one.address),
+            (None, true) => format!("{} (was being made{place}, may exist)", one.address),
+            (None, false) => one.address.clone(),
+        }
     };
     let mut words: Vec<String> = missing.iter().take(10).map(one).collect();
     if missing.len() > words.len() {
@@ -222,6 +239,7 @@ mod tests {
             address: address.to_owned(),
             id: id.map(str::to_owned),
             unfinished: id.is_none(),
+            replaces: None,
         }
     }
 
@@ -258,6 +276,26 @@ mod tests {
         assert_eq!(addresses(&again), [("thing.a", Some("1"))]);
         let done = missing(&again, &[], Some(&state(&[("a", "1")])));
         assert_eq!(addresses(&done), []);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_something_stays_listed_while_the_state_has_that() {
+        let new = Created {
+            replaces: Some("1".to_owned()),
+            ..created("thing.a", None)
+        };
+        let first = missing(&[], &[new], Some(&state(&[("a", "1")])));
+        assert_eq!(addresses(&first), [("thing.a", None)]);
+        let words = missing_words(&first, "capt retry workspace/x");
+        assert!(
+            words.contains("thing.a (was being made in the place of [id=1], may exist)"),
+            "{words}"
+        );
+        assert_eq!(
+            addresses(&missing(&first, &[], Some(&state(&[("a", "1")])))).len(),
+            1
+        );
+        assert_eq!(addresses(&missing(&first, &[], Some(&state(&[("a", "2")])))), []);
     }
 
     #[test]

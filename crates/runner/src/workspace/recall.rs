@@ -30,7 +30,9 @@ pub(crate) mod outcome {
 /// Resources of an operation that was cut short that are kept in mind.
 const MAX_MAKING: usize = 50;
 /// Actions of a plan that make something new.
-const MAKES: [&str; 2] = ["create", "replace"];
+const MAKES: [&str; 2] = ["create", REPLACES];
+/// The one of them that puts something in the place of something else.
+const REPLACES: &str = "replace";
 
 /// What is remembered about a Workspace by a runner that started at `start`.
 pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) -> Memory {
@@ -104,6 +106,7 @@ pub(crate) fn note_cut_short(report: &mut RunReport) {
             id: None,
             unfinished: true,
             planned: !is_running(&change.address),
+            replaces: (change.action == REPLACES).then(|| change.replaces.clone().unwrap_or_default()),
         })
         .collect();
     making.sort_by_key(|one| one.planned);

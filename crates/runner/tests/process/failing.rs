@@ -378,6 +378,41 @@ async fn what_was_dropped_at_the_second_interrupt_is_listed_by_the_next_session(
 }
 
 #[tokio::test]
+async fn a_replacement_that_was_being_made_is_listed_although_the_state_has_its_predecessor() {
+    let started = concat!(
+        r#"{"@level":"info","@message":"x","type":"apply_start","hook":"#,
+        r#"{"resource":{"addr":"terraform_data.x"},"action":"create"}}"#,
+    );
+    let script = format!("[ $1 = apply ] && [ -n \"$TF_VAR_die\" ] && {{ echo '{started}'; kill -9 $$; }}");
+    let Some(world) = scripted(&script).await else {
+        return;
+    };
+    let module = |trigger: &str| {
+        format!(
+            "resource \"terraform_data\" \"x\" {{\n triggers_replace = \"{trigger}\"\n lifecycle {{\n \
+             create_before_destroy = true\n }}\n}}\n"
+        )
+    };
+    let made = world.converge(&inputs(&module("one"))).await;
+    let before = made.managed().next().and_then(|object| object.id.clone());
+    let mut other = inputs(&module("two"));
+    other.env.push(("TF_VAR_die".to_owned(), "yes".to_owned()));
+    let mut session = world.open(&other).await.unwrap();
+    session.plan(Goal::Converge).await.unwrap();
+    let failure = session.apply().await.unwrap_err();
+    assert_eq!(
+        failure.kind,
+        FailureKind::Terraform(Class::Crash),
+        "{}",
+        failure.message
+    );
+    assert_eq!(failure.missing.len(), 1);
+    assert_eq!(failure.missing[0].replaces, before);
+    drop(session);
+    assert_eq!(world.open(&other).await.unwrap().opened.missing, failure.missing);
+}
+
+#[tokio::test]
 async fn nothing_is_done_without_a_state_that_was_kept() {
     let Some(world) = World::counting().await else {
         return;

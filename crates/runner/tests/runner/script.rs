@@ -77,6 +77,8 @@ pub(crate) struct Stage {
     pub(crate) is_simulated: bool,
     /// The module turns out to have a backend of its own.
     pub(crate) has_hidden_backend: bool,
+    /// What changes is replaced, and the new one is made first.
+    pub(crate) replaces: bool,
     /// There is no engine.
     pub(crate) is_absent: bool,
     /// uids that were forgotten.
@@ -262,6 +264,7 @@ impl Drop for Playing {
                     address,
                     id: None,
                     unfinished: true,
+                    replaces: None,
                 });
             }
         });
@@ -294,7 +297,13 @@ impl Session for Playing {
             for (address, input) in &wanted {
                 match has.get(address) {
                     None => changes.push(change(address, Action::Create)),
-                    Some(old) if old != input => changes.push(change(address, Action::Update)),
+                    Some(old) if old != input => changes.push(change(
+                        address,
+                        match self.script.with(|stage| stage.replaces) {
+                            true => Action::Replace,
+                            false => Action::Update,
+                        },
+                    )),
                     Some(_) => {}
                 }
             }
@@ -440,11 +449,18 @@ impl Playing {
                 stage.made.push(format!("{}/{}", key.0, key.1));
                 id
             }
+            Action::Replace => {
+                stage.next_id += 1;
+                let id = format!("id-{}", stage.next_id);
+                stage.ledger.insert(key.clone(), id.clone());
+                stage.made.push(format!("{}/{}", key.0, key.1));
+                id
+            }
             Action::Delete => stage.ledger.remove(&key).unwrap_or_default(),
             _ => stage.ledger.get(&key).cloned().unwrap_or_default(),
         });
         match change.action {
-            Action::Create => resources.push(json!({
+            Action::Create | Action::Replace => resources.push(json!({
                 "mode": "managed", "type": "thing", "name": name,
                 "provider": "provider[\"test/thing\"]",
                 "instances": [{"schema_version": 0, "attributes": {"id": id, "input": input}}],

@@ -66,6 +66,7 @@ fn lost(address: &str, id: Option<&str>) -> Created {
         address: address.to_owned(),
         id: id.map(str::to_owned),
         unfinished: id.is_none(),
+        replaces: None,
     }
 }
 
@@ -123,6 +124,64 @@ async fn a_failure_that_passes_is_not_tried_again_where_that_would_make_somethin
         let less = json!({"spec": {"forProvider": {"module": module(&["a"])}}});
         patch(&world, "vpc", less).await;
         until_settled(&world, "vpc").await;
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_replacement_that_was_cut_short_is_not_made_again_although_it_was_approved() {
+    // What is known of it: that it was being made, or nothing but what the plan was going to do.
+    for is_lost in [false, true] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        start_with(&world, &script, no_polls);
+        create(&world, workspace("vpc", &["a"])).await;
+        until_settled(&world, "vpc").await;
+        script.with(|stage| {
+            stage.replaces = true;
+            stage.delay = seconds(60);
+        });
+        let vars = json!([{"key": "size", "value": "3"}]);
+        let other = json!({"spec": {"forProvider": {"vars": vars}}});
+        patch(&world, "vpc", other).await;
+        until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+        let plan = report(&world, "vpc").await.plan.expect("a plan");
+        annotate(&world, "vpc", marks::APPROVED, &plan.id).await;
+        world
+            .until("it to be applied", async || {
+                script.with(|stage| stage.applies) == 2
+            })
+            .await;
+        world.advance(seconds(30)).await;
+        world.crash(RUNNER);
+        script.with(|stage| match is_lost {
+            true => {
+                stage.disk.clear();
+                stage.operations.clear();
+            }
+            false => {
+                stage.missing = vec![Created {
+                    replaces: Some("id-1".to_owned()),
+                    ..lost("thing.a", None)
+                }];
+            }
+        });
+        until(&world, "vpc", "Failing", "True ResourcesMissing").await;
+        world.advance(seconds(3600)).await;
+        assert_eq!(script.with(|stage| stage.applies), 2, "{is_lost}");
+        let words = message(&world, "vpc", "StateComplete").await;
+        let place = match is_lost {
+            true => "in the place of what the state has",
+            false => "in the place of [id=id-1]",
+        };
+        assert!(
+            words.contains(&format!("thing.a (was being made {place}, may exist)")),
+            "{words}"
+        );
+        annotate(&world, "vpc", marks::RETRY_REQUESTED, "seen to").await;
+        until_settled(&world, "vpc").await;
+        assert_eq!(script.with(|stage| stage.made.len()), 2, "{is_lost}");
+        until(&world, "vpc", "StateComplete", "True Complete").await;
         world.finish().await;
     }
 }

@@ -14,7 +14,7 @@ use crate::stream::{Action, Event, Kind, Severity, Step};
 const GIVEN_UP: &str = "operation canceled";
 
 /// Something that was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
     /// Its address.
@@ -25,12 +25,17 @@ pub struct Created {
     /// It was still being made when the stream ended, so that it may exist or not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
+    /// The id of what it takes the place of, if it takes one; empty if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
 }
 
 /// Everything that the stream of one run reported as made.
 #[derive(Clone, Debug, Default)]
 pub struct CreatedSince {
     made: BTreeMap<String, Created>,
+    /// The ids of what is replaced, by address; empty if they are not known.
+    replaced: BTreeMap<String, String>,
     /// What could not be made. Terraform knows what there is of it, but may not have written that down yet.
     failed: BTreeSet<String>,
     /// Terraform told why it ends, which it does when its state is written.
@@ -38,10 +43,23 @@ pub struct CreatedSince {
 }
 
 impl CreatedSince {
+    /// Nothing yet. These are the ids of what is going to be replaced, by address; empty if they are not known.
+    #[must_use]
+    pub fn replacing(replaced: BTreeMap<String, String>) -> Self {
+        Self {
+            replaced,
+            ..Self::default()
+        }
+    }
+
     /// Takes note of an event.
     pub fn observe(&mut self, event: &Event) {
         let (step, hook) = match &event.kind {
             Kind::Apply(step, hook) => (step, hook),
+            Kind::PlannedChange(change) if change.action == Action::Replace => {
+                self.replaced.entry(change.resource.addr.clone()).or_default();
+                return;
+            }
             Kind::Diagnostic(said) => {
                 self.is_over |= said.severity == Severity::Error && said.summary != GIVEN_UP;
                 return;
@@ -49,54 +67,51 @@ impl CreatedSince {
             _ => return,
         };
         let address = &hook.resource.addr;
+        // What has no id is told by its name, which the state does not have as its id.
+        let is_id = hook.id_key.as_deref().is_none_or(|key| key == "id");
+        let id = hook.id_value.clone().filter(|id| is_id && !id.is_empty());
         match (step, &hook.action) {
             (Step::Errored, Action::Create) => {
                 self.failed.insert(address.clone());
             }
             (Step::Started, Action::Create) => {
                 self.failed.remove(address);
-                self.made.insert(
-                    address.clone(),
-                    Created {
-                        address: address.clone(),
-                        id: None,
-                        unfinished: true,
-                    },
-                );
+                self.make(address, None, true);
             }
-            (Step::Complete, Action::Create) => {
-                let id = hook.id_value.clone();
-                self.made.insert(
-                    address.clone(),
-                    Created {
-                        address: address.clone(),
-                        id,
-                        unfinished: false,
-                    },
-                );
+            (Step::Complete, Action::Create) => self.make(address, id, false),
+            // What goes before a replacement is made is its predecessor, and what goes after that too.
+            (Step::Started, Action::Delete) => {
+                if let Some(id) = id {
+                    self.replaced.insert(address.clone(), id);
+                }
             }
-            // Before a replacement's creation this removes nothing; after it, it is the predecessor that goes.
             (Step::Complete, Action::Delete) => {
-                let same = |made: &Created| made.id.is_some() && made.id == hook.id_value;
+                let same = |made: &Created| made.id.is_some() && made.id == id;
                 if self.made.get(address).is_some_and(same) {
                     self.made.remove(address);
+                }
+                if let Some(id) = id {
+                    self.replaced.insert(address.clone(), id);
                 }
             }
             _ => {}
         }
     }
 
+    fn make(&mut self, address: &str, id: Option<String>, unfinished: bool) {
+        let made = Created {
+            address: address.to_owned(),
+            id,
+            unfinished,
+            replaces: self.replaced.get(address).cloned(),
+        };
+        self.made.insert(address.to_owned(), made);
+    }
+
     /// What of it this state does not have, by address.
     #[must_use]
     pub fn missing_from(&self, state: Option<&State>) -> Vec<Created> {
-        let has = |made: &Created| {
-            let mut objects = state
-                .into_iter()
-                .flat_map(State::managed)
-                .filter(|object| object.address == made.address);
-            // Without an id all that can be said is that the address has something.
-            objects.any(|object| made.id.is_none() || object.id == made.id)
-        };
+        let has = |made: &Created| state.is_some_and(|state| made.is_in(state));
         let is_settled =
             |made: &Created| made.unfinished && self.is_over && self.failed.contains(&made.address);
         self.made
@@ -104,5 +119,22 @@ impl CreatedSince {
             .filter(|made| !has(made) && !is_settled(made))
             .cloned()
             .collect()
+    }
+}
+
+impl Created {
+    /// Whether a state has it.
+    #[must_use]
+    pub fn is_in(&self, state: &State) -> bool {
+        let mut objects = state.managed().filter(|object| object.address == self.address);
+        objects.any(|object| match (&self.id, &self.replaces) {
+            (Some(_), _) => object.id == self.id,
+            // Without an id all that can be said is that the address has something, and that it is not the predecessor.
+            (None, None) => object.deposed.is_none(),
+            (None, Some(before)) => {
+                let is_another = |id: &String| !before.is_empty() && id != before;
+                object.deposed.is_none() && object.id.as_ref().is_some_and(is_another)
+            }
+        })
     }
 }

@@ -208,6 +208,92 @@ fn lists_what_the_state_forgot() {
 }
 
 #[test]
+fn what_takes_the_place_of_something_is_not_there_because_that_is() {
+    let planned = match parse_line(
+        json!({"@message": "", "type": "planned_change", "change": {"resource": {"addr": "t.n"}, "action": "replace"}})
+            .to_string()
+            .as_bytes(),
+    ) {
+        Line::Event(event) => *event,
+        other => panic!("{other:?}"),
+    };
+    let start = apply("start", "create", "t.n", "");
+    let deleted = apply("complete", "delete", "t.n", "old");
+    let deleting = apply("start", "delete", "t.n", "old");
+    let noted = || [("t.n".to_owned(), "old".to_owned())].into();
+    // What is replaced, what was said, ids in the state with whether they are leftovers, whether something is missing.
+    type Case<'a> = (
+        BTreeMap<String, String>,
+        Vec<&'a Event>,
+        &'a [(&'a str, bool)],
+        bool,
+    );
+    let cases: [Case<'_>; 11] = [
+        // It is made first: the state has the predecessor, as it was or as a leftover, until it has the new one.
+        (noted(), vec![&planned, &start], &[("old", false)], true),
+        (noted(), vec![&planned, &start], &[("old", true)], true),
+        (
+            noted(),
+            vec![&planned, &start],
+            &[("old", true), ("new", false)],
+            false,
+        ),
+        (noted(), vec![&planned, &start], &[("new", false)], false),
+        (noted(), vec![&planned, &start], &[], true),
+        // Nobody knows what the predecessor was called.
+        (BTreeMap::new(), vec![&planned, &start], &[("old", false)], true),
+        (BTreeMap::new(), vec![&planned, &start], &[("new", false)], true),
+        // The predecessor was deleted first, and the state does not know it yet.
+        (
+            BTreeMap::new(),
+            vec![&planned, &deleted, &start],
+            &[("old", false)],
+            true,
+        ),
+        (BTreeMap::new(), vec![&deleting, &start], &[("old", false)], true),
+        (
+            BTreeMap::new(),
+            vec![&planned, &deleted, &start],
+            &[("new", false)],
+            false,
+        ),
+        // A leftover of that address is not what was being made.
+        (BTreeMap::new(), vec![&start], &[("old", true)], true),
+    ];
+    for (number, (replaced, events, objects, is_listed)) in cases.into_iter().enumerate() {
+        let instance = |(id, is_left): &(&str, bool)| match is_left {
+            true => json!({"deposed": "00000001", "attributes": {"id": id}}),
+            false => json!({"attributes": {"id": id}}),
+        };
+        let instances: Vec<Value> = objects.iter().map(instance).collect();
+        let file = json!({"version": 4, "serial": 1, "lineage": "l", "terraform_version": "1.11.4", "resources": [
+            {"mode": "managed", "type": "t", "name": "n", "instances": instances}]});
+        let state = State::parse(file.to_string().as_bytes()).unwrap();
+        let mut since = CreatedSince::replacing(replaced);
+        events.into_iter().for_each(|event| since.observe(event));
+        assert_eq!(
+            !since.missing_from(Some(&state)).is_empty(),
+            is_listed,
+            "case {number}"
+        );
+    }
+}
+
+#[test]
+fn what_has_no_id_is_found_by_its_address() {
+    let line = json!({"@message": "", "type": "apply_complete",
+        "hook": {"resource": {"addr": "t.n[\"a\"]"}, "action": "create", "id_key": "name", "id_value": "alice"}});
+    let Line::Event(event) = parse_line(line.to_string().as_bytes()) else {
+        panic!("no event");
+    };
+    let mut since = CreatedSince::default();
+    since.observe(&event);
+    let state = State::parse(&file(1, "l", &["a"])).unwrap();
+    assert_eq!(since.missing_from(Some(&state)), []);
+    assert_eq!(since.missing_from(None).len(), 1);
+}
+
+#[test]
 fn what_failed_is_in_the_state_as_far_as_it_exists_once_terraform_told_why_it_ends() {
     let said = |severity: &str, summary: &str| {
         let line = json!({"@message": "", "type": "diagnostic",

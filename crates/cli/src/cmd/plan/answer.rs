@@ -289,6 +289,7 @@ mod tests {
                 value("tags.b", None, Some("(sensitive value)"), false),
             ],
             more_values: 2,
+            ..PlannedChange::default()
         };
         let answer = Answer {
             object: "wtapply/x".to_owned(),

@@ -1,6 +1,7 @@
 //! Finding the state that counts, and what is in no state.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -21,6 +22,8 @@ use super::{
 pub(super) const APPLY_OUTPUT: &str = "apply.ndjson";
 /// The output of an apply of which nothing is missing.
 const ENDED_OUTPUT: &str = "apply.last.ndjson";
+/// The ids of what that apply replaces, by address.
+const REPLACED_FILE: &str = "apply.replaced.json";
 /// The last state file that was seen whole. Terraform writes in place, and may be killed while it does.
 const GOOD_STATE_FILE: &str = "good.tfstate";
 
@@ -67,7 +70,7 @@ impl StateFiles {
 
     /// What stands on this machine, and what the last apply made.
     fn on_this_machine(&self) -> io::Result<(Vec<StateFile>, CreatedSince)> {
-        let (dump, created) = spoken(&self.output)?;
+        let (dump, created) = self.spoken()?;
         let files = [
             (Source::WorkingFile, workdir::read(&self.working)?),
             (Source::WorkingFile, workdir::read(&self.good())?),
@@ -119,7 +122,7 @@ impl StateFiles {
 
     /// What the last apply made and this state does not have.
     pub(super) fn missing_from(&self, state: Option<&State>) -> io::Result<Vec<Created>> {
-        Ok(spoken(&self.output)?.1.missing_from(state))
+        Ok(self.spoken()?.1.missing_from(state))
     }
 
     /// Makes the state that was found the one that Terraform goes on from.
@@ -138,6 +141,15 @@ impl StateFiles {
         workdir::remove(&self.errored)
     }
 
+    /// Writes down what the next apply replaces, so that it can be told from what it makes.
+    pub(super) fn note_replaced(&self, replaced: &BTreeMap<String, String>) -> io::Result<()> {
+        let path = self.output.with_file_name(REPLACED_FILE);
+        match replaced.is_empty() {
+            true => workdir::remove(&path),
+            false => workdir::write(&path, &serde_json::to_vec(replaced)?),
+        }
+    }
+
     /// Everything that the last apply made is in the state.
     pub(super) fn complete(&self) -> io::Result<()> {
         match fs::rename(&self.output, self.output.with_file_name(ENDED_OUTPUT)) {
@@ -145,22 +157,25 @@ impl StateFiles {
             done => done,
         }
     }
-}
 
-/// The state that Terraform printed when it could write it nowhere, and what it reported as made.
-fn spoken(output: &Path) -> io::Result<(Option<Vec<u8>>, CreatedSince)> {
-    let mut dump = None;
-    let mut created = CreatedSince::default();
-    Tail::new(output).finish(|line| {
-        let Line::Event(event) = parse_line(line) else {
-            return;
-        };
-        created.observe(&event);
-        if let Kind::Log { state: Some(state) } = event.kind {
-            dump = Some(state.into_bytes());
-        }
-    })?;
-    Ok((dump, created))
+    /// The state that Terraform printed when it could write it nowhere, and what it reported as made.
+    fn spoken(&self) -> io::Result<(Option<Vec<u8>>, CreatedSince)> {
+        let replaced = workdir::read(&self.output.with_file_name(REPLACED_FILE))?;
+        // Without it, what is replaced is known from the output, and only its ids are not.
+        let replaced = replaced.and_then(|text| serde_json::from_slice(&text).ok());
+        let mut dump = None;
+        let mut created = CreatedSince::replacing(replaced.unwrap_or_default());
+        Tail::new(&self.output).finish(|line| {
+            let Line::Event(event) = parse_line(line) else {
+                return;
+            };
+            created.observe(&event);
+            if let Kind::Log { state: Some(state) } = event.kind {
+                dump = Some(state.into_bytes());
+            }
+        })?;
+        Ok((dump, created))
+    }
 }
 
 #[cfg(test)]
