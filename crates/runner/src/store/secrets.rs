@@ -116,9 +116,27 @@ impl StateStore {
     /// # Errors
     /// If the API fails, or what is there is damaged and there is no whole copy.
     pub async fn read(&self, place: &Place) -> Result<Kept, StoreError> {
+        let first = place.location.secret_name(0);
+        let known = self.names.beginning_with(&place.namespace, &first);
+        if let Some(known) = known {
+            let seen = self.read_known(place, known).await?;
+            match self.understood(place, seen).await {
+                // A watch may not have told of all parts yet.
+                Err(StoreError::Damaged { .. }) => {}
+                kept => return kept,
+            }
+        }
+        let seen = self.search(place).await?;
+        self.understood(place, seen).await
+    }
+
+    /// What these Secrets hold, and the copies beside them.
+    async fn understood(&self, place: &Place, mut seen: BTreeMap<String, Seen>) -> Result<Kept, StoreError> {
         let location = &place.location;
+        self.read_in_order(place, |part| location.staged_name(part), &mut seen)
+            .await?;
         let mut kept = Kept {
-            seen: self.read_secrets(place).await?,
+            seen,
             ..Kept::default()
         };
         kept.is_deleting = kept.seen.values().any(|seen| seen.is_deleting);
@@ -141,19 +159,6 @@ impl StateStore {
 
     pub(super) fn api(&self, place: &Place) -> Api<Secret> {
         Api::namespaced(self.client.clone(), &place.namespace)
-    }
-
-    async fn read_secrets(&self, place: &Place) -> Result<BTreeMap<String, Seen>, StoreError> {
-        let location = &place.location;
-        let first = location.secret_name(0);
-        let known = self.names.beginning_with(&place.namespace, &first);
-        let mut seen = match known {
-            Some(known) => self.read_known(place, known).await?,
-            None => self.search(place).await?,
-        };
-        self.read_in_order(place, |part| location.staged_name(part), &mut seen)
-            .await?;
-        Ok(seen)
     }
 
     /// Reads the first part, whatever is known, and those that a watch told of. If it did not tell of one yet, what is read

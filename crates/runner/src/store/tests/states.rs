@@ -502,3 +502,21 @@ async fn where_a_watch_tells_the_names_no_secret_is_searched_for_and_a_gap_is_st
     assert!(matches!(read, Err(StoreError::Damaged { .. })), "{read:?}");
     world.finish().await;
 }
+
+#[tokio::test]
+async fn a_part_that_a_watch_did_not_tell_of_yet_is_searched_for_before_anything_is_called_damaged() {
+    let world = World::new().await;
+    let (place, mut store) = (place(&world), store(&world));
+    store.chunk = 1 << 10;
+    let written = large_state(1, 16 << 10);
+    store.write(&place, &mut Kept::default(), &written).await.unwrap();
+    let first = (world.namespace().to_owned(), place.location.secret_name(0));
+    for told in [[].into(), [first].into()] {
+        store.names().only(&told);
+        let read = store.read(&place).await.unwrap();
+        assert_eq!(read.replica.as_ref(), Some(&written), "{told:?}");
+    }
+    store.remove(&place).await.unwrap();
+    assert_eq!(names(&world).await, Vec::<String>::new());
+    world.finish().await;
+}
