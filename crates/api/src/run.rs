@@ -48,6 +48,9 @@ pub struct RunReport {
     /// What was made and the state does not have; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingResource>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_missing: u32,
     /// An operation that was cut short and of which nobody knows yet what it left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
@@ -129,6 +132,9 @@ pub struct CutShort {
     /// What it was making or going to make; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub making: Vec<MissingResource>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: u32,
 }
 
 /// One resource that is being worked on.
@@ -172,6 +178,12 @@ pub struct PlanReport {
     /// How outputs change; a bounded list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<ChangedValue>,
+    /// What else would be made, without what it is made of; a bounded list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<PlannedChange>,
+    /// How many more of those there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u32,
 }
 
 /// What happens to one resource.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use capt_api::{conditions::workspace::WorkspaceReason as Reason, run::MissingResource};
+use capt_api::{conditions::workspace::WorkspaceReason as Reason, run::RunReport};
 use capt_terraform::{
     diagnostics::{self, Class},
     state::State,
@@ -11,7 +11,7 @@ use capt_terraform::{
 use crate::{
     engine::{BROKEN_ARCHIVE, Failure, FailureKind},
     events::News,
-    report,
+    report::missing_words,
     view::WorkspaceView,
 };
 
@@ -145,18 +145,10 @@ fn class_reason(class: Class) -> Reason {
 
 /// What went wrong together with what a person can do about it. Before anything is tried again, what another try would
 /// make a second time must be seen to.
-pub(crate) fn words(
-    reason: Reason,
-    message: &str,
-    missing: &[MissingResource],
-    view: &WorkspaceView,
-) -> String {
-    match missing.is_empty() {
+pub(crate) fn words(reason: Reason, message: &str, report: &RunReport, view: &WorkspaceView) -> String {
+    match report.missing.is_empty() {
         true => with_advice(reason, message, view),
-        false => format!(
-            "{message}\n{}",
-            report::missing_words(missing, &view.command("retry"))
-        ),
+        false => format!("{message}\n{}", missing_words(report, view)),
     }
 }
 

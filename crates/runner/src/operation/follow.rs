@@ -52,6 +52,8 @@ pub(crate) enum Note {
         awaits_approval: bool,
         /// What was made before and the state does not have.
         missing: Vec<MissingResource>,
+        /// How many more of them are known only by their number.
+        more_missing: u32,
         /// Requests of people that are answered, should nobody live to tell the end.
         answered: BTreeMap<String, String>,
         /// Hears when it is told, and everything is known that the plan says is secret.
@@ -238,11 +240,13 @@ impl Following {
                 planned,
                 awaits_approval,
                 missing,
+                more_missing,
                 answered,
                 told,
             } => {
                 let report = &mut self.with.report;
-                (report.missing, report.answered, report.cut_short) = (missing, answered, None);
+                (report.missing, report.more_missing) = (missing, more_missing);
+                (report.answered, report.cut_short) = (answered, None);
                 let redactor = self.with.gate.redactor();
                 let generation = self
                     .with
@@ -284,7 +288,7 @@ impl Following {
 
     /// The report, with a plan that was not told yet.
     fn with_plan(&mut self) -> Changes {
-        let mut changes = report::with_report(&self.with.report);
+        let mut changes = report::with_report(&self.with.report, &self.with.gate.redactor());
         changes.extend(self.plan_text.take().map(|text| (PLAN_KEY, Some(text))));
         changes
     }
@@ -305,7 +309,7 @@ impl Following {
                 report::with_rotated_log(previous.filter(|log| !log.is_empty()))
             }
         };
-        changes.extend(report::with_report(&self.with.report));
+        changes.extend(report::with_report(&self.with.report, &self.with.gate.redactor()));
         if is_there {
             self.send(changes).await;
         } else if let Err(error) = self.with.page.write_first(&changes).await {
@@ -365,7 +369,7 @@ impl Following {
                 report.progress = Some(report::progress(&progress, &redactor));
                 report.resources = report::rows(&progress, &redactor);
                 report.resources.extend(self.failed.iter().cloned());
-                changes.extend(report::with_report(report));
+                changes.extend(report::with_report(report, &redactor));
                 self.written = Some(Written { at: now, progress });
             }
         }
@@ -373,7 +377,7 @@ impl Following {
         if now >= self.first_progress() && self.tracker.is_none() && !self.is_init_told {
             self.is_init_told = true;
             self.with.report.progress = Some(report::preparing());
-            changes.extend(report::with_report(&self.with.report));
+            changes.extend(report::with_report(&self.with.report, &self.with.gate.redactor()));
         }
         let is_log_due = self
             .log_written

@@ -13,6 +13,7 @@ use capt_api::{
 };
 use capt_terraform::{
     diagnostics::Class,
+    plan::ResourceChange,
     state::{Created, Source, State},
     stream::Action,
 };
@@ -118,19 +119,29 @@ impl Run<'_> {
         let report = &mut self.record.report;
         if self.what == What::Converge && self.is_retry {
             let told = std::mem::take(&mut report.missing);
-            found.retain(|made| !told.iter().any(|told| told.address == made.address));
+            report.more_missing = 0;
+            found.retain(|made| {
+                !told
+                    .iter()
+                    .any(|told| report::may_be(&told.address, &made.address))
+            });
             if found.is_empty() {
                 session.settle_missing().await?;
             }
         }
+        // Who finds as many as there ever were finds those that there was no room for.
+        if found.len() >= report.missing.len().saturating_add(report.more_missing as usize) {
+            report.more_missing = 0;
+        }
         // What the engine found is all there is, unless it has nothing to find it in.
         if let Some(cut_short) = report.cut_short.take().filter(|_| is_lost) {
-            let is_listed = |address: &str| found.iter().any(|made| made.address == address);
-            let more = cut_short
-                .making
-                .into_iter()
-                .filter(|one| !is_listed(&one.address));
+            let is_listed = |one: &MissingResource| {
+                let mut found = found.iter();
+                found.any(|made| report::may_be(&one.address, &made.address))
+            };
+            let more = cut_short.making.into_iter().filter(|one| !is_listed(one));
             report.missing.extend(more);
+            report.more_missing = report.more_missing.saturating_add(cut_short.more);
         }
         self.missing.extend(found);
         Ok(())
@@ -281,23 +292,35 @@ impl Run<'_> {
     /// What was made and is not in the state would be made a second time.
     fn check_repetition(&self, planned: &Planned) -> Result<(), Failure> {
         let missing = self.still_missing();
+        let changes = &planned.plan.changes;
         let is_made = |one: &MissingResource| {
-            let mut changes = planned.plan.changes.iter();
             // Something else at that address may be replaced without making this again.
-            changes.any(|change| match change.action {
-                Action::Create => change.address == one.address,
-                Action::Replace => change.address == one.address && one.replaces.is_some(),
+            changes.iter().any(|change| match change.action {
+                Action::Create => report::may_be(&one.address, &change.address),
+                Action::Replace => one.replaces.is_some() && report::may_be(&one.address, &change.address),
                 _ => false,
             })
         };
-        let again: Vec<&str> = missing
+        let mut again: Vec<String> = missing
             .iter()
             .filter(|one| is_made(one))
-            .map(|one| one.address.as_str())
-            .take(MAX_NAMED)
+            .map(|one| one.address.clone())
             .collect();
+        let is_new = |change: &ResourceChange| matches!(change.action, Action::Create | Action::Replace);
+        // Anything may be among what there was no room to write down.
+        if self.record.report.more_missing > 0 && !missing.is_empty() && changes.iter().any(is_new) {
+            again.push(format!(
+                "{} that there was no room to list",
+                self.record.report.more_missing
+            ));
+        }
         if again.is_empty() {
             return Ok(());
+        }
+        let more = again.len().saturating_sub(MAX_NAMED);
+        again.truncate(MAX_NAMED);
+        if more > 0 {
+            again.push(format!("{more} more"));
         }
         Err(Failure {
             kind: FailureKind::WouldRepeat,
@@ -415,6 +438,7 @@ impl Run<'_> {
             planned: Box::new(planned.clone()),
             awaits_approval,
             missing: self.still_missing(),
+            more_missing: self.record.report.more_missing,
             answered,
             told,
         };

@@ -10,8 +10,8 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::engine::{Phase, Told};
 
-/// How much of a log is kept. Two logs of operations, one of a plan and a plan as text must fit into one ConfigMap,
-/// which may hold a mebibyte.
+/// How much of a log is kept. Two logs of operations, one of a plan, a plan as text and the report with its lists must fit
+/// into one ConfigMap, which may hold a mebibyte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// Bytes of the beginning.
@@ -24,7 +24,7 @@ impl Room {
     /// For an operation.
     pub(crate) const OPERATION: Self = Self {
         head: 64 * 1024,
-        tail: 192 * 1024,
+        tail: 144 * 1024,
     };
     /// For a plan that somebody asked for.
     pub(crate) const PLAN: Self = Self {

@@ -4,13 +4,13 @@
 
 mod learned;
 mod log;
+mod missing;
 mod page;
 mod values;
 mod words;
 
 pub(crate) use learned::Learned;
 pub(crate) use log::{Log, Room, readable};
+pub(crate) use missing::{may_be, missing, missing_words};
 pub(crate) use page::{Changes, FIELD_MANAGER, Page, with_report, with_rotated_log};
-pub(crate) use words::{
-    MAX_PLAN_TEXT, drift, missing, missing_words, plan, preparing, progress, rows, warnings,
-};
+pub(crate) use words::{MAX_PLAN_TEXT, drift, plan, preparing, progress, rows, warnings};

@@ -7,6 +7,7 @@ use capt_api::{
     run::{LOG_KEY, PREVIOUS_LOG_KEY, REPORT_KEY, RunReport},
 };
 use capt_core::names;
+use capt_terraform::redact::Redactor;
 use k8s_openapi::{
     api::core::v1::ConfigMap,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
@@ -17,6 +18,7 @@ use kube::{
 };
 use serde_json::json;
 
+use super::missing::told;
 use crate::{
     api::{CallError, call},
     view::WorkspaceView,
@@ -127,8 +129,8 @@ impl Page {
 }
 
 /// The report as one of the keys.
-pub(crate) fn with_report(report: &RunReport) -> Changes {
-    [(REPORT_KEY, serde_json::to_string(report).ok())].into()
+pub(crate) fn with_report(report: &RunReport, redactor: &Redactor) -> Changes {
+    [(REPORT_KEY, serde_json::to_string(&told(report, redactor)).ok())].into()
 }
 
 /// The keys that make room for the log of a new operation.

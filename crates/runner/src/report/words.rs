@@ -2,7 +2,7 @@
 
 use capt_api::{
     duration::Duration,
-    run::{MissingResource, PlanReport, PlannedChange, ResourceRow},
+    run::{PlanReport, PlannedChange, ResourceRow},
     workspacetemplateapply::WorkspaceProgress,
 };
 use capt_terraform::{
@@ -10,7 +10,6 @@ use capt_terraform::{
     plan::{Plan, ResourceChange},
     progress::{Operation, Progress},
     redact::Redactor,
-    state::{Created, State},
     stream::{Action, Diagnostic},
 };
 use k8s_openapi::jiff::Timestamp;
@@ -20,6 +19,8 @@ use crate::engine::Planned;
 
 /// Changes that are listed.
 const MAX_CHANGES: usize = 100;
+/// Bytes of what else is made, which is listed by its address.
+const FURTHER_ROOM: usize = 32 * 1024;
 /// Attributes of one change that are listed.
 const MAX_PATHS: usize = 20;
 /// Resources that are listed.
@@ -35,7 +36,9 @@ pub(crate) const MAX_PLAN_TEXT: usize = 256 * 1024;
 pub(crate) fn plan(planned: &Planned, generation: i64, redactor: &Redactor, now: Timestamp) -> PlanReport {
     // What destroys comes first here as well.
     let mut room = Room::new();
-    let changes = changes(&planned.plan, redactor, &mut room);
+    let all = in_order(&planned.plan);
+    let changes = listed(all.iter().copied(), redactor, &mut room);
+    let (further, left_out) = further(&all, redactor);
     let drift = listed(planned.plan.drift.iter(), redactor, &mut room);
     let (outputs, _) = room.values(&planned.plan.output_values, redactor);
     PlanReport {
@@ -48,13 +51,47 @@ pub(crate) fn plan(planned: &Planned, generation: i64, redactor: &Redactor, now:
         changes,
         drift,
         outputs,
+        further,
+        left_out,
     }
 }
 
 /// What destroys comes first, so that a bound never hides it.
-fn changes(plan: &Plan, redactor: &Redactor, room: &mut Room) -> Vec<PlannedChange> {
+fn in_order(plan: &Plan) -> Vec<&ResourceChange> {
     let (first, rest): (Vec<_>, Vec<_>) = plan.changes.iter().partition(|change| change.is_destructive());
-    listed(first.into_iter().chain(rest), redactor, room)
+    first.into_iter().chain(rest).collect()
+}
+
+/// What else is made: should nobody live to tell what came of it, then all of it may exist. With how many had no room.
+fn further(all: &[&ResourceChange], redactor: &Redactor) -> (Vec<PlannedChange>, u32) {
+    let makes = |change: &&&ResourceChange| matches!(change.action, Action::Create | Action::Replace);
+    let (mut room, mut rows, mut left_out) = (FURTHER_ROOM, Vec::new(), 0);
+    for change in all.iter().skip(MAX_CHANGES).filter(makes) {
+        let row = PlannedChange {
+            address: redactor.text(&change.address),
+            action: change.action.as_str().to_owned(),
+            replaces: replaced(change, redactor),
+            ..PlannedChange::default()
+        };
+        let bytes = serde_json::to_string(&row).map_or(0, |text| text.len() + 1);
+        match room.checked_sub(bytes) {
+            Some(left) => {
+                room = left;
+                rows.push(row);
+            }
+            None => left_out += 1,
+        }
+    }
+    (rows, left_out)
+}
+
+/// The id of what is replaced, if anything is. Half of an id is nobody's.
+fn replaced(change: &ResourceChange, redactor: &Redactor) -> Option<String> {
+    let id = change
+        .id
+        .as_ref()
+        .filter(|id| change.action == Action::Replace && redactor.text(id) == **id);
+    id.cloned()
 }
 
 fn listed<'a>(
@@ -68,12 +105,7 @@ fn listed<'a>(
             address: redactor.text(&change.address),
             action: change.action.as_str().to_owned(),
             reason: change.reason.clone(),
-            replaces: change
-                .id
-                .as_ref()
-                // Half of an id is nobody's.
-                .filter(|id| change.action == Action::Replace && redactor.text(id) == **id)
-                .cloned(),
+            replaces: replaced(change, redactor),
             paths: change
                 .paths
                 .iter()
@@ -169,151 +201,38 @@ pub(crate) fn operation(operation: Operation) -> &'static str {
     }
 }
 
-/// What is still missing: what was, and what is new, as far as this state does not have it.
-pub(crate) fn missing(
-    before: &[MissingResource],
-    new: &[Created],
-    state: Option<&State>,
-) -> Vec<MissingResource> {
-    let mut all: Vec<MissingResource> = before.to_vec();
-    for made in new {
-        all.retain(|old| old.address != made.address || old.id.is_some() && old.id != made.id);
-        all.push(MissingResource {
-            address: made.address.clone(),
-            id: made.id.clone(),
-            unfinished: made.unfinished,
-            planned: false,
-            replaces: made.replaces.clone(),
-        });
-    }
-    all.retain(|one| !state.is_some_and(|state| made(one).is_in(state)));
-    all.truncate(MAX_ROWS);
-    all
-}
-
-fn made(one: &MissingResource) -> Created {
-    Created {
-        address: one.address.clone(),
-        id: one.id.clone(),
-        unfinished: one.unfinished,
-        replaces: one.replaces.clone(),
-    }
-}
-
-/// What is missing, in words, with the command that goes on in spite of it.
-pub(crate) fn missing_words(missing: &[MissingResource], retry: &str) -> String {
-    let one = |one: &MissingResource| {
-        let place = match one.replaces.as_deref() {
-            None => String::new(),
-            Some("") => " in the place of what the state has".to_owned(),
-            Some(before) => format!(" in the place of [id={before}]"),
-        };
-        match (&one.id, one.unfinished) {
-            (None, _) if one.planned => format!("{} (was going to be made{place}, may exist)", one.address),
-            (Some(id), _) => format!("{} [id={id}]", one.address),
-            (None, true) => format!("{} (was being made{place}, may exist)", one.address),
-            (None, false) => one.address.clone(),
-        }
-    };
-    let mut words: Vec<String> = missing.iter().take(10).map(one).collect();
-    if missing.len() > words.len() {
-        words.push(format!("{} more", missing.len() - words.len()));
-    }
-    let what = match missing.iter().any(|one| one.planned) {
-        true => "what it told is lost, so that nobody knows how much of this it had made",
-        false => "the state does not have what it had made",
-    };
-    format!(
-        "an operation was cut short, and {what}: {}. Import or delete them before \
-         another try, which would make them a second time: {retry}",
-        words.join(", ")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn created(address: &str, id: Option<&str>) -> Created {
-        Created {
-            address: address.to_owned(),
-            id: id.map(str::to_owned),
-            unfinished: id.is_none(),
-            replaces: None,
-        }
-    }
-
-    fn state(objects: &[(&str, &str)]) -> State {
-        let resources: Vec<serde_json::Value> = objects
-            .iter()
-            .map(|(name, id)| {
-                serde_json::json!({
-                    "mode": "managed", "type": "thing", "name": name,
-                    "instances": [{"attributes": {"id": id}}],
-                })
-            })
-            .collect();
-        let file = serde_json::json!({
-            "version": 4, "serial": 1, "lineage": "l", "terraform_version": "1.11.4", "resources": resources,
-        });
-        State::parse(file.to_string().as_bytes()).expect("a state")
-    }
-
-    fn addresses(missing: &[MissingResource]) -> Vec<(&str, Option<&str>)> {
-        missing
-            .iter()
-            .map(|one| (one.address.as_str(), one.id.as_deref()))
-            .collect()
-    }
-
     #[test]
-    fn what_is_missing_stays_listed_until_the_state_has_just_that() {
-        let new = [created("thing.a", Some("1")), created("thing.b", None)];
-        let first = missing(&[], &new, None);
-        assert_eq!(addresses(&first), [("thing.a", Some("1")), ("thing.b", None)]);
-        // Another one of that address is not the one that is missing.
-        let again = missing(&first, &[], Some(&state(&[("a", "2"), ("b", "7")])));
-        assert_eq!(addresses(&again), [("thing.a", Some("1"))]);
-        let done = missing(&again, &[], Some(&state(&[("a", "1")])));
-        assert_eq!(addresses(&done), []);
-    }
-
-    #[test]
-    fn what_takes_the_place_of_something_stays_listed_while_the_state_has_that() {
-        let new = Created {
-            replaces: Some("1".to_owned()),
-            ..created("thing.a", None)
+    fn everything_that_a_large_plan_makes_is_listed_or_counted() {
+        let change = |number: usize| ResourceChange {
+            address: format!("thing.number_{number}"),
+            action: match number % 2 {
+                0 => Action::Create,
+                _ => Action::Update,
+            },
+            ..ResourceChange::default()
         };
-        let first = missing(&[], &[new], Some(&state(&[("a", "1")])));
-        assert_eq!(addresses(&first), [("thing.a", None)]);
-        let words = missing_words(&first, "capt retry workspace/x");
-        assert!(
-            words.contains("thing.a (was being made in the place of [id=1], may exist)"),
-            "{words}"
-        );
-        assert_eq!(
-            addresses(&missing(&first, &[], Some(&state(&[("a", "1")])))).len(),
-            1
-        );
-        assert_eq!(addresses(&missing(&first, &[], Some(&state(&[("a", "2")])))), []);
-    }
-
-    #[test]
-    fn the_same_is_listed_once_and_never_too_much() {
-        let one = [created("thing.a", None)];
-        let first = missing(&[], &one, None);
-        let told_more = missing(&first, &[created("thing.a", Some("1"))], None);
-        assert_eq!(addresses(&told_more), [("thing.a", Some("1"))]);
-        let many: Vec<Created> = (0..200)
-            .map(|number| created(&format!("thing.n{number}"), None))
-            .collect();
-        let listed = missing(&[], &many, None);
-        assert_eq!(listed.len(), MAX_ROWS);
-        let words = missing_words(&listed, "capt retry workspace/x");
-        assert!(words.contains("thing.n0 (was being made, may exist)"), "{words}");
-        assert!(
-            words.contains("40 more") && words.contains("before another try"),
-            "{words}"
-        );
+        for (count, is_cut) in [(300, false), (6000, true)] {
+            let made = Plan {
+                changes: (0..count).map(change).collect(),
+                ..Plan::default()
+            };
+            let planned = Planned {
+                id: made.id(),
+                plan: made,
+                text: String::new(),
+                warnings: Vec::new(),
+                state: None,
+            };
+            let told = plan(&planned, 1, &Redactor::default(), Timestamp::UNIX_EPOCH);
+            assert_eq!(told.changes.len(), MAX_CHANGES);
+            assert!(told.further.iter().all(|one| one.action == "create"));
+            let made = told.further.len() + told.left_out as usize;
+            assert_eq!(made, (count - MAX_CHANGES) / 2);
+            assert_eq!(told.left_out > 0, is_cut);
+        }
     }
 }

@@ -27,8 +27,6 @@ pub(crate) mod outcome {
     pub(crate) const INTERRUPTED: &str = "interrupted";
 }
 
-/// Resources of an operation that was cut short that are kept in mind.
-const MAX_MAKING: usize = 50;
 /// Actions of a plan that make something new.
 const MAKES: [&str; 2] = ["create", REPLACES];
 /// The one of them that puts something in the place of something else.
@@ -96,10 +94,8 @@ pub(crate) fn note_cut_short(report: &mut RunReport) {
         let mut running = report.resources.iter().filter(|row| row.state == "running");
         running.any(|row| row.address == address)
     };
-    let new = plan
-        .changes
-        .iter()
-        .filter(|change| MAKES.contains(&change.action.as_str()));
+    let listed = plan.changes.iter().chain(&plan.further);
+    let new = listed.filter(|change| MAKES.contains(&change.action.as_str()));
     let mut making: Vec<MissingResource> = new
         .map(|change| MissingResource {
             address: change.address.clone(),
@@ -111,17 +107,17 @@ pub(crate) fn note_cut_short(report: &mut RunReport) {
         .collect();
     making.sort_by_key(|one| one.planned);
     // What an earlier one may have left is still not known.
-    let before = report.cut_short.take().map(|before| before.making);
-    for one in before.into_iter().flatten() {
+    let before = report.cut_short.take().unwrap_or_default();
+    for one in before.making {
         if !making.iter().any(|known| known.address == one.address) {
             making.push(one);
         }
     }
-    making.truncate(MAX_MAKING);
     if !making.is_empty() {
         report.cut_short = Some(CutShort {
             started_at: apply.started_at,
             making,
+            more: before.more.saturating_add(plan.left_out),
         });
     }
 }
@@ -298,6 +294,19 @@ mod tests {
         assert_eq!(making(&report)[0], ("thing.f", true));
         assert_eq!(making(&report).len(), 4);
         assert_eq!(report.cut_short.and_then(|one| one.started_at), Some(at(7)));
+    }
+
+    #[test]
+    fn what_a_large_plan_makes_is_kept_in_mind_or_counted() {
+        let names: Vec<String> = (0..300).map(|number| format!("thing.n{number}")).collect();
+        let changes: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "create")).collect();
+        let mut large = plan(6, &changes);
+        large.further = large.changes.split_off(100);
+        large.left_out = 7;
+        let mut report = cut_short(large);
+        note_cut_short(&mut report);
+        assert_eq!(making(&report).len(), 300);
+        assert_eq!(report.cut_short.map(|one| one.more), Some(7));
     }
 
     #[test]

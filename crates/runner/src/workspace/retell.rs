@@ -80,7 +80,7 @@ impl Telling<'_> {
                 self.say(complete, "");
             }
             (false, false) => {
-                let words = missing_words(missing, &self.view.command("retry"));
+                let words = missing_words(self.report, self.view);
                 let verdict = (
                     Type::StateComplete,
                     ConditionStatus::False,
@@ -113,7 +113,7 @@ impl Telling<'_> {
             }
             reason => reason,
         };
-        let words = failure_words(reason, text, &self.report.missing, self.view);
+        let words = failure_words(reason, text, self.report, self.view);
         self.say((Type::Failing, ConditionStatus::True, reason), &words);
         self.standing.observed_generation = Some(self.operation.generation);
         if let Some(stage) = Stage::of(text) {

@@ -99,5 +99,9 @@ impl Run<'_> {
             _ => None,
         };
         self.record.report.missing = self.still_missing();
+        // Where all that is listed is there again, so is what there was no room for.
+        if self.record.report.missing.is_empty() {
+            self.record.report.more_missing = 0;
+        }
     }
 }

@@ -32,6 +32,7 @@ impl Run<'_> {
         let memory = self.record.memory.clone().unwrap_or_default();
         let mut report = RunReport {
             missing: self.record.report.missing.clone(),
+            more_missing: self.record.report.more_missing,
             cut_short: self.record.report.cut_short.clone(),
             answered: memory.answered.clone(),
             warnings: report::warnings(&self.warnings, &self.gate.redactor()),
@@ -68,7 +69,7 @@ impl Run<'_> {
                 report::with_rotated_log(before.filter(|log| !log.is_empty()))
             }
         };
-        changes.extend(report::with_report(&report));
+        changes.extend(report::with_report(&report, &self.gate.redactor()));
         changes.insert(log_key(is_plan), Some(followed.log));
         changes.extend(followed.plan_text.map(|text| (PLAN_KEY, Some(text))));
         let told = std::mem::replace(&mut self.record.report, report);

@@ -14,7 +14,12 @@ use super::{
     super::{Run, Verdict, failure},
     End,
 };
-use crate::{decide::What, engine::FailureKind, events::News, report};
+use crate::{
+    decide::What,
+    engine::FailureKind,
+    events::News,
+    report::{missing_words, warnings},
+};
 
 impl Run<'_> {
     /// What there is to say, in words that may leave.
@@ -68,11 +73,10 @@ impl Run<'_> {
         use ConditionStatus::{False, True};
         self.say_engine();
         let generation = self.about.generation;
-        let missing = &self.record.report.missing;
-        let retry = self.view.command("retry");
+        let report = &self.record.report;
         let standing = &mut self.record.standing;
         let text = message.unwrap_or_default();
-        match missing.is_empty() {
+        match report.missing.is_empty() {
             _ if matches!(end, End::Badly(failure) if failure.kind == FailureKind::StateMissing) => {
                 let verdict = (Type::StateComplete, False, Reason::StateMissing);
                 standing.say(verdict, text, generation, now);
@@ -80,7 +84,7 @@ impl Run<'_> {
             true if self.record.is_state_doubted => {}
             true => standing.take_back((Type::StateComplete, True, Reason::Complete), generation, now),
             false => {
-                let words = self.gate.text(&report::missing_words(missing, &retry));
+                let words = self.gate.text(&missing_words(report, &self.view));
                 let verdict = (Type::StateComplete, False, Reason::ResourcesMissing);
                 standing.say(verdict, &words, generation, now);
             }
@@ -140,7 +144,7 @@ impl Run<'_> {
                     generation,
                     now,
                 );
-                let words = self.gate.text(&failure::words(reason, text, missing, &self.view));
+                let words = self.gate.text(&failure::words(reason, text, report, &self.view));
                 standing.say((Type::Failing, True, reason), &words, generation, now);
                 // The plan that waited is forgotten with the failure; the next one asks again.
                 standing.take_back((Type::ApprovalNeeded, False, Reason::NotNeeded), generation, now);
@@ -208,14 +212,12 @@ impl Run<'_> {
         }
         // A poll has nothing new to warn of.
         if !self.is_poll && !self.warnings.is_empty() {
-            let warnings = report::warnings(&self.warnings, &self.gate.redactor());
+            let warnings = warnings(&self.warnings, &self.gate.redactor());
             herald.tell(&self.view, News::Warned, &warnings.join("\n")).await;
         }
         if !self.record.report.missing.is_empty() {
-            let words = self.gate.text(&report::missing_words(
-                &self.record.report.missing,
-                &self.view.command("retry"),
-            ));
+            let words = missing_words(&self.record.report, &self.view);
+            let words = self.gate.text(&words);
             herald.tell(&self.view, News::StateIncomplete, &words).await;
         }
     }
