@@ -75,6 +75,8 @@ impl Telling<'_> {
             .standing
             .has_reason(Type::StateComplete, Reason::ResourcesMissing);
         match (missing.is_empty(), is_listed) {
+            // The status may tell of a later operation, whose report was not written.
+            (true, true) if self.is_older(Type::StateComplete, "False") => {}
             (true, true) => {
                 let complete = (Type::StateComplete, ConditionStatus::True, Reason::Complete);
                 self.say(complete, "");

@@ -155,6 +155,19 @@ fn what_is_over_is_taken_back() {
 }
 
 #[test]
+fn what_a_later_operation_listed_stays_listed_although_its_report_was_not_written() {
+    let mut standing = Standing::default();
+    let lacking = (
+        Type::StateComplete,
+        ConditionStatus::False,
+        Reason::ResourcesMissing,
+    );
+    standing.say(lacking, "thing.a", 3, at(6));
+    let (conditions, _) = told(&report("apply", outcome::SUCCEEDED), &mut standing);
+    assert_eq!(conditions, ["StateComplete False ResourcesMissing 3"]);
+}
+
+#[test]
 fn what_is_no_news_for_conditions_is_left_out() {
     let mut running = with_missing(report("apply", outcome::FAILED));
     if let Some(operation) = &mut running.operation {
