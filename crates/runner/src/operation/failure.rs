@@ -80,8 +80,13 @@ impl Stage {
 
 /// What went wrong, for people. Not redacted.
 pub(crate) fn message(failure: &Failure, stage: Stage) -> String {
-    let words = diagnostics::message(&failure.diagnostics, MAX_MESSAGE)
-        .unwrap_or_else(|| diagnostics::bounded(&failure.message, MAX_MESSAGE));
+    // Whatever was said before a crash is not why it ended.
+    let is_crash = failure.kind == FailureKind::Terraform(Class::Crash);
+    let said = match is_crash {
+        true => None,
+        false => diagnostics::message(&failure.diagnostics, MAX_MESSAGE),
+    };
+    let words = said.unwrap_or_else(|| diagnostics::bounded(&failure.message, MAX_MESSAGE));
     format!("{}{words}", stage.prefix())
 }
 

@@ -65,7 +65,8 @@ pub(super) fn command(engine: &str, command: &str, ended: &Ended, said: Vec<Diag
         };
     }
     let crashed = |what: String| {
-        let words = last_lines(&ended.stderr);
+        let words = crash(&ended.stderr).or_else(|| last_line(&ended.stderr));
+        let words = words.map(|words| format!(": {words}")).unwrap_or_default();
         new(
             FailureKind::Terraform(Class::Crash),
             format!("{engine} {command} {what}{words}"),
@@ -79,7 +80,8 @@ pub(super) fn command(engine: &str, command: &str, ended: &Ended, said: Vec<Diag
         Exit::Signal(signal) => crashed(format!("was ended by signal {signal}")),
         Exit::Lost => crashed("was lost: the process that looked after it was killed".to_owned()),
         Exit::NotStarted { errno, problem } => not_started(engine, *errno, problem),
-        Exit::Code(11) | Exit::Code(2) if ended.stderr.contains("panic:") => crashed("crashed".to_owned()),
+        // A Go program ends so when it breaks down, whatever it had to say before.
+        Exit::Code(11 | 2) if crash(&ended.stderr).is_some() => crashed("crashed".to_owned()),
         Exit::Code(_) => errors(engine, command, ended, &said),
     };
     Failure {
@@ -116,10 +118,10 @@ fn errors(engine: &str, command: &str, ended: &Ended, said: &[Diagnostic]) -> Fa
         return new(FailureKind::Terraform(class), message);
     }
     let text = ended.stderr.trim();
-    if text.contains("panic:") {
+    if let Some(words) = crash(text) {
         return new(
             FailureKind::Terraform(Class::Crash),
-            format!("{engine} {command} crashed{}", last_lines(text)),
+            format!("{engine} {command} crashed: {words}"),
         );
     }
     let message = if text.is_empty() {
@@ -148,17 +150,43 @@ pub(super) fn plain(text: &str) -> String {
     out.trim().to_owned()
 }
 
-fn last_lines(text: &str) -> String {
-    const KEPT: usize = 2048;
-    let text = text.trim();
-    if text.is_empty() {
-        return String::new();
-    }
-    let mut start = text.len().saturating_sub(KEPT);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    format!(": {}", &text[start..])
+/// Why a Go program broke down, if that is what it printed: the line that says so, and not the stacks after it.
+fn crash(text: &str) -> Option<String> {
+    const SIGNS: [&str; 5] = [
+        "panic: ",
+        "fatal error: ",
+        "runtime error: ",
+        "unexpected fault address",
+        "runtime: ",
+    ];
+    let is_signal = |line: &str| {
+        let name = line.split(':').next().unwrap_or_default();
+        name.len() > 3 && name.starts_with("SIG") && name.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    let is_stack = |line: &str| line.starts_with("goroutine ") && line.contains('[');
+    let lines = || text.lines().map(str::trim_end);
+    let said = lines().find(|line| is_signal(line) || SIGNS.iter().any(|sign| line.starts_with(sign)));
+    let before_stack = || {
+        let mut before = None;
+        for line in lines() {
+            if is_stack(line) {
+                return before;
+            }
+            before = Some(line).filter(|line| !line.is_empty()).or(before);
+        }
+        None
+    };
+    Some(bounded_line(said.or_else(before_stack)?))
+}
+
+fn last_line(text: &str) -> Option<String> {
+    let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(bounded_line(last.trim()))
+}
+
+fn bounded_line(line: &str) -> String {
+    const KEPT: usize = 300;
+    diagnostics::bounded(line, KEPT)
 }
 
 #[cfg(test)]
@@ -211,8 +239,37 @@ mod tests {
             ),
             (Exit::Signal(11), "fault", crash, "was ended by signal 11: fault"),
             (Exit::Lost, "", crash, "lost"),
-            (Exit::Code(2), "panic: nil\ngoroutine 1", crash, "goroutine"),
+            (
+                Exit::Code(2),
+                "panic: nil\n\ngoroutine 1 [running]:\nmain.main()\n",
+                crash,
+                "crashed: panic: nil",
+            ),
             (Exit::Code(1), "panic: nil", crash, "nil"),
+            (
+                Exit::Code(2),
+                "SIGSEGV: segmentation violation\nPC=0x47 m=0 sigcode=0\n\ngoroutine 0 [idle]:\nruntime.futex()\n",
+                crash,
+                "crashed: SIGSEGV: segmentation violation",
+            ),
+            (
+                Exit::Code(2),
+                "fatal error: concurrent map writes\n\ngoroutine 7 [running]:\n",
+                crash,
+                "crashed: fatal error: concurrent map writes",
+            ),
+            (
+                Exit::Code(11),
+                "!!! TERRAFORM CRASH !!!\n\nReport it.\n\nit was nil\ngoroutine 1 [running]:\nmain.main()\n",
+                crash,
+                "crashed: it was nil",
+            ),
+            (
+                Exit::Code(1),
+                "Error: the job says goroutine 7 is stuck\n",
+                FailureKind::Terraform(Class::Other),
+                "goroutine 7 is stuck",
+            ),
             (missing, "", FailureKind::EngineMissing, "install it again"),
             (
                 Exit::Code(1),
@@ -237,6 +294,7 @@ mod tests {
             let failure = command("terraform", "plan", &ended(exit.clone(), stderr), Vec::new());
             assert_eq!(failure.kind, kind, "{exit:?}");
             assert!(failure.message.contains(words), "{exit:?}: {}", failure.message);
+            assert!(!failure.message.contains("main.main"), "{}", failure.message);
         }
         let mut stopped = ended(Exit::Signal(9), "");
         stopped.cancelled = true;
