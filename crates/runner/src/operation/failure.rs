@@ -20,7 +20,7 @@ const MAX_MESSAGE: usize = 4 * 1024;
 /// Resources that are named as left.
 const MAX_LEFT: usize = 5;
 
-/// What was being done, in provider-terraform's words.
+/// What was being done, in provider-terraform's words where people understand them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Making everything ready.
@@ -44,7 +44,8 @@ impl Stage {
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Connect => "connect failed: ",
-            Self::Observe | Self::FindNothing => "observe failed: ",
+            Self::Observe => "plan failed: ",
+            Self::FindNothing => "nothing to observe: ",
             Self::Create => "create failed: ",
             Self::Update => "update failed: ",
             Self::Delete => "delete failed: ",
@@ -54,9 +55,10 @@ impl Stage {
 
     /// What was being done when this was said.
     pub(crate) fn of(message: &str) -> Option<Self> {
-        const ALL: [Stage; 6] = [
+        const ALL: [Stage; 7] = [
             Stage::Connect,
             Stage::Observe,
+            Stage::FindNothing,
             Stage::Create,
             Stage::Update,
             Stage::Delete,
@@ -288,7 +290,7 @@ mod tests {
         let refused = "dial tcp 127.0.0.1:1: connect: connection refused";
         for (message, is_backend) in [
             (
-                format!("observe failed: error loading state: Failed to get state: {refused}"),
+                format!("plan failed: error loading state: Failed to get state: {refused}"),
                 true,
             ),
             (

@@ -335,7 +335,7 @@ async fn what_cannot_succeed_is_tried_again_only_when_something_changed_or_someb
     create(&world, workspace("vpc", &["a"])).await;
     until(&world, "vpc", "Failing", "True Configuration").await;
     let words = message(&world, "vpc", "Synced").await;
-    assert_eq!(words, "observe failed: Unsupported argument");
+    assert_eq!(words, "plan failed: Unsupported argument");
     world.advance(seconds(7200)).await;
     world.crash(RUNNER);
     world.advance(seconds(7200)).await;

@@ -239,7 +239,7 @@ fn whenever_the_runner_dies_what_waits_for_a_person_says_so() {
             until(world, "vpc", "Synced", "False ReconcileError").await;
             world.advance(seconds(600)).await;
             let words = message(world, "vpc", "Synced").await;
-            assert_eq!(words, "observe failed: it makes no sense");
+            assert_eq!(words, "plan failed: it makes no sense");
             script.with(|stage| stage.plan_failures.clear());
             annotate(world, "vpc", marks::RETRY_REQUESTED, "mended").await;
             until_settled(world, "vpc").await;
