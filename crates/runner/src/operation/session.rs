@@ -69,6 +69,9 @@ impl Run<'_> {
             What::Destroy => Stage::Delete,
             _ => Stage::Observe,
         };
+        if self.what == What::Destroy {
+            self.say_destroying().await;
+        }
         let opened = match engine.open(inputs, link).await {
             // Nothing was ever done with it, so that nothing of ours is lost.
             Err(failure)
@@ -239,11 +242,6 @@ impl Run<'_> {
         keeper: Option<&Keeper>,
         notes: &mpsc::UnboundedSender<Note>,
     ) -> Result<Verdict, Failure> {
-        let ready = (Type::Ready, ConditionStatus::False, Reason::Deleting);
-        self.record
-            .standing
-            .say(ready, "", self.about.generation, self.ctx.now());
-        self.tell_early().await;
         let planned = self.plan(session, Goal::Destroy).await?;
         if !planned.plan.is_empty() {
             self.show(&planned, false, notes).await;
@@ -382,6 +380,24 @@ impl Run<'_> {
         self.record.standing.say(ready, "", self.about.generation, now);
         self.tell_early().await;
         Ok(())
+    }
+
+    /// Says that everything is being destroyed. What failed before is no trouble of that any more.
+    async fn say_destroying(&mut self) {
+        let (generation, now) = (self.about.generation, self.ctx.now());
+        let standing = &mut self.record.standing;
+        let ready = (Type::Ready, ConditionStatus::False, Reason::Deleting);
+        standing.say(ready, "", generation, now);
+        let synced = standing.condition(Type::Synced);
+        let trouble = synced.filter(|synced| synced.status == ConditionStatus::False.as_str());
+        let trouble = trouble.and_then(|synced| synced.message.as_deref());
+        if trouble.is_some_and(|trouble| Stage::of(trouble) != Some(Stage::Delete)) {
+            let error = (Type::Synced, ConditionStatus::False, Reason::ReconcileError);
+            standing.say(error, "", generation, now);
+            let fine = (Type::Failing, ConditionStatus::False, Reason::NotFailing);
+            standing.take_back(fine, generation, now);
+        }
+        self.tell_early().await;
     }
 
     /// Says what somebody else changed, before it is repaired.

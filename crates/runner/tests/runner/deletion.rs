@@ -98,6 +98,34 @@ async fn a_deletion_stops_a_running_apply_and_destroys_what_it_had_made() {
 }
 
 #[tokio::test]
+async fn what_failed_before_is_not_told_as_the_trouble_of_a_destruction() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    script.with(|stage| stage.plan_failures.push_back(failure(Class::Configuration, "no")));
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(&world, "vpc", more).await;
+    until(&world, "vpc", "Failing", "True Configuration").await;
+    script.with(|stage| stage.opening = seconds(60));
+    delete(&world, "vpc").await;
+    until(&world, "vpc", "Ready", "False Deleting").await;
+    assert_eq!(message(&world, "vpc", "Synced").await, "");
+    until(&world, "vpc", "Failing", "False NotFailing").await;
+    // Its own trouble stays until it is over.
+    script.with(|stage| {
+        stage.plan_failures.push_back(failure(Class::Network, "gone"));
+    });
+    until(&world, "vpc", "Failing", "True Network").await;
+    world.advance(seconds(30)).await;
+    let words = message(&world, "vpc", "Synced").await;
+    assert!(words.starts_with("delete failed: gone"), "{words}");
+    until_gone(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_deletion_without_the_grant_lets_a_running_apply_finish() {
     let world = World::embedded_only().await;
     let script = Script::default();
