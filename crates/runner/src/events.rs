@@ -52,6 +52,9 @@ pub(crate) enum News {
     ApprovalNeeded,
     /// The state does not have what was made.
     StateIncomplete,
+    /// A Workspace goes, and what its state does not have may be left. Events of one reason are counted and not told one by
+    /// one, so that this has another than what was told before.
+    Left,
     /// A state that was gone was written again.
     StateRestored,
     /// A connection Secret that somebody had changed or removed was written again.
@@ -84,6 +87,7 @@ impl News {
             Self::Drift => "DriftFound",
             Self::ApprovalNeeded => "ApprovalNeeded",
             Self::StateIncomplete => "StateIncomplete",
+            Self::Left => "ResourcesLeft",
             Self::StateRestored => "StateRestored",
             Self::ConnectionRestored => "ConnectionSecretRestored",
             Self::LockTaken => "StateLockTaken",

@@ -60,7 +60,7 @@ pub(crate) fn may_be(listed: &str, address: &str) -> bool {
 }
 
 /// The report as it may leave: nothing secret in its lists, and no more than there is room for.
-pub(super) fn told(report: &RunReport, redactor: &Redactor) -> RunReport {
+pub(crate) fn told(report: &RunReport, redactor: &Redactor) -> RunReport {
     let (missing, more) = fitting(&report.missing, redactor, ROOM);
     let cut_short = report.cut_short.clone().map(|mut cut_short| {
         let (making, more) = fitting(&cut_short.making, redactor, ROOM);
@@ -101,23 +101,35 @@ fn fitting(all: &[MissingResource], redactor: &Redactor, mut room: usize) -> (Ve
     (listed, more)
 }
 
-/// What is missing, in words, with the command that goes on in spite of it.
-pub(crate) fn missing_words(report: &RunReport, view: &WorkspaceView) -> String {
-    let missing = &report.missing;
-    let mut words: Vec<String> = missing.iter().take(MAX_NAMED).map(in_words).collect();
-    let more = missing.len() - words.len() + report.more_missing as usize;
+/// What is missing, by name.
+pub(crate) fn missing_names(report: &RunReport) -> String {
+    let mut words: Vec<String> = report.missing.iter().take(MAX_NAMED).map(in_words).collect();
+    let more = report.missing.len() - words.len() + report.more_missing as usize;
     if more > 0 {
         words.push(format!("{more} more"));
     }
-    let what = match missing.iter().any(|one| one.planned) {
+    words.join(", ")
+}
+
+/// What is missing, in words, with what a person can do about it: go on in spite of it or, where the Workspace goes, see to
+/// it alone.
+pub(crate) fn missing_words(report: &RunReport, view: &WorkspaceView) -> String {
+    let then = match view.deletion {
+        None => format!(
+            "Import or delete them before another try, which would make them a second time: {}",
+            view.command("retry")
+        ),
+        Some(_) => "Nothing destroys them, because nobody knows more of them: look for them where the providers of the \
+                    module make things, and delete them by hand"
+            .to_owned(),
+    };
+    let what = match report.missing.iter().any(|one| one.planned) {
         true => "what it told is lost, so that nobody knows how much of this it had made",
         false => "the state does not have what it had made",
     };
     format!(
-        "an operation was cut short, and {what}: {}. Import or delete them before \
-         another try, which would make them a second time: {}",
-        words.join(", "),
-        view.command("retry")
+        "an operation was cut short, and {what}: {}. {then}",
+        missing_names(report)
     )
 }
 

@@ -2,6 +2,7 @@
 
 mod candidate;
 mod facts;
+mod leaving;
 mod observe;
 mod owner;
 mod pass;

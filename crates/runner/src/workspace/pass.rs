@@ -177,6 +177,7 @@ impl Looking<'_> {
                     if is_destroyed && let Err((reason, message)) = self.remove_state().await {
                         return self.refuse(reason, &message).await;
                     }
+                    self.say_left(is_destroyed).await;
                     self.let_go(!is_unfinished).await?;
                     return Ok(Step::Then(Then::Wait(None)));
                 }

@@ -1,7 +1,10 @@
 //! Destruction is granted, never implied.
 
-use capt_api::foreign::{ClusterProviderConfig, marks::CROSSPLANE_FINALIZER};
-use capt_terraform::diagnostics::Class;
+use capt_api::foreign::{
+    ClusterProviderConfig,
+    marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
+};
+use capt_terraform::{diagnostics::Class, state::Created};
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
@@ -123,6 +126,51 @@ async fn what_failed_before_is_not_told_as_the_trouble_of_a_destruction() {
     assert!(words.starts_with("delete failed: gone"), "{words}");
     until_gone(&world, "vpc").await;
     world.finish().await;
+}
+
+#[tokio::test]
+async fn what_no_state_has_is_told_as_left_when_everything_else_is_destroyed() {
+    // What else there is: something in a state, or nothing at all.
+    for others in [&["a"][..], &[]] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        let lost = Created {
+            address: "thing.z".to_owned(),
+            id: Some("z-1".to_owned()),
+            ..Created::default()
+        };
+        start_with(&world, &script, no_polls);
+        let mut object = workspace("vpc", others);
+        object["spec"]["forProvider"]["module"] = json!(format!("# a module\n{}", module(others)));
+        create(&world, object).await;
+        until_settled(&world, "vpc").await;
+        script.with(|stage| stage.missing = vec![lost]);
+        annotate(&world, "vpc", RECONCILE_REQUESTED, "now").await;
+        until(&world, "vpc", "StateComplete", "False ResourcesMissing").await;
+        delete(&world, "vpc").await;
+        until_gone(&world, "vpc").await;
+        world.settle().await;
+        let heard = events(&world, "vpc").await;
+        let left = "thing.z [id=z-1]";
+        let is_told = |(reason, note): &(String, String)| {
+            let says = note.contains(left) && note.contains("delete them by hand") && !note.contains("retry");
+            reason == "ResourcesLeft" && says
+        };
+        assert!(heard.iter().any(is_told), "{heard:?}");
+        assert!(
+            !heard.iter().any(|(_, note)| note == "everything was destroyed"),
+            "{heard:?}"
+        );
+        let destroyed = heard
+            .iter()
+            .filter(|(reason, _)| reason == "DeletedExternalResource");
+        assert!(
+            destroyed.clone().all(|(_, note)| note.contains(left)),
+            "{heard:?}"
+        );
+        assert_eq!(destroyed.count(), others.len(), "{heard:?}");
+        world.finish().await;
+    }
 }
 
 #[tokio::test]

@@ -99,6 +99,8 @@ impl Run<'_> {
             self.ctx.herald.tell(&self.view, News::Looked, &note).await;
         }
         self.ctx.learned.keep(false).await;
+        // What is left of it is told by others, who do not know what is secret.
+        self.record.report = crate::report::told(&self.record.report, &self.gate.redactor());
         Finished {
             view: self.view,
             record: self.record,

@@ -18,7 +18,7 @@ use crate::{
     decide::What,
     engine::FailureKind,
     events::News,
-    report::{missing_words, warnings},
+    report::{missing_names, missing_words, warnings},
 };
 
 impl Run<'_> {
@@ -199,9 +199,14 @@ impl Run<'_> {
                 herald.tell(&self.view, News::Updated, &note).await;
             }
             End::Well(Verdict::Destroyed) => {
-                herald
-                    .tell(&self.view, News::Deleted, "everything was destroyed")
-                    .await;
+                let note = match self.record.report.missing.is_empty() {
+                    true => "everything was destroyed".to_owned(),
+                    false => self.gate.text(&format!(
+                        "everything was destroyed that the state had, and not what it never had: {}",
+                        missing_names(&self.record.report)
+                    )),
+                };
+                herald.tell(&self.view, News::Deleted, &note).await;
             }
             End::Well(Verdict::Held { .. }) => herald.tell(&self.view, News::ApprovalNeeded, text).await,
             End::Well(Verdict::Planned { .. }) => herald.tell(&self.view, News::Planned, text).await,
@@ -215,7 +220,9 @@ impl Run<'_> {
             let warnings = warnings(&self.warnings, &self.gate.redactor());
             herald.tell(&self.view, News::Warned, &warnings.join("\n")).await;
         }
-        if !self.record.report.missing.is_empty() {
+        // Of what is destroyed that is said when it goes.
+        let goes = matches!(end, End::Well(Verdict::Destroyed));
+        if !self.record.report.missing.is_empty() && !goes {
             let words = missing_words(&self.record.report, &self.view);
             let words = self.gate.text(&words);
             herald.tell(&self.view, News::StateIncomplete, &words).await;
