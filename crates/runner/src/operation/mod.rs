@@ -41,11 +41,11 @@ use crate::{
     events::News,
     inputs::{self, Home, Prepared},
     report::{self, Page},
-    store::{Kept, Lock, LockError, Place, Purpose},
+    store::{Kept, ListPlace, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
     workspace::{
-        Handle, Record, as_it_would_be, belongs_to_another, claim, facts_of, is_paused, kind, observe,
-        references_of, requests,
+        Handle, Record, as_it_would_be, belongs_to_another, beside_backend, claim, facts_of, is_paused, kind,
+        observe, references_of, requests, take_over,
     },
 };
 use failure::own;
@@ -108,6 +108,8 @@ struct Run<'a> {
     missing: Vec<Created>,
     /// What Terraform warned of. Not redacted.
     warnings: Vec<Diagnostic>,
+    /// Where an earlier Workspace left what the state does not have, until it is told about this one.
+    left_at: Option<ListPlace>,
 }
 
 /// How an operation came out.
@@ -240,6 +242,7 @@ impl<'a> Run<'a> {
             state: None,
             missing: Vec::new(),
             warnings: Vec::new(),
+            left_at: None,
         }
     }
 
@@ -336,6 +339,12 @@ impl<'a> Run<'a> {
         self.record.report.engine = about.to_string();
         self.engine = Some(engine);
         let Home::Ours(place) = &prepared.home else {
+            let beside = beside_backend(&self.view, &self.ctx.options.namespace);
+            // Only the first operation of a Workspace has something to take over.
+            if let Some(at) = beside.filter(|_| self.record.is_unreported) {
+                let list = self.ctx.store.read_list(&at).await?;
+                self.take_over(list.as_deref(), at);
+            }
             return Ok(Begun {
                 lock: None,
                 place: None,
@@ -363,12 +372,31 @@ impl<'a> Run<'a> {
             }
         };
         kept.claim = Some(claim(&self.view));
+        self.take_over(kept.list(), ListPlace::State(place.clone()));
         self.learn(kept.replica.as_deref());
         Ok(Begun {
             lock: Some(lock),
             place: Some(place.clone()),
             kept: Some(kept),
         })
+    }
+
+    /// Takes over what an earlier Workspace made and the state does not have. Whatever people asked for before that was told
+    /// about this one is no answer to it.
+    fn take_over(&mut self, list: Option<&str>, at: ListPlace) {
+        let Some(list) = list else { return };
+        self.left_at = Some(at);
+        if !self.record.is_unreported {
+            return;
+        }
+        take_over(&mut self.record.report, list);
+        self.is_retry = false;
+        if let Some(retry) = self.requests.retry.clone() {
+            let memory = self.record.memory.get_or_insert_default();
+            memory.answered.insert(RETRY_REQUESTED.to_owned(), retry.clone());
+            let answered = &mut self.record.report.answered;
+            answered.insert(RETRY_REQUESTED.to_owned(), retry);
+        }
     }
 
     /// Reads the state, unless it is another Workspace's.

@@ -6,6 +6,7 @@
 mod error;
 mod held;
 mod lease;
+mod list;
 mod locks;
 mod names;
 mod renew;
@@ -16,6 +17,7 @@ mod write;
 
 pub use error::{LockError, StoreError};
 pub use held::Lock;
+pub(crate) use list::ListPlace;
 pub use locks::{Locks, Purpose};
 pub(crate) use names::Names;
 pub use secrets::{Kept, StateStore};

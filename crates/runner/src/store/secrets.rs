@@ -50,6 +50,8 @@ pub(super) struct Seen {
     pub(super) is_deleting: bool,
     /// The Workspace whose state it is, if that is known.
     pub(super) owner: Option<String>,
+    /// What was made and the state does not have, as a Workspace left it.
+    pub(super) list: Option<String>,
     /// What stands under the key.
     pub(super) data: Vec<u8>,
 }
@@ -57,16 +59,13 @@ pub(super) struct Seen {
 impl From<&Secret> for Seen {
     fn from(secret: &Secret) -> Self {
         let data = secret.data.as_ref().and_then(|data| data.get(state::KEY));
+        let annotation = |name: &str| secret.metadata.annotations.as_ref()?.get(name).cloned();
         Self {
             resource_version: secret.metadata.resource_version.clone(),
             finalizers: secret.metadata.finalizers.clone().unwrap_or_default(),
             is_deleting: secret.metadata.deletion_timestamp.is_some(),
-            owner: secret
-                .metadata
-                .annotations
-                .as_ref()
-                .and_then(|annotations| annotations.get(marks::STATE_OF))
-                .cloned(),
+            owner: annotation(marks::STATE_OF),
+            list: annotation(marks::MISSING_RESOURCES),
             data: data.map(|data| data.0.clone()).unwrap_or_default(),
         }
     }
@@ -77,6 +76,11 @@ impl Kept {
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
         self.seen.values().find_map(|seen| seen.owner.as_deref())
+    }
+
+    /// What was made and the state does not have, as a Workspace that went left it.
+    pub(crate) fn list(&self) -> Option<&str> {
+        self.seen.values().find_map(|seen| seen.list.as_deref())
     }
 
     /// How many Secrets there are whose names `name` gives for part 0, 1 and so on.

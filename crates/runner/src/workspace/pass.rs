@@ -177,7 +177,9 @@ impl Looking<'_> {
                     if is_destroyed && let Err((reason, message)) = self.remove_state().await {
                         return self.refuse(reason, &message).await;
                     }
-                    self.say_left(is_destroyed).await;
+                    if let Err((reason, message)) = self.leave_missing(is_destroyed).await {
+                        return self.refuse(reason, &message).await;
+                    }
                     self.let_go(!is_unfinished).await?;
                     return Ok(Step::Then(Then::Wait(None)));
                 }

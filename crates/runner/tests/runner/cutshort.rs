@@ -6,7 +6,9 @@ use capt_api::marks;
 use capt_runner::engine::Failure;
 use capt_terraform::{diagnostics::Class, state::Created};
 use capt_testkit::{Fault, Sweep, World};
-use serde_json::json;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, api::ListParams};
+use serde_json::{Value, json};
 
 use crate::{
     script::{Script, failure},
@@ -102,6 +104,82 @@ async fn where_the_machine_is_lost_too_everything_is_listed_that_may_exist() {
             "{deaths}: {words}"
         );
         until_seen_to(&world, &script).await;
+        world.finish().await;
+    }
+}
+
+/// A Workspace that keeps its infrastructure when it is deleted.
+fn kept(is_backend: bool) -> Value {
+    let mut object = workspace("vpc", &["a", "b"]);
+    object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "LateInitialize"]);
+    if is_backend {
+        object["spec"]["forProvider"]["module"] = json!(format!(
+            "terraform {{\n  backend \"s3\" {{}}\n}}\n{}",
+            module(&["a", "b"])
+        ));
+    }
+    object
+}
+
+#[tokio::test]
+async fn what_is_listed_stays_listed_when_the_workspace_is_deleted_and_comes_back() {
+    // Where the state is, and whether there is one yet.
+    for (is_backend, has_state) in [(false, true), (false, false), (true, false)] {
+        let case = format!("backend {is_backend}, state {has_state}");
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        script.with(|stage| {
+            stage.delay = seconds(60);
+            stage.dies_too = true;
+        });
+        start_with(&world, &script, no_polls);
+        create(&world, kept(is_backend)).await;
+        world
+            .until("something to be made", async || {
+                script.with(|stage| stage.applies == 1 && (!stage.made.is_empty() || !has_state))
+            })
+            .await;
+        world.advance(seconds(30)).await;
+        world.crash(RUNNER);
+        until(&world, "vpc", "StateComplete", "False ResourcesMissing").await;
+        annotate(&world, "vpc", marks::PLAN_REQUESTED, "x").await;
+        world.settle().await;
+
+        delete(&world, "vpc").await;
+        until_gone(&world, "vpc").await;
+        let mut again = kept(is_backend);
+        // A request of a WorkspaceTemplateApply is passed down to whatever Workspace it has.
+        again["metadata"]["annotations"] = json!({(marks::RETRY_REQUESTED): "long ago"});
+        create(&world, again).await;
+        until(&world, "vpc", "Failing", "True ResourcesMissing").await;
+        let words = message(&world, "vpc", "StateComplete").await;
+        let lost = match has_state {
+            true => "thing.b",
+            false => "thing.a",
+        };
+        assert!(
+            words.contains(&format!("{lost} (was being made, may exist)")),
+            "{case}: {words}"
+        );
+        world.crash(RUNNER);
+        world.advance(seconds(3600)).await;
+        assert_eq!(script.with(|stage| stage.applies), 1, "{case}");
+
+        script.with(|stage| stage.ledger.retain(|_, id| id != "lost"));
+        annotate(&world, "vpc", marks::RETRY_REQUESTED, "seen to").await;
+        until_settled(&world, "vpc").await;
+        until(&world, "vpc", "StateComplete", "True Complete").await;
+        assert_eq!(script.with(|stage| stage.made.len()), 2, "{case}");
+        // It is over for good.
+        let api: Api<Secret> = Api::namespaced(world.client(), world.namespace());
+        let secrets = api
+            .list(&ListParams::default())
+            .await
+            .expect("they can be listed");
+        for secret in secrets {
+            let annotations = secret.metadata.annotations.unwrap_or_default();
+            assert!(!annotations.contains_key(marks::MISSING_RESOURCES), "{case}");
+        }
         world.finish().await;
     }
 }

@@ -82,8 +82,10 @@ impl Run<'_> {
         let settled = settled.map(|about| about.generation);
         self.remember(&end, is_kept, now);
         if let (false, Some(followed)) = (is_quiet, followed) {
-            self.report(&end, is_kept, message.as_deref(), followed, now)
+            let is_reported = self
+                .report(&end, is_kept, message.as_deref(), followed, now)
                 .await;
+            self.end_takeover(is_reported).await;
         }
         self.say(&end, message.as_deref(), settled, now);
         if let Err(error) = self.ctx.tell(&self.view, &mut self.record).await {
@@ -104,6 +106,20 @@ impl Run<'_> {
         Finished {
             view: self.view,
             record: self.record,
+        }
+    }
+
+    /// What an earlier Workspace left is told about this one now, and need not be left any more.
+    async fn end_takeover(&mut self, is_reported: bool) {
+        let Some(at) = self.left_at.take().filter(|_| is_reported) else {
+            return;
+        };
+        if let Err(error) = self.ctx.store.clear_list(&at).await {
+            tracing::warn!(
+                workspace = self.view.name,
+                error = words(&error),
+                "a list was not taken away"
+            );
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Run<'_> {
-    /// Writes the report.
+    /// Writes the report. Says whether that was done.
     pub(super) async fn report(
         &mut self,
         end: &End,
@@ -28,7 +28,7 @@ impl Run<'_> {
         message: Option<&str>,
         followed: Followed,
         now: Timestamp,
-    ) {
+    ) -> bool {
         let memory = self.record.memory.clone().unwrap_or_default();
         let mut report = RunReport {
             missing: self.record.report.missing.clone(),
@@ -73,14 +73,16 @@ impl Run<'_> {
         changes.insert(log_key(is_plan), Some(followed.log));
         changes.extend(followed.plan_text.map(|text| (PLAN_KEY, Some(text))));
         let told = std::mem::replace(&mut self.record.report, report);
-        if let Err(error) = page.write(&changes).await {
+        let written = page.write(&changes).await;
+        if let Err(error) = &written {
             // It is tried again at the next end.
             self.record.report.answered = told.answered;
             tracing::warn!(
                 workspace = self.view.name,
-                error = words(&error),
+                error = words(error),
                 "a report was not written"
             );
         }
+        written.is_ok()
     }
 }
