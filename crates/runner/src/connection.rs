@@ -138,6 +138,19 @@ pub async fn publish(
     }
 }
 
+/// Why the Secret that the Workspace names is not for its outputs, if it is somebody else's.
+///
+/// # Errors
+/// If the API fails.
+pub async fn refusal(client: &Client, view: &WorkspaceView) -> Result<Option<ConnectionError>, CallError> {
+    let Some(reference) = &view.connection_secret_ref else {
+        return Ok(None);
+    };
+    let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);
+    let present = call(api.get_opt(&reference.name)).await?;
+    Ok(present.and_then(|present| holder(view, &reference.namespace, &present).err()))
+}
+
 /// The outputs as they stand in the Secret: text as it is, everything else as JSON.
 #[must_use]
 pub fn details(outputs: &BTreeMap<String, Output>) -> BTreeMap<String, ByteString> {
@@ -164,6 +177,25 @@ fn created(view: &WorkspaceView, name: &str, data: BTreeMap<String, ByteString>)
     }
 }
 
+/// Whether a Secret is the Workspace's already, or else free for it.
+fn holder(view: &WorkspaceView, namespace: &str, present: &Secret) -> Result<bool, ConnectionError> {
+    let name = || present.metadata.name.clone().unwrap_or_default();
+    let owners = present.metadata.owner_references.as_deref().unwrap_or_default();
+    match owners.iter().find(|owner| owner.controller == Some(true)) {
+        Some(owner) if owner.uid != view.uid => Err(ConnectionError::Controlled {
+            namespace: namespace.to_owned(),
+            name: name(),
+            owner: format!("{} {}", owner.kind, owner.name),
+        }),
+        None if present.type_.as_deref() != Some(SECRET_TYPE) => Err(ConnectionError::OtherType {
+            namespace: namespace.to_owned(),
+            name: name(),
+            kind: present.type_.clone().unwrap_or_else(|| "Opaque".to_owned()),
+        }),
+        controller => Ok(controller.is_some()),
+    }
+}
+
 /// What has to change, if anything. Outputs that went stay: whoever reads them may still need them.
 fn change(
     view: &WorkspaceView,
@@ -171,32 +203,13 @@ fn change(
     present: &Secret,
     wanted: &BTreeMap<String, ByteString>,
 ) -> Result<Option<Value>, ConnectionError> {
-    let name = || present.metadata.name.clone().unwrap_or_default();
-    let mut owners = present.metadata.owner_references.clone().unwrap_or_default();
-    let controller = owners.iter().find(|owner| owner.controller == Some(true));
-    match controller {
-        Some(owner) if owner.uid != view.uid => {
-            return Err(ConnectionError::Controlled {
-                namespace: namespace.to_owned(),
-                name: name(),
-                owner: format!("{} {}", owner.kind, owner.name),
-            });
-        }
-        None if present.type_.as_deref() != Some(SECRET_TYPE) => {
-            return Err(ConnectionError::OtherType {
-                namespace: namespace.to_owned(),
-                name: name(),
-                kind: present.type_.clone().unwrap_or_else(|| "Opaque".to_owned()),
-            });
-        }
-        _ => {}
-    }
+    let is_ours = holder(view, namespace, present)?;
     let data = present.data.clone().unwrap_or_default();
     let differs = wanted.iter().any(|(key, value)| data.get(key) != Some(value));
-    let is_ours = controller.is_some();
     if is_ours && !differs {
         return Ok(None);
     }
+    let mut owners = present.metadata.owner_references.clone().unwrap_or_default();
     if !is_ours {
         owners.retain(|owner| owner.uid != view.uid);
         owners.push(view.owner_reference(true));

@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use capt_api::conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason};
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
 
@@ -461,13 +460,6 @@ impl Entry {
             return false;
         }
         record.connection.facts = ConnectionFacts::Doubted;
-        // What it was refused for may be gone.
-        let is_why_it_failed = record
-            .standing
-            .has_reason(Type::Failing, Reason::ConnectionSecretFailed);
-        if let Some(memory) = record.memory.as_mut().filter(|_| is_why_it_failed) {
-            memory.failed = None;
-        }
         true
     }
 

@@ -301,7 +301,8 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
 /// others may see; and somebody who writes it again and again must not make us do the same.
 fn hands_out_at(snapshot: &Snapshot) -> Option<Timestamp> {
     let was_settled = snapshot.memory.as_ref().is_some_and(|memory| memory.was_settled);
-    if snapshot.connection != ConnectionFacts::Doubted || !was_settled {
+    let has_outputs = was_settled || snapshot.is_connection_refused;
+    if snapshot.connection != ConnectionFacts::Doubted || !has_outputs {
         return None;
     }
     Some(match snapshot.rewritten {

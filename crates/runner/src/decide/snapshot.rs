@@ -52,8 +52,10 @@ pub(crate) struct Snapshot {
     pub(crate) is_state_doubted: bool,
     /// Whether its connection Secret is as it should be.
     pub(crate) connection: ConnectionFacts,
-    /// When that was last written again because somebody else had changed it, and how often in a row.
+    /// When somebody else's change of it was last answered, and how often in a row.
     pub(crate) rewritten: Option<(Timestamp, u32)>,
+    /// The last run could not write it.
+    pub(crate) is_connection_refused: bool,
     /// What becomes of its namespace.
     pub(crate) namespace: Option<NamespaceFacts>,
     /// Parts this runner's times from those of others.

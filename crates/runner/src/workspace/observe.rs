@@ -80,6 +80,9 @@ pub(crate) fn observe(
         is_state_doubted: record.is_state_doubted,
         connection: record.connection.facts,
         rewritten: record.connection.rewritten,
+        is_connection_refused: record
+            .standing
+            .has_reason(Type::Failing, Reason::ConnectionSecretFailed),
         namespace: record.namespace.clone(),
         seed: common.seed,
     }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use capt_api::conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason};
 use capt_terraform::state::State;
 
 use super::{facts::home_of, owner::belongs_to_another, pass::Looking};
 use crate::{
     api::CallError,
-    connection::{ConnectionError, Published, publish},
+    connection::{ConnectionError, Published, publish, refusal},
     decide::ConnectionFacts,
     events::News,
     inputs::{self, Home},
@@ -19,6 +20,13 @@ const PEACE: Duration = Duration::from_secs(600);
 impl Looking<'_> {
     /// Writes it again, or leaves that to a run where only Terraform can tell what belongs into it or why it cannot be.
     pub(super) async fn hand_out(&mut self) -> Result<(), CallError> {
+        if self
+            .record
+            .standing
+            .has_reason(Type::Failing, Reason::ConnectionSecretFailed)
+        {
+            return self.ask_again_who_has_it().await;
+        }
         let state = self.kept_state().await?;
         let handed = match &state {
             Some(state) => publish(&self.ctx.client, &self.view, &state.outputs).await,
@@ -35,18 +43,43 @@ impl Looking<'_> {
                 connection.facts = ConnectionFacts::Fine;
                 connection.version = handed.version;
                 if handed.published == Published::Written {
-                    let now = self.ctx.now();
-                    let before = connection.rewritten.filter(|(at, _)| {
-                        let ago = Duration::try_from(now.duration_since(*at)).unwrap_or_default();
-                        ago < PEACE
-                    });
-                    connection.rewritten =
-                        Some((now, before.map_or(1, |(_, count)| count.saturating_add(1))));
+                    self.count_answer();
                     self.tell_restored().await;
                 }
             }
         }
         Ok(())
+    }
+
+    /// A Secret that is somebody else's is written by them as often as they like. That it still is theirs is told
+    /// already; only a run takes it back.
+    async fn ask_again_who_has_it(&mut self) -> Result<(), CallError> {
+        let refusal = refusal(&self.ctx.client, &self.view).await?;
+        let told = self.record.standing.condition(Type::Failing);
+        let told = told
+            .and_then(|failing| failing.message.as_deref())
+            .unwrap_or_default();
+        let is_told = refusal.is_some_and(|refusal| told.contains(&refusal.to_string()));
+        self.record.connection.facts = match is_told {
+            true => ConnectionFacts::Fine,
+            false => ConnectionFacts::OnlyByRun,
+        };
+        if let Some(memory) = self.record.memory.as_mut().filter(|_| !is_told) {
+            memory.failed = None;
+        }
+        self.count_answer();
+        Ok(())
+    }
+
+    /// Takes note that somebody else's write was answered, so that the next one is not answered as soon.
+    fn count_answer(&mut self) {
+        let now = self.ctx.now();
+        let connection = &mut self.record.connection;
+        let before = connection.rewritten.filter(|(at, _)| {
+            let ago = Duration::try_from(now.duration_since(*at)).unwrap_or_default();
+            ago < PEACE
+        });
+        connection.rewritten = Some((now, before.map_or(1, |(_, count)| count.saturating_add(1))));
     }
 
     async fn tell_restored(&self) {

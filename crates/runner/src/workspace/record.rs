@@ -50,7 +50,7 @@ pub(crate) struct Connection {
     pub(crate) facts: ConnectionFacts,
     /// The version in which it last was.
     pub(crate) version: Option<String>,
-    /// When it was last written again because somebody else had changed it, and how often in a row.
+    /// When somebody else's change of it was last answered, and how often in a row.
     pub(crate) rewritten: Option<(Timestamp, u32)>,
 }
 

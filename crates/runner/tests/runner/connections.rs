@@ -168,6 +168,56 @@ async fn who_puts_something_else_in_its_place_is_told_and_asked_no_more_than_onc
 }
 
 #[tokio::test]
+async fn what_another_controller_writes_to_its_own_secret_runs_nothing() {
+    let world = World::embedded_only().await;
+    let held = json!({"metadata": {"name": NAME, "ownerReferences": [
+        {"apiVersion": "example.org/v1", "kind": "Certificate", "name": "c", "uid": "u-1", "controller": true},
+    ]}});
+    let held: Secret = serde_json::from_value(held).unwrap();
+    secrets(&world)
+        .create(&PostParams::default(), &held)
+        .await
+        .unwrap();
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    let mut object = workspace("vpc", &["a", "b"]);
+    object["spec"]["writeConnectionSecretToRef"] = json!({"name": NAME});
+    create(&world, object).await;
+    until(&world, "vpc", "Failing", "True ConnectionSecretFailed").await;
+    world.settle().await;
+    let plans = script.with(|stage| stage.plans);
+    let mark = world.recorder().mark();
+    for turn in 0..20 {
+        edit(&world, json!({"stringData": {"tls": format!("{turn}")}})).await;
+        world.advance(seconds(1)).await;
+    }
+    world.advance(seconds(120)).await;
+    assert_eq!(script.with(|stage| stage.plans), plans, "no Terraform ran");
+    let mut reads = world.recorder().requests_since(mark);
+    reads.retain(|entry| entry.call.caller == RUNNER && entry.call.resource == "secrets");
+    assert!(reads.len() <= 10, "{reads:#?}");
+
+    // Another one has it: that is told, by a run.
+    edit(
+        &world,
+        json!({"metadata": {"ownerReferences": [
+            {"apiVersion": "example.org/v1", "kind": "Certificate", "name": "d", "uid": "u-2", "controller": true},
+        ]}}),
+    )
+    .await;
+    world
+        .until("the other holder to be named", async || {
+            message(&world, "vpc", "Failing").await.contains("Certificate d")
+        })
+        .await;
+    assert_eq!(script.with(|stage| stage.plans), plans + 1);
+    remove(&world).await;
+    until_back(&world, "the other one to be gone").await;
+    until(&world, "vpc", "Failing", "False NotFailing").await;
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn where_only_a_backend_knows_the_outputs_it_is_asked_at_once() {
     let world = World::embedded_only().await;
     let script = Script::default();
