@@ -127,7 +127,22 @@ pub(super) fn asks_for_no_approvals(snapshot: &Snapshot) -> bool {
 fn unpinned_module(spec: &Value) -> Option<String> {
     let for_provider: ForProvider = serde_json::from_value(spec.get("forProvider")?.clone()).ok()?;
     let is_pinned = for_provider.source != ModuleSource::Remote || is_pinned(&for_provider.module);
-    (!is_pinned).then_some(for_provider.module)
+    (!is_pinned).then(|| speakable(&for_provider.module))
+}
+
+/// An address without what may be secret in it: who it is fetched as, and its settings.
+fn speakable(address: &str) -> String {
+    let address = match address.split_once("://") {
+        Some((scheme, rest)) => match rest.rsplit_once('@') {
+            Some((_, place)) => format!("{scheme}://(redacted)@{place}"),
+            None => address.to_owned(),
+        },
+        None => address.to_owned(),
+    };
+    match address.split_once('?') {
+        Some((place, _)) => place.to_owned(),
+        None => address,
+    }
 }
 
 fn is_pinned(address: &str) -> bool {
@@ -146,4 +161,38 @@ fn is_pinned(address: &str) -> bool {
             _ => false,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_secret_is_in_an_address_that_is_told() {
+        for (address, told) in [
+            (
+                "git::https://example.org/vpc.git",
+                "git::https://example.org/vpc.git",
+            ),
+            (
+                "git::https://user:hun'ter,2@example.org/vpc.git?ref=main",
+                "git::https://(redacted)@example.org/vpc.git",
+            ),
+            (
+                "git::https://user:p?w/d@example.org/vpc.git",
+                "git::https://(redacted)@example.org/vpc.git",
+            ),
+            (
+                "git::ssh://git@example.org/vpc.git?sshkey=c2VjcmV0",
+                "git::ssh://(redacted)@example.org/vpc.git",
+            ),
+            ("git@example.org:vpc.git", "git@example.org:vpc.git"),
+            (
+                "https://example.org/vpc.zip?token=abc",
+                "https://example.org/vpc.zip",
+            ),
+        ] {
+            assert_eq!(speakable(address), told);
+        }
+    }
 }

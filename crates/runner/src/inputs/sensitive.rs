@@ -47,37 +47,62 @@ pub(super) fn named(secrets: &mut Secrets, name: &str, value: &Value) {
 }
 
 /// What stands in addresses in a text: `scheme://user:password@host`, and what their queries call secret.
+///
+/// A quote or a comma may be in a password or end the address. Nobody can tell which, so that both are looked for.
 pub(super) fn in_addresses(secrets: &mut Secrets, text: &str) {
     /// What ends an address in whatever text it stands.
-    const ENDS: [char; 10] = [' ', '\t', '\n', '\r', '"', '\'', '`', '<', '>', ','];
-    /// Settings of addresses of modules that are secret and do not sound like it.
-    const SETTINGS: [&str; 1] = ["sshkey"];
+    const ENDS: [char; 8] = [' ', '\t', '\n', '\r', '"', '`', '<', '>'];
+    /// What ends an address in some texts.
+    const MAY_END: [char; 2] = ['\'', ','];
     for (at, separator) in text.match_indices("://") {
+        let is_web = text[..at].ends_with("http") || text[..at].ends_with("https");
         let rest = &text[at + separator.len()..];
-        let address = &rest[..rest.find(ENDS).unwrap_or(rest.len())];
-        let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
-        if let Some((user, _)) = authority.rsplit_once('@') {
-            match user.split_once(':') {
-                Some((_, password)) => {
-                    // A short one is not told from ordinary words, but with its name it is.
-                    secrets.value(&format!("{user}@"));
-                    plain_and_decoded(secrets, password);
-                }
-                // A token may stand where the name does; a name that everybody uses is none.
-                None if text[..at].ends_with("http") || text[..at].ends_with("https") => {
-                    plain_and_decoded(secrets, user);
-                }
-                None => {}
-            }
-        }
-        let query = address.split_once('?').map_or("", |(_, query)| query);
-        for setting in query.split('&') {
-            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-            if SETTINGS.contains(&name) || is_telling(name) {
-                plain_and_decoded(secrets, value);
-            }
+        let longest = &rest[..rest.find(ENDS).unwrap_or(rest.len())];
+        in_address(secrets, longest, is_web);
+        if let Some(end) = longest.find(MAY_END) {
+            in_address(secrets, &longest[..end], is_web);
         }
     }
+}
+
+/// What is secret in what follows the scheme of an address.
+fn in_address(secrets: &mut Secrets, address: &str, is_web: bool) {
+    /// Settings of addresses of modules that are secret and do not sound like it.
+    const SETTINGS: [&str; 1] = ["sshkey"];
+    if let Some(user) = user_of(address) {
+        match user.split_once(':') {
+            Some((_, password)) => {
+                // A short one is not told from ordinary words, but with its name it is.
+                secrets.value(&format!("{user}@"));
+                plain_and_decoded(secrets, password);
+            }
+            // A token may stand where the name does; a name that everybody uses is none.
+            None if is_web => plain_and_decoded(secrets, user),
+            None => {}
+        }
+    }
+    let query = address.split_once('?').map_or("", |(_, query)| query);
+    for setting in query.split('&') {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        if SETTINGS.contains(&name) || is_telling(name) {
+            plain_and_decoded(secrets, value);
+        }
+    }
+}
+
+/// What stands before the host.
+fn user_of(address: &str) -> Option<&str> {
+    let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
+    if let Some((user, _)) = authority.rsplit_once('@') {
+        return Some(user);
+    }
+    // What looks like a port and is none is a password with a sign in it that should have been encoded.
+    let (_, port) = authority.split_once(':')?;
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_port)
+        .then(|| address.rsplit_once('@'))
+        .flatten()
+        .map(|(user, _)| user)
 }
 
 /// A secret as it stands in an address, and as it is meant.
@@ -173,6 +198,27 @@ mod tests {
                 "ssh://deploy-user@example.com (redacted)",
             ),
             ("https://example.com/a@b:c", "a@b:c", "a@b:c"),
+            ("https://example.com:8443/a@b:c", "8443/a@b:c", "8443/a@b:c"),
+            (
+                "git::https://user:hunter,22@example.com/x.git",
+                "hunter,22 and https://user:hunter,22@example.com/x.git",
+                "(redacted) and https://(redacted)example.com/x.git",
+            ),
+            (
+                "git::https://user:it's2secret@example.com/x.git?api_token=a,b'c-d",
+                "it's2secret a,b'c-d",
+                "(redacted) (redacted)",
+            ),
+            (
+                "of 'https://user:hunter22@example.com/x?token=abcdefgh', and more",
+                "hunter22 abcdefgh",
+                "(redacted) (redacted)",
+            ),
+            (
+                "https://user:hun/ter#22@example.com/x",
+                "invalid port in https://user:hun/ter#22@example.com/x",
+                "invalid port in https://(redacted)example.com/x",
+            ),
         ] {
             let mut secrets = Secrets::default();
             in_addresses(&mut secrets, text);
