@@ -4,8 +4,11 @@ use capt_api::marks::{DESTROYED, STATE_HOME, WTA_NAME, WTA_NAMESPACE};
 
 use crate::{inputs::destroys_on_deletion, view::WorkspaceView};
 
-/// That something was made and has no state, and the ways out.
-pub(super) fn words(view: &WorkspaceView) -> String {
+/// That something was made and has no state since this time, and the ways out.
+///
+/// A WorkspaceTemplateApply takes the word that nothing exists any more once. The time makes it another word whenever
+/// another state is lost, so that the command works each time.
+pub(super) fn words(view: &WorkspaceView, since: &str) -> String {
     let home = view.annotations.get(STATE_HOME).map(String::as_str);
     let home = home.filter(|home| !home.is_empty()).unwrap_or("its place");
     let then = match view.deletion {
@@ -13,9 +16,13 @@ pub(super) fn words(view: &WorkspaceView) -> String {
         None => "everything is made anew",
     };
     let object = object(view);
+    let annotate = match made_for(view) {
+        Some(_) => format!("kubectl annotate --overwrite {object} {DESTROYED}=true/{since}"),
+        None => format!("kubectl annotate {object} {DESTROYED}=true"),
+    };
     let mut words = format!(
         "there is no state in {home} of what was made, so that nothing is done. Put it back; the runner notices. If \
-         nothing exists any more: kubectl annotate {object} {DESTROYED}=true; then {then}"
+         nothing exists any more: {annotate}; then {then}"
     );
     // What was made from a template gets its policies from there, and what to do is said there.
     if destroys_on_deletion(view) && made_for(view).is_none() {
@@ -56,6 +63,8 @@ mod tests {
 
     use super::*;
 
+    const SINCE: &str = "2026-01-02T03:04:05Z";
+
     fn view(labels: &serde_json::Value, policies: &serde_json::Value) -> WorkspaceView {
         let object: Workspace = serde_json::from_value(json!({
             "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
@@ -70,9 +79,9 @@ mod tests {
 
     #[test]
     fn what_to_do_names_the_object_that_people_made() {
-        let own = words(&view(&json!({}), &json!(["*"])));
+        let own = words(&view(&json!({}), &json!(["*"])), SINCE);
         assert!(
-            own.contains("kubectl annotate workspaces.tf.m.upbound.io vpc -n team infrastructure.cluster.x-k8s.io/destroyed=true"),
+            own.contains("kubectl annotate workspaces.tf.m.upbound.io vpc -n team infrastructure.cluster.x-k8s.io/destroyed=true; then"),
             "{own}"
         );
         assert!(
@@ -80,10 +89,12 @@ mod tests {
             "{own}"
         );
         let labels = json!({(WTA_NAMESPACE): "team", (WTA_NAME): "net"});
-        let made = words(&view(&labels, &json!(["*"])));
-        assert!(made.contains("kubectl annotate wtapply net -n team "), "{made}");
+        let made = words(&view(&labels, &json!(["*"])), SINCE);
+        let command = "kubectl annotate --overwrite wtapply net -n team \
+                       infrastructure.cluster.x-k8s.io/destroyed=true/2026-01-02T03:04:05Z; then";
+        assert!(made.contains(command), "{made}");
         assert!(!made.contains("managementPolicies"), "{made}");
-        let harmless = words(&view(&json!({}), &json!(["Observe", "Create", "Update"])));
+        let harmless = words(&view(&json!({}), &json!(["Observe", "Create", "Update"])), SINCE);
         assert!(!harmless.contains("managementPolicies"), "{harmless}");
     }
 }

@@ -281,9 +281,16 @@ impl Run<'_> {
         if self.state.is_some() || leaves_alone || !was_made(&self.view) {
             return Ok(());
         }
+        let told = self.record.standing.condition(Type::StateComplete);
+        let told = told.filter(|_| {
+            self.record
+                .standing
+                .has_reason(Type::StateComplete, Reason::StateMissing)
+        });
+        let since = told.map_or_else(|| self.ctx.now(), |told| told.last_transition_time.0);
         Err(Failure {
             kind: FailureKind::StateMissing,
-            ..own(Class::Other, missing::words(&self.view))
+            ..own(Class::Other, missing::words(&self.view, &seconds(since)))
         })
     }
 
