@@ -9,6 +9,9 @@ use crate::engine::Inputs;
 
 use super::place;
 
+/// How Terraform calls a value that no variable takes.
+const UNDECLARED: &str = "Value for undeclared variable";
+
 /// What the files with variables are for those who wrote them, by their names; nothing for the one with `vars`.
 pub(super) struct Blame(Vec<(String, Option<String>)>);
 
@@ -23,6 +26,7 @@ impl Blame {
     /// Says it of those that are about such a file, with the folder that Terraform ran in.
     pub(super) fn put(&self, run_in: &Path, said: &mut [Diagnostic]) {
         for diagnostic in said {
+            self.put_in_words(diagnostic);
             let Some(range) = &mut diagnostic.range else {
                 continue;
             };
@@ -44,6 +48,36 @@ impl Blame {
             }
         }
     }
+}
+
+impl Blame {
+    /// Says it of those that name such a file in their words.
+    fn put_in_words(&self, diagnostic: &mut Diagnostic) {
+        for (name, label) in &self.0 {
+            if !diagnostic.detail.contains(name) {
+                continue;
+            }
+            let label = label.as_deref().unwrap_or("spec.forProvider.vars");
+            let variable = diagnostic.summary.starts_with(UNDECLARED);
+            diagnostic.detail = match quoted(&diagnostic.detail).filter(|_| variable) {
+                // What Terraform advises is for people who run it in a shell.
+                Some(variable) => format!(
+                    "The module does not declare a variable named \"{variable}\", which {label} gives a value to. Declare \
+                     it, or take the value out there."
+                ),
+                None => diagnostic
+                    .detail
+                    .replace(&format!("file \"{name}\""), label)
+                    .replace(name, label),
+            };
+        }
+    }
+}
+
+/// What stands in the first pair of quotes.
+fn quoted(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('"')?;
+    rest.split_once('"').map(|(inside, _)| inside)
 }
 
 /// The variable that a line of the file with `vars` belongs to.
@@ -94,6 +128,48 @@ mod tests {
             }];
             blame.put(folder.path(), &mut said);
             assert_eq!(capt_terraform::diagnostics::one(&said[0]), expected);
+        }
+    }
+
+    #[test]
+    fn a_value_that_nothing_takes_is_called_by_the_field_that_has_it() {
+        let label = "spec.forProvider.varFiles[0] (ConfigMap team/x, key k)".to_owned();
+        let blame = Blame(vec![
+            ("~capt-0000.auto.tfvars".to_owned(), None),
+            ("~capt-0001.auto.tfvars".to_owned(), Some(label)),
+        ]);
+        let found = |file: &str, summary: &str| {
+            let mut said = [Diagnostic {
+                summary: summary.to_owned(),
+                detail: format!(
+                    "The root module does not declare a variable named \"bar\" but a value was found in file \"{file}\". \
+                     If you meant to use this value, add a \"variable\" block to the configuration.\n\nTo silence these \
+                     warnings, use TF_VAR_... environment variables"
+                ),
+                ..Diagnostic::default()
+            }];
+            blame.put(Path::new("/nowhere"), &mut said);
+            said[0].detail.clone()
+        };
+        for (file, field) in [
+            ("~capt-0000.auto.tfvars", "spec.forProvider.vars"),
+            (
+                "~capt-0001.auto.tfvars",
+                "spec.forProvider.varFiles[0] (ConfigMap team/x, key k)",
+            ),
+        ] {
+            assert_eq!(
+                found(file, "Value for undeclared variable"),
+                format!(
+                    "The module does not declare a variable named \"bar\", which {field} gives a value to. Declare it, or \
+                     take the value out there."
+                )
+            );
+            let other = found(file, "Something else");
+            assert!(
+                other.contains(&format!("found in {field}.")) && !other.contains("tfvars"),
+                "{other}"
+            );
         }
     }
 }
