@@ -142,6 +142,25 @@ fn classes() {
 }
 
 #[test]
+fn what_is_wrong_in_the_text_is_so_without_a_place() {
+    for summary in [
+        "Invalid value for input variable",
+        "Invalid value for input variable at spec.forProvider.vars, variable size",
+        "Missing required argument",
+        "Unsupported argument",
+        "Invalid reference",
+        "Incorrect attribute value type",
+        "Invalid count argument",
+    ] {
+        assert_eq!(
+            classify(&error(summary, "a number is required")),
+            Class::Configuration,
+            "{summary}"
+        );
+    }
+}
+
+#[test]
 fn what_terraform_points_at_is_wrong() {
     let mut located = error("Something new", "in a version to come");
     assert_eq!(classify(&located), Class::Other);
