@@ -7,7 +7,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use capt_api::run::{LOG_KEY, MissingResource, PLAN_KEY, PLAN_LOG_KEY, ResourceRow, RunReport};
+use capt_api::run::{
+    LOG_KEY, MissingResource, PLAN_KEY, PLAN_LOG_KEY, PREVIOUS_LOG_KEY, ResourceRow, RunReport,
+};
 use capt_terraform::{
     diagnostics::bounded,
     plan::{Plan, ResourceChange},
@@ -89,6 +91,8 @@ pub(crate) struct Followed {
     pub(crate) log: String,
     /// The text of a plan that was not told yet.
     pub(crate) plan_text: Option<String>,
+    /// Older logs, where something in them was found to be secret since they were written.
+    pub(crate) cleaned: Changes,
     /// It was told about, so that its end has to be told too.
     pub(crate) is_published: bool,
 }
@@ -142,6 +146,8 @@ struct Following {
     plan: Option<Plan>,
     /// The text of a plan that was not told yet.
     plan_text: Option<String>,
+    /// Logs that others wrote and that stay.
+    older: Vec<(&'static str, String)>,
     failed: Vec<ResourceRow>,
     is_published: bool,
     is_log_new: bool,
@@ -162,6 +168,7 @@ impl Following {
             tracker: None,
             plan: None,
             plan_text: None,
+            older: Vec::new(),
             failed: Vec::new(),
             is_published: false,
             is_log_new: false,
@@ -305,8 +312,16 @@ impl Following {
             false => {
                 let found = self.with.page.read().await;
                 is_there = !matches!(found, Ok(None));
-                let previous = found.ok().flatten().and_then(|found| found.log);
-                report::with_rotated_log(previous.filter(|log| !log.is_empty()))
+                let found = found.ok().flatten().unwrap_or_default();
+                let previous = found.log.filter(|log| !log.is_empty());
+                let previous = previous.map(|log| self.with.gate.text(&log));
+                let older = [
+                    (PREVIOUS_LOG_KEY, previous.clone()),
+                    (PLAN_LOG_KEY, found.plan_log),
+                ];
+                let older = older.into_iter().filter_map(|(key, log)| Some((key, log?)));
+                self.older = older.collect();
+                report::with_rotated_log(previous)
             }
         };
         changes.extend(report::with_report(&self.with.report, &self.with.gate.redactor()));
@@ -416,9 +431,19 @@ impl Following {
             // Secrets that came up late may stand in earlier lines.
             log: self.with.gate.text(&self.log.text()),
             plan_text: self.plan_text,
+            cleaned: cleaned(self.older, &self.with.gate),
             is_published: self.is_published,
         }
     }
+}
+
+/// Logs that say something that is known to be secret only now, without it.
+fn cleaned(logs: Vec<(&'static str, String)>, gate: &Gate) -> Changes {
+    let clean = logs.into_iter().filter_map(|(key, log)| {
+        let clean = gate.text(&log);
+        (clean != log).then_some((key, Some(clean)))
+    });
+    clean.collect()
 }
 
 /// Whether something new comes of it.

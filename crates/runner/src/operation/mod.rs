@@ -252,6 +252,7 @@ impl<'a> Run<'a> {
             report: self.follower(None).report,
             log: String::new(),
             plan_text: None,
+            cleaned: report::Changes::new(),
             is_published: false,
         };
         let failure = Failure {

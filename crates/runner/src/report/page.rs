@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use capt_api::{
     marks,
-    run::{LOG_KEY, PREVIOUS_LOG_KEY, REPORT_KEY, RunReport},
+    run::{LOG_KEY, PLAN_LOG_KEY, PREVIOUS_LOG_KEY, REPORT_KEY, RunReport},
 };
 use capt_core::names;
 use capt_terraform::redact::Redactor;
@@ -43,6 +43,8 @@ pub(crate) struct Found {
     pub(crate) report: RunReport,
     /// The log of the last operation.
     pub(crate) log: Option<String>,
+    /// The log of the last plan that somebody asked for.
+    pub(crate) plan_log: Option<String>,
 }
 
 /// Keys to write, and keys to remove where there is no text.
@@ -74,6 +76,7 @@ impl Page {
                     .and_then(|text| serde_json::from_str(text).ok())
                     .unwrap_or_default(),
                 log: data.get(LOG_KEY).cloned(),
+                plan_log: data.get(PLAN_LOG_KEY).cloned(),
             }
         }))
     }

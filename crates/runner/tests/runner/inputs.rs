@@ -128,3 +128,39 @@ async fn no_secret_is_seen_anywhere_although_terraform_prints_it() {
     }
     world.finish().await;
 }
+
+#[tokio::test]
+async fn what_turns_out_to_be_secret_is_taken_out_of_older_logs_too() {
+    const WORD: &str = "open-for-now";
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.prints = vec![format!("the word is {WORD}")]);
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    let data = page(&world, "vpc").await.unwrap().data.unwrap();
+    assert!(data[LOG_KEY].contains(WORD), "{}", data[LOG_KEY]);
+
+    script.with(|stage| {
+        stage.prints = Vec::new();
+        stage.outputs = Some(json!({"word": {"value": WORD, "type": "string", "sensitive": true}}));
+    });
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(&world, "vpc", more).await;
+    world
+        .until("it to be applied", async || {
+            script.with(|stage| stage.applies == 2)
+        })
+        .await;
+    until_settled(&world, "vpc").await;
+    world.settle().await;
+    let data = page(&world, "vpc").await.unwrap().data.unwrap();
+    assert!(
+        data[PREVIOUS_LOG_KEY].contains("the word is (redacted)"),
+        "{data:#?}"
+    );
+    for (key, text) in data {
+        assert!(!text.contains(WORD), "{key}: {text}");
+    }
+    world.finish().await;
+}

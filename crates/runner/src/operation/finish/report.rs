@@ -66,10 +66,12 @@ impl Run<'_> {
             true => report::Changes::new(),
             false => {
                 let before = page.read().await.ok().flatten().and_then(|found| found.log);
-                report::with_rotated_log(before.filter(|log| !log.is_empty()))
+                let before = before.filter(|log| !log.is_empty());
+                report::with_rotated_log(before.map(|log| self.gate.text(&log)))
             }
         };
         changes.extend(report::with_report(&report, &self.gate.redactor()));
+        changes.extend(followed.cleaned);
         changes.insert(log_key(is_plan), Some(followed.log));
         changes.extend(followed.plan_text.map(|text| (PLAN_KEY, Some(text))));
         let told = std::mem::replace(&mut self.record.report, report);
