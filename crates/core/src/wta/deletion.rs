@@ -136,21 +136,26 @@ fn to_keep(deciding: &Deciding<'_>) -> String {
 fn namespace_goes(deciding: &Deciding<'_>) -> String {
     let secrets = &deciding.snapshot.state_secrets;
     let secrets: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
-    let save = match secrets.as_slice() {
-        [] => String::new(),
-        secrets => {
-            let all = secrets.join(" ");
-            let namespace = deciding.namespace();
+    let (state, let_go) = match secrets.as_slice() {
+        [] => (String::new(), String::new()),
+        secrets => (
             format!(
-                "; save the state: kubectl get secret {all} -n {namespace} -o yaml > state.yaml; and let it go: kubectl \
-                 patch secret {all} -n {namespace} --type merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'"
-            )
-        }
+                ", which is in the {} {} and held there",
+                waits::plural("Secret", secrets.len()),
+                secrets.join(", ")
+            ),
+            format!(
+                "; and the state: kubectl patch secret {} -n {} --type merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'",
+                secrets.join(" "),
+                deciding.namespace()
+            ),
+        ),
     };
     format!(
-        "Nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. To let \
-         it go and keep the infrastructure: {}{save}. How to go on with that state in another namespace is in \
-         docs/runner.md, \"When its namespace goes\"",
+        "Nothing is destroyed because a namespace goes, and nothing can be made in it any more to destroy it with. First \
+         save the state{state}, this object and its template: how, and how to bring everything back in a namespace of the \
+         same name, is in docs/runner.md, \"When its namespace goes\". Then let it go and keep the infrastructure: \
+         {}{let_go}",
         to_keep(deciding)
     )
 }

@@ -22,8 +22,9 @@ pub(super) const HELD: [&str; 8] = [
 ];
 
 /// How the sentences of a message begin that tell a way out.
-const WAY_OUT: [&str; 8] = [
+const WAY_OUT: [&str; 9] = [
     "To ",
+    "First ",
     "If it is, ",
     "Take ",
     "Bring ",

@@ -502,3 +502,28 @@ fn what_went_with_its_namespace_is_not_said_to_be_applied() {
         Some(false)
     );
 }
+
+#[test]
+fn who_deletes_a_namespace_is_told_where_the_state_is_after_the_workspace_is_gone() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    world.snapshot.namespace_terminating = true;
+    world.snapshot.workspaces.clear();
+    world.snapshot.kept = None;
+    for name in ["tfstate-x-capt", "tfstate-x-capt-part-1"] {
+        world.snapshot.state_secrets.push(StateSecretSeen {
+            name: name.to_owned(),
+            is_held: true,
+            ..StateSecretSeen::default()
+        });
+    }
+    let (world, _) = after_deletion(world);
+    let told = words(&world, "Deleting");
+    for expected in [
+        "in the Secrets tfstate-x-capt, tfstate-x-capt-part-1 and held",
+        "kubectl patch secret tfstate-x-capt tfstate-x-capt-part-1 -n team --type merge",
+        "When its namespace goes",
+    ] {
+        assert!(told.contains(expected), "{told}");
+    }
+}
