@@ -87,6 +87,8 @@ words! {
         RenderingLost = "RenderingLost",
         /// The API that Workspaces are served by is not installed, or may not be read.
         WorkspaceApiMissing = "WorkspaceApiMissing",
+        /// Nobody can tell whether provider-terraform runs the Workspace, so that it is not given to our runner.
+        RunnerUnknown = "RunnerUnknown",
         /// Management policies are switched off in the provider.
         ManagementPoliciesDisabled = "ManagementPoliciesDisabled",
         /// The owner is gone and did not consent to destruction.

@@ -20,7 +20,7 @@ use capt_core::{
     wta::{
         kept::{self, Kept},
         location,
-        snapshot::{KeptSeen, ProviderConfigSeen, WorkspaceSeen},
+        snapshot::{KeptSeen, ProviderConfigSeen, Usage, WorkspaceSeen},
     },
 };
 use capt_terraform::diagnostics;
@@ -172,7 +172,7 @@ fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceSeen {
         finalizers: metadata.finalizers.unwrap_or_default(),
         spec: data.get_mut("spec").map(Value::take).unwrap_or_default(),
         status,
-        used_by_provider: false,
+        used_by_provider: Usage::No,
     }
 }
 

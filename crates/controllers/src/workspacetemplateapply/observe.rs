@@ -14,7 +14,7 @@ use capt_core::{
         self, Snapshot, owner,
         snapshot::{
             self, Awaited, ClusterSeen, OwnerSeen, PendingPlan, ProviderConfigSeen, Served, StateSecretSeen,
-            TemplateSeen, WorkspaceSeen,
+            TemplateSeen, Usage, WorkspaceSeen,
         },
     },
 };
@@ -239,18 +239,23 @@ impl Applies {
     }
 
     fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceSeen) -> WorkspaceSeen {
-        let usage = match workspace.group {
-            Some(WorkspaceGroup::ClusterScoped) => self
-                .facts
-                .legacy_usages
-                .get(reader, &ObjectKey::cluster_scoped(&workspace.uid)),
-            _ => self
-                .facts
-                .usages
-                .get(reader, &ObjectKey::within(key.namespace(), &workspace.uid)),
+        let (usages, place) = match workspace.group {
+            Some(WorkspaceGroup::ClusterScoped) => (
+                &self.facts.legacy_usages,
+                ObjectKey::cluster_scoped(&workspace.uid),
+            ),
+            _ => (
+                &self.facts.usages,
+                ObjectKey::within(key.namespace(), &workspace.uid),
+            ),
+        };
+        let used_by_provider = match usages.get(reader, &place) {
+            Some(_) => Usage::Yes,
+            None if usages.is_hidden(reader) => Usage::Hidden,
+            None => Usage::No,
         };
         WorkspaceSeen {
-            used_by_provider: usage.is_some(),
+            used_by_provider,
             ..workspace.clone()
         }
     }
@@ -331,7 +336,8 @@ impl Applies {
         Option<PendingPlan>,
         Option<String>,
     ) {
-        let workspace = wta::workspace_of(snapshot).filter(|workspace| !workspace.used_by_provider);
+        let workspace =
+            wta::workspace_of(snapshot).filter(|workspace| workspace.used_by_provider != Usage::Yes);
         let Some(workspace) = workspace else {
             return (None, None, None);
         };

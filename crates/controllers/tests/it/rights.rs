@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capt_api::{CAPTCluster, WorkspaceTemplate, foreign::Cluster, marks};
-use capt_core::render::WorkspaceGroup;
+use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Call, Calls, Disturbance, Events, Fault, Process, Rule, Times, Verb, World};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::{
     network::{NetworkUser as _, cluster, made_network},
     runner::{self, resource},
-    stage::{CAPT, RUNNER, Setting, Stage, User as _, start_controllers},
+    stage::{CAPT, RUNNER, Setting, Stage, User as _, start_controllers, template},
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -167,5 +167,41 @@ async fn an_owner_stays_as_long_as_what_it_owns_may_not_be_read() {
         })
         .await;
     assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
+
+/// Whatever may be provider-terraform's is treated as if it were.
+#[tokio::test]
+async fn a_workspace_whose_runner_may_not_be_known_is_changed_only_with_an_approval() {
+    let setting = Setting {
+        runner: Runner::Ours {
+            label: Some("capt".to_owned()),
+        },
+        workspace_api: Some(WorkspaceGroup::ClusterScoped),
+        ..Setting::default()
+    };
+    let world = World::embedded_only().await;
+    let forbidden = forbid(&world, |call| {
+        call.group == "tf.upbound.io" && call.resource == "providerconfigusages"
+    });
+    let stage = Stage::set(world, &setting);
+    let _: WorkspaceTemplate = stage.make_template("net").await;
+    stage.make_apply("blue", "net").await;
+    stage.until_ready("blue").await;
+    stage.settle().await;
+    let spec = template("net", "other")["spec"].clone();
+    let _: WorkspaceTemplate = stage.patch("net", json!({"spec": spec})).await;
+    stage
+        .until_says("blue", "ApprovalNeeded", "True/DestructiveChange")
+        .await;
+    let status = stage.apply("blue").await.unwrap().status.unwrap();
+    let said = status.message.unwrap_or_default();
+    assert!(said.contains("providerconfigusages.tf.upbound.io"), "{said}");
+    forbidden.release();
+    stage.advance(20 * MINUTE).await;
+    stage.until_ready("blue").await;
+    stage
+        .until_says("blue", "ApprovalNeeded", "False/NotNeeded")
+        .await;
     stage.world.finish().await;
 }

@@ -200,6 +200,7 @@ fn is_refusal(reason: Reason) -> bool {
             | Reason::RenderingLost
             | Reason::RevisionNotFound
             | Reason::WorkspaceApiMissing
+            | Reason::RunnerUnknown
             | Reason::ManagementPoliciesDisabled
             | Reason::OwnerGone
             | Reason::NamespaceTerminating

@@ -42,7 +42,8 @@ impl Body {
             let policies = policies(deciding, present, allowed);
             fields.insert("managementPolicies".to_owned(), policies);
         }
-        let mut labels = identity::labels(deciding.snapshot, deciding.is_foreign);
+        let is_nobodys = present.is_some_and(|present| foreign::is_nobodys(deciding.snapshot, present));
+        let mut labels = identity::labels(deciding.snapshot, deciding.is_foreign || is_nobodys);
         if let Some(value) = source::sandbox(deciding.snapshot) {
             labels.insert(marks::SANDBOX.to_owned(), value);
         }
@@ -228,7 +229,7 @@ impl Body {
 /// everything when it ends.
 fn policies(deciding: &Deciding<'_>, present: Option<&WorkspaceSeen>, allowed: &Allowed) -> Value {
     let creating = present.filter(|present| {
-        deciding.is_foreign && *allowed == Allowed::Nothing && foreign::is_creating(present)
+        deciding.may_be_foreign && *allowed == Allowed::Nothing && foreign::is_creating(present)
     });
     match creating {
         None => allowed.policies(),

@@ -32,6 +32,8 @@ pub(super) struct Deciding<'a> {
     pub(super) found: Found<'a>,
     /// provider-terraform acts on the Workspace.
     pub(super) is_foreign: bool,
+    /// It may, as far as anybody can tell.
+    pub(super) may_be_foreign: bool,
     pub(super) kept: Option<&'a Kept>,
     pub(super) children: Vec<Desired>,
     pub(super) removals: Vec<Removal>,
@@ -47,6 +49,7 @@ impl<'a> Deciding<'a> {
             now,
             found,
             is_foreign: foreign::is_foreign(snapshot, found.ours()),
+            may_be_foreign: foreign::may_be_foreign(snapshot, found.ours()),
             kept: snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref()),
             children: Vec::new(),
             removals: Vec::new(),

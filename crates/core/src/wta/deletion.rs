@@ -338,7 +338,7 @@ fn keeping(deciding: &Deciding<'_>) -> String {
 }
 
 fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
-    if deciding.is_foreign && foreign::is_wedged(workspace) {
+    if deciding.may_be_foreign && foreign::is_wedged(workspace) {
         return undo_wedge(deciding, workspace);
     }
     let is_held = workspace

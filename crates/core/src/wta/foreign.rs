@@ -1,14 +1,15 @@
 //! What is different when provider-terraform runs Terraform.
 
-use capt_api::foreign::marks;
+use capt_api::{foreign::marks, marks::RUNNER};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
     deciding::Deciding,
     policy,
     rendered::Rendered,
-    snapshot::{Runner, Snapshot, WorkspaceSeen},
+    snapshot::{Runner, Snapshot, Usage, WorkspaceSeen},
 };
+use crate::render::WorkspaceGroup;
 
 /// Its words when it does not know how a creation ended. It then does nothing until somebody helps.
 const CREATION_UNKNOWN: &str = "cannot determine creation result";
@@ -17,7 +18,33 @@ const POLICIES_OFF: &str = "non-default value but the feature is not enabled";
 
 /// Whether provider-terraform acts on the Workspace: because it is the runner here, or because it already does.
 pub(super) fn is_foreign(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> bool {
-    snapshot.runner == Runner::Foreign || workspace.is_some_and(|workspace| workspace.used_by_provider)
+    let is_used = |workspace: &WorkspaceSeen| workspace.used_by_provider == Usage::Yes;
+    snapshot.runner == Runner::Foreign || workspace.is_some_and(is_used)
+}
+
+/// Whether provider-terraform may act on the Workspace, although nobody can tell. What protects from it counts then too.
+pub(super) fn may_be_foreign(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> bool {
+    is_foreign(snapshot, workspace)
+        || workspace.is_some_and(|workspace| workspace.used_by_provider == Usage::Hidden)
+}
+
+/// What to do where nobody can tell whether provider-terraform acts on a Workspace.
+pub(super) fn unread_usage(workspace: &WorkspaceSeen) -> String {
+    let (group, role) = match workspace.group {
+        Some(WorkspaceGroup::ClusterScoped) => (WorkspaceGroup::ClusterScoped, "a ClusterRole"),
+        _ => (WorkspaceGroup::Namespaced, "a Role in this namespace"),
+    };
+    format!(
+        "Whether provider-terraform runs the Workspace is not known. Give the controllers {role} that allows get, list \
+         and watch of providerconfigusages.{}",
+        group.name()
+    )
+}
+
+/// A Workspace that nobody may give to our runner, because it may be provider-terraform's.
+pub(super) fn is_nobodys(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let is_shared = matches!(snapshot.runner, Runner::Ours { label: Some(_) });
+    is_shared && workspace.used_by_provider == Usage::Hidden && !workspace.labels.contains_key(RUNNER)
 }
 
 /// Whether state outlives the pod that Terraform runs in. Our runner keeps it; provider-terraform does not by itself.

@@ -152,7 +152,7 @@ impl Gates for Deciding<'_> {
             let message = format!("Nothing is done, because {sources}{afterwards}");
             self.say(Type::Paused, true, Reason::Paused, message);
         } else {
-            let is_ignored = |workspace| self.is_foreign && foreign::has_policies_off(workspace);
+            let is_ignored = |workspace| self.may_be_foreign && foreign::has_policies_off(workspace);
             let message = if let Some(group) = hidden {
                 let unread = identity::let_read(group);
                 format!(

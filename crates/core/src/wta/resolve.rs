@@ -8,6 +8,7 @@ use capt_api::{
 use super::{
     approval, body,
     deciding::Deciding,
+    foreign,
     identity::{self, Found},
     kept::Kept,
     location::{self, Moved, StateLocation},
@@ -193,7 +194,14 @@ pub(super) fn resolve(
         return Ok(resolved);
     }
     if is_change(kept, fresh) {
-        let held = approval::holds_back(snapshot, kept, fresh, deciding.is_foreign).or_else(|| {
+        let mut held = approval::holds_back(snapshot, kept, fresh, deciding.may_be_foreign);
+        if let (Some(held), Some(workspace)) = (&mut held, deciding.found.ours())
+            && deciding.may_be_foreign
+            && !deciding.is_foreign
+        {
+            held.message = format!("{}. {}", held.message, foreign::unread_usage(workspace));
+        }
+        let held = held.or_else(|| {
             turns::waits_for(snapshot).map(|message| Problem {
                 reason: Reason::WaitingForTurn,
                 message,

@@ -155,8 +155,20 @@ pub struct WorkspaceSeen {
     pub spec: Value,
     /// Its status.
     pub status: WorkspaceStatus,
-    /// provider-terraform runs it: there is a ProviderConfigUsage named by its uid.
-    pub used_by_provider: bool,
+    /// Whether provider-terraform runs it.
+    pub used_by_provider: Usage,
+}
+
+/// Whether provider-terraform runs a Workspace: then there is a ProviderConfigUsage named by its uid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Usage {
+    /// It does not.
+    #[default]
+    No,
+    /// It does.
+    Yes,
+    /// Nobody lets the controllers look. It may.
+    Hidden,
 }
 
 impl WorkspaceSeen {

@@ -107,8 +107,17 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
         );
     }
     let workspace = deciding.found.ours();
-    if workspace.is_some_and(|workspace| deciding.is_foreign && foreign::has_policies_off(workspace)) {
+    if workspace.is_some_and(|workspace| deciding.may_be_foreign && foreign::has_policies_off(workspace)) {
         return problem(Reason::ManagementPoliciesDisabled, POLICIES_OFF.to_owned());
+    }
+    if let Some(workspace) = workspace.filter(|workspace| foreign::is_nobodys(snapshot, workspace)) {
+        return problem(
+            Reason::RunnerUnknown,
+            format!(
+                "{}; until then it is not given to our runner",
+                foreign::unread_usage(workspace)
+            ),
+        );
     }
     if workspace.is_none() && snapshot.namespace_terminating {
         return problem(
@@ -286,7 +295,10 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
         let reason = Reason::Rendered;
         return refuse(deciding, Problem { reason, message });
     }
-    if deciding.is_foreign && foreign::is_wedged(workspace) && !policy::grants_destruction(&workspace.spec) {
+    if deciding.may_be_foreign
+        && foreign::is_wedged(workspace)
+        && !policy::grants_destruction(&workspace.spec)
+    {
         deciding.removals.push(Removal {
             target: workspace.target(namespace),
             uid: workspace.uid.clone(),

@@ -6,7 +6,7 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::json;
 
 use super::{
-    super::snapshot::{Awaited, OwnerSeen, Runner, Served, Serving},
+    super::snapshot::{Awaited, OwnerSeen, Runner, Served, Serving, Usage},
     *,
 };
 use crate::{decision::Guard, render::WorkspaceGroup};
@@ -425,9 +425,64 @@ fn our_runner_is_named_where_it_shares_a_cluster_and_leaves_alone_what_the_provi
     };
     world.settle();
     assert_eq!(world.workspace().labels[marks::RUNNER], "capt");
-    world.workspace_mut().used_by_provider = true;
+    world.workspace_mut().used_by_provider = Usage::Yes;
     world.calm();
     assert!(!world.workspace().labels.contains_key(marks::RUNNER));
+}
+
+#[test]
+fn what_may_be_the_providers_is_not_given_to_our_runner_nor_taken_from_it() {
+    let mut world = World::new(fresh());
+    world.snapshot.runner = Runner::Ours {
+        label: Some("capt".to_owned()),
+    };
+    world.settle();
+    world.workspace_mut().used_by_provider = Usage::Hidden;
+    let decision = world.calm();
+    assert_eq!(world.workspace().labels[marks::RUNNER], "capt");
+    assert_eq!(reason(&world.snapshot, &decision, "Applied"), "True/Applied");
+
+    // Whoever runs it may not plan.
+    world.snapshot.rendering = Ok(rendered("r2"));
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "ApprovalNeeded"),
+        "True/DestructiveChange"
+    );
+    let told = world.snapshot.wta.status.as_ref().unwrap().message.clone();
+    assert!(told.unwrap().contains("providerconfigusages.tf.m.upbound.io"));
+    assert_eq!(
+        world.workspace().spec["forProvider"],
+        rendered("r1").spec["forProvider"]
+    );
+
+    world.workspace_mut().labels.remove(marks::RUNNER);
+    let decision = world.calm();
+    assert!(!world.workspace().labels.contains_key(marks::RUNNER));
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/RunnerUnknown"
+    );
+    world.workspace_mut().used_by_provider = Usage::No;
+    world.calm();
+    assert_eq!(world.workspace().labels[marks::RUNNER], "capt");
+}
+
+#[test]
+fn a_creation_that_may_be_the_providers_is_not_overwritten_by_a_pause() {
+    let mut world = World::new(fresh());
+    world.settle();
+    let before = world.workspace().spec["managementPolicies"].clone();
+    let workspace = world.workspace_mut();
+    workspace.used_by_provider = Usage::Hidden;
+    workspace.annotations.insert(
+        foreign_marks::EXTERNAL_CREATE_PENDING.to_owned(),
+        "2999-01-01T00:00:00Z".to_owned(),
+    );
+    annotate(&mut world.snapshot, foreign_marks::PAUSED, "true");
+    let decision = world.step();
+    assert_eq!(world.workspace().spec["managementPolicies"], before);
+    assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Pausing");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::{
     foreign,
     policy::{self, Allowed},
-    snapshot::WorkspaceSeen,
+    snapshot::{Usage, WorkspaceSeen},
 };
 use super::*;
 use crate::render::WorkspaceGroup;
@@ -63,7 +63,7 @@ fn captured(name: &str) -> WorkspaceSeen {
         finalizers: metadata.finalizers.unwrap_or_default(),
         spec: object["spec"].clone(),
         status: status.unwrap_or_default(),
-        used_by_provider: true,
+        used_by_provider: Usage::Yes,
     }
 }
 
