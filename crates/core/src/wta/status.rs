@@ -18,8 +18,8 @@ use k8s_openapi::{
 use super::{
     deciding::Deciding,
     identity, requests,
-    snapshot::{Snapshot, WorkspaceSeen},
-    source,
+    snapshot::{Snapshot, StateSecretSeen, WorkspaceSeen},
+    source, waits,
 };
 use crate::decision::{Event, EventKind};
 
@@ -137,6 +137,9 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
     if let Some(failure) = workspace.and_then(failure) {
         return Some(failure);
     }
+    if let Some(held) = held_state(snapshot) {
+        return Some(held);
+    }
     let Some(progress) = snapshot.progress.as_ref() else {
         let unknown = snapshot.unknown_variables.as_slice();
         return told(workspace, "StateComplete", "False")
@@ -178,6 +181,29 @@ fn lost(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> Option<String> {
         line.push_str(&again);
     }
     Some(line)
+}
+
+/// That somebody deleted the state, which only our finalizer keeps. Nobody can undo that, and whoever waits for the Secret to
+/// go does not know why it stays.
+fn held_state(snapshot: &Snapshot) -> Option<String> {
+    let going = |secret: &&StateSecretSeen| secret.deleting && secret.is_held;
+    let names: Vec<&str> = snapshot
+        .state_secrets
+        .iter()
+        .filter(going)
+        .map(|secret| secret.name.as_str())
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "Somebody deleted the {} {} with the state, which stays only because it is held. Save it first; then, to have it go \
+         and written again by the runner: kubectl patch secret {} -n {} --type merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'",
+        waits::plural("Secret", names.len()),
+        names.join(", "),
+        names.join(" "),
+        snapshot.wta.metadata.namespace.as_deref().unwrap_or_default()
+    ))
 }
 
 /// The first thing that went wrong, in one line, and what our runner says can be done.

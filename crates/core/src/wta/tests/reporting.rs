@@ -3,7 +3,10 @@
 use capt_api::conditions::find_condition;
 use serde_json::json;
 
-use super::{super::source, *};
+use super::{
+    super::{snapshot::StateSecretSeen, source},
+    *,
+};
 use crate::decision::EventKind;
 
 fn status(world: &World) -> &WorkspaceTemplateApplyStatus {
@@ -570,5 +573,23 @@ fn nothing_is_kept_where_nothing_can_be_made() {
             .iter()
             .any(|child| child.target.kind == "Secret");
         assert_eq!(makes, !is_terminating);
+    }
+}
+
+#[test]
+fn a_state_that_somebody_deleted_and_that_is_held_is_told() {
+    for (deleting, is_held, is_told) in [(true, true, true), (false, true, false), (true, false, false)] {
+        let mut world = living();
+        world.snapshot.state_secrets = vec![StateSecretSeen {
+            name: "tfstate-x-capt".to_owned(),
+            uid: "u".to_owned(),
+            deleting,
+            is_held,
+            ..StateSecretSeen::default()
+        }];
+        world.calm();
+        let said = status(&world).message.clone().unwrap_or_default();
+        let command = "kubectl patch secret tfstate-x-capt -n team --type merge";
+        assert_eq!(said.contains(command), is_told, "{said}");
     }
 }
