@@ -110,7 +110,11 @@ pub(crate) fn row(view: &View<'_>, namespace: &str, id: &str, node: &Node) -> Ro
         since: node.since,
         cluster: cluster(view, id),
         reason: text::plain(&node.reason),
-        message: view.why(id),
+        // Who asks for another try without having heard of it makes it a second time.
+        message: match view.torn(id).filter(|_| view.running(id).is_none()) {
+            Some(torn) => format!("ResourcesMissing: {}", text::first_line(torn)),
+            None => view.why(id),
+        },
     }
 }
 
@@ -175,5 +179,32 @@ impl Columns {
         }
         cells.push(row.message.clone().into());
         cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::look::testing::{condition, part};
+
+    #[test]
+    fn what_an_operation_that_was_cut_short_left_is_told_whatever_else_is_well() {
+        let part = part(&json!({"workspaces": [{
+            "metadata": {"name": "net"},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+            "status": {"conditions": [
+                condition("Synced", "True", "ReconcileSuccess", ""),
+                condition("Ready", "True", "Available", ""),
+                condition("StateComplete", "False", "ResourcesMissing", "the state does not have terraform_data.b"),
+            ]},
+        }]}));
+        let view = View::new(&part);
+        let node = view.graph.node("Workspace/net").unwrap();
+        assert_eq!(
+            row(&view, "team", "Workspace/net", node).message,
+            "ResourcesMissing: the state does not have terraform_data.b"
+        );
     }
 }

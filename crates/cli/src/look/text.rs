@@ -32,13 +32,38 @@ pub(crate) fn first_line(text: &str) -> String {
     cut(line.trim(), MAX_LINE)
 }
 
-/// A text of at most so many characters.
+/// A text of at most so many characters. Half a command is worse than none: one that does not fit is left out.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
     let start: String = text.chars().take(most.saturating_sub(1)).collect();
+    let start = match cut_command(text, start.len()) {
+        Some(at) => &start[..at],
+        None => &start,
+    };
     format!("{}…", start.trim_end())
+}
+
+/// Where the command begins that would be cut off here.
+fn cut_command(text: &str, end: usize) -> Option<usize> {
+    let begins = |at: &usize| {
+        let before = text[..*at].chars().next_back();
+        before.is_none_or(|before| !before.is_alphanumeric() && !matches!(before, '-' | '/' | '.' | '_'))
+    };
+    let last = ["kubectl ", "capt "]
+        .iter()
+        .flat_map(|program| text.match_indices(program).map(|(at, _)| at))
+        .filter(|at| *at < end && begins(at))
+        .max()?;
+    // A sentence, or a part of one, ends a command; so do they in the messages that have any.
+    let rest = &text[last..];
+    let over = ["; ", ". ", ", ", "\n"]
+        .iter()
+        .filter_map(|mark| rest.find(mark))
+        .min()
+        .unwrap_or(rest.len());
+    (last + over > end).then_some(last)
 }
 
 fn is_invisible(character: char) -> bool {
@@ -76,5 +101,26 @@ mod tests {
         assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
         assert_eq!(cut("héllo", 5), "héllo");
         assert_eq!(cut("héllo", 4), "hél…");
+    }
+
+    #[test]
+    fn a_command_is_there_whole_or_not_at_all() {
+        let text = "no state. If it is gone: kubectl annotate wtapply x -n team a=b; then all is made anew";
+        for (most, expected) in [
+            (200, text),
+            (
+                80,
+                "no state. If it is gone: kubectl annotate wtapply x -n team a=b; then all is m…",
+            ),
+            (60, "no state. If it is gone:…"),
+            (27, "no state. If it is gone:…"),
+            (12, "no state. I…"),
+        ] {
+            assert_eq!(cut(text, most), expected, "{most}");
+        }
+        assert_eq!(
+            cut("the capt-apt is a word, and no command", 20),
+            "the capt-apt is a w…"
+        );
     }
 }

@@ -190,6 +190,25 @@ impl<'a> View<'a> {
         line
     }
 
+    /// What a Workspace, or the one that an object made, says to be missing in its state.
+    pub(crate) fn torn(&self, id: &str) -> Option<&'a str> {
+        let is_run = matches!(self.object(id)?, Object::Apply(_) | Object::Workspace(_));
+        let parts = self.graph.made_by(id).filter(|_| is_run);
+        std::iter::once(id)
+            .chain(parts)
+            .find_map(|part| self.lacks(part, "ResourcesMissing"))
+    }
+
+    /// What a Workspace says that its state lacks, if it is for this reason.
+    pub(crate) fn lacks(&self, id: &str, reason: &str) -> Option<&'a str> {
+        let Some(Object::Workspace(workspace)) = self.object(id) else {
+            return None;
+        };
+        let mut conditions = workspace.conditions.iter();
+        let told = conditions.find(|one| one.type_ == "StateComplete" && one.reason == reason)?;
+        told.message.as_deref().filter(|_| told.status == "False")
+    }
+
     /// What an object waits for in the end; or, where it waits for nothing, what is wrong with what it is made of.
     pub(crate) fn causes(&self, id: &str) -> Vec<Cause> {
         let causes = self.graph.causes(id);

@@ -5,7 +5,10 @@ use capt_core::graph::{Cause, Health, Node};
 use kube::ResourceExt as _;
 
 use super::going;
-use crate::look::view::{Object, View, typed};
+use crate::look::{
+    text,
+    view::{Object, View, typed},
+};
 
 /// What to do about each sort of failure of a Workspace, by the reason of its condition Failing.
 const FAILURES: [(&[&str], &str); 8] = [
@@ -95,15 +98,9 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
 
 /// What may exist and is not in the state, as each Workspace of an object says it. Another try makes it a second time.
 pub(super) fn torn(view: &View<'_>, id: &str) -> Vec<(String, String)> {
-    let says = |part: String| match view.object(&part)? {
-        Object::Workspace(workspace) => {
-            let mut conditions = workspace.conditions.iter();
-            let torn =
-                conditions.find(|one| one.type_ == "StateComplete" && one.reason == "ResourcesMissing")?;
-            let message = torn.message.clone().filter(|_| torn.status == "False")?;
-            Some((part, message))
-        }
-        _ => None,
+    let says = |part: String| {
+        let message = view.lacks(&part, "ResourcesMissing")?.to_owned();
+        Some((part, message))
     };
     view.graph.whole(id).into_iter().filter_map(says).collect()
 }
@@ -280,6 +277,24 @@ fn failing<'a>(view: &View<'a>, id: &str) -> Option<&'a str> {
     })
 }
 
+/// What to do about a state that is gone, out of what the runner says. Nothing was run.
+fn state_lost(message: &str) -> Vec<String> {
+    let message = text::plain(message);
+    let mut advice =
+        vec!["put the state back where the message says that it is missing; it is noticed".to_owned()];
+    let commands = message.split(". ").filter_map(|sentence| {
+        let (what, command) = sentence.split_once(": kubectl ")?;
+        let what = what.trim_start_matches("If ").trim_start_matches("To ");
+        let command = command.split_once("; ").map_or(command, |(command, _)| command);
+        Some(match sentence.starts_with("If ") {
+            true => format!("or, if {what}: kubectl {command}"),
+            false => format!("or, to {what}: kubectl {command}"),
+        })
+    });
+    advice.extend(commands);
+    advice
+}
+
 fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<String> {
     let failing = failing(view, id);
     let is_going = view.graph.node(id).is_some_and(|node| node.status == "Deleting");
@@ -292,6 +307,10 @@ fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<Strin
         advice.extend(first);
         advice.push(format!("try again only then: capt retry {target} -n {namespace}"));
         return advice;
+    }
+    let lost = std::iter::once(id).chain(view.graph.made_by(id));
+    if let Some(lost) = lost.into_iter().find_map(|part| view.lacks(part, "StateMissing")) {
+        return state_lost(lost);
     }
     match known {
         Some((_, way)) => advice.push((*way).to_owned()),

@@ -308,3 +308,29 @@ fn who_must_act_is_not_told_to_wait() {
         assert_ne!(description.reason, "NotAvailable", "the cause is told");
     }
 }
+
+#[test]
+fn a_state_that_is_gone_is_told_with_the_commands_that_there_are() {
+    let mut objects = provisioning();
+    let message = "observe failed: there is no state in secret/team/tfstate-x-capt of what was made, so that nothing is \
+                   done. Put it back; the runner notices. If nothing exists any more: kubectl annotate --overwrite wtapply \
+                   plane-eks -n team infrastructure.cluster.x-k8s.io/destroyed=true/2026-01-02T03:04:05Z; then everything is \
+                   made anew";
+    let synced = condition("Synced", "False", "ReconcileError", message);
+    objects["applies"][0]["status"]["conditions"] = json!([synced]);
+    objects["workspaces"][0]["status"]["conditions"] = json!([
+        synced,
+        condition("Failing", "True", "StateUnavailable", message),
+        condition("StateComplete", "False", "StateMissing", message),
+    ]);
+    for root in ["WorkspaceTemplateApply/plane-eks", "Workspace/plane-eks"] {
+        let told = words(&objects, root);
+        for expected in [
+            "put the state back where the message says that it is missing",
+            "or, if nothing exists any more: kubectl annotate --overwrite wtapply plane-eks -n team \
+             infrastructure.cluster.x-k8s.io/destroyed=true/2026-01-02T03:04:05Z\n",
+        ] {
+            assert!(told.contains(expected), "{expected}\n{told}");
+        }
+    }
+}
