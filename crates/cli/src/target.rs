@@ -11,6 +11,14 @@ pub(crate) struct Target {
     pub(crate) name: String,
 }
 
+/// One object where it is, as the end of a command that works from whatever namespace somebody is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) target: Target,
+    /// None, if it is in no namespace.
+    pub(crate) namespace: Option<String>,
+}
+
 /// The kinds that commands are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -160,6 +168,25 @@ impl fmt::Display for Kind {
     }
 }
 
+impl Target {
+    /// The object in this namespace, or in none.
+    pub(crate) fn placed(self, namespace: Option<String>) -> Placed {
+        Placed {
+            target: self,
+            namespace: namespace.filter(|namespace| !namespace.is_empty()),
+        }
+    }
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} -n {namespace}", self.target),
+            None => self.target.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind, self.name)
@@ -238,5 +265,10 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
         }
+        let target: Target = "wtapply/x".parse().unwrap();
+        let placed =
+            |namespace: Option<&str>| target.clone().placed(namespace.map(str::to_owned)).to_string();
+        assert_eq!(placed(Some("team")), "wtapply/x -n team");
+        assert_eq!(placed(None), "wtapply/x");
     }
 }

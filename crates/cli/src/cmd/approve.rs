@@ -10,7 +10,7 @@ use crate::{
     access::{Access, Cluster},
     objects::Subject,
     output::Output,
-    target::Target,
+    target::{Placed, Target},
 };
 
 /// Approve a plan that waits for it
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 pub(crate) enum ApprovalError {
     /// Another plan waits.
     #[error(
-        "plan {given} does not wait for an approval; {pending} does. Look at it first: capt plan {target}"
+        "plan {given} does not wait for an approval; {pending} does. Look at it first: capt plan {object}"
     )]
     Another {
         /// What was given.
@@ -63,7 +63,7 @@ pub(crate) enum ApprovalError {
         /// What waits.
         pending: String,
         /// What it is about.
-        target: Target,
+        object: Placed,
     },
     /// No plan waits.
     #[error("nothing of {target} waits for an approval")]
@@ -92,17 +92,18 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
     let subject = cluster.subject(&args.target).await?;
     let (pending, used_up) = pending(&cluster, &subject).await?;
-    let target = subject.target();
+    let object = subject.placed();
+    let target = &object.target;
     let Some(given) = args.plan else {
         let words = || match &pending {
-            Some(pending) => pending.words(&target),
+            Some(pending) => pending.words(&object),
             None => format!("Nothing of {target} waits for an approval.\n"),
         };
         args.output.answer(&pending, words)?;
         return Ok(ExitCode::SUCCESS);
     };
     let approved = subject.mark(marks::APPROVED).map(String::as_str);
-    match check(&given, pending.as_ref(), used_up.as_deref(), approved, &target)? {
+    match check(&given, pending.as_ref(), used_up.as_deref(), approved, &object)? {
         Consent::Given => {}
         Consent::New => {
             let token = uuid::Uuid::new_v4().simple().to_string();
@@ -133,7 +134,7 @@ fn check(
     pending: Option<&Pending>,
     used_up: Option<&str>,
     approved: Option<&str>,
-    target: &Target,
+    object: &Placed,
 ) -> Result<Consent, ApprovalError> {
     match pending {
         // Which approval of a rendering is used up is not told; if it waits although it has one, that one is.
@@ -149,10 +150,10 @@ fn check(
         Some(pending) => Err(ApprovalError::Another {
             given: given.to_owned(),
             pending: pending.id.clone(),
-            target: target.clone(),
+            object: object.clone(),
         }),
         None => Err(ApprovalError::Nothing {
-            target: target.clone(),
+            target: object.target.clone(),
         }),
     }
 }
@@ -187,7 +188,8 @@ async fn pending(cluster: &Cluster, subject: &Subject) -> anyhow::Result<(Option
 }
 
 impl Pending {
-    fn words(&self, target: &Target) -> String {
+    fn words(&self, object: &Placed) -> String {
+        let target = &object.target;
         let mut text = match &self.plan {
             Some(plan) => format!(
                 "Plan {} of {target} waits for an approval: {}\n",
@@ -200,7 +202,7 @@ impl Pending {
         }
         text + &format!(
             "To approve exactly this:\n  {}\n",
-            plan::approve(target, &self.id)
+            plan::approve(object, &self.id)
         )
     }
 }
@@ -212,6 +214,7 @@ mod tests {
     #[test]
     fn only_what_waits_can_be_approved() {
         let target: Target = "wtapply/x".parse().unwrap();
+        let object = target.clone().placed(Some("team".to_owned()));
         let of = |id: &str, plan: Option<PlanReport>, used_up: Option<&str>| Pending {
             object: target.to_string(),
             id: id.to_owned(),
@@ -231,11 +234,15 @@ mod tests {
             (plan("a", Some("a/1")), Some("a/2"), Ok(Consent::Given)),
             (rendering("a"), None, Ok(Consent::New)),
             (rendering("a"), Some("a/1"), Ok(Consent::New)),
-            (plan("b", None), Some("a"), Err("b does")),
+            (
+                plan("b", None),
+                Some("a"),
+                Err("b does. Look at it first: capt plan wtapply/x -n team"),
+            ),
             (rendering("b"), Some("a"), Err("b does")),
             (None, None, Err("nothing of wtapply/x")),
         ] {
-            match (check("a", pending.as_ref(), None, approved, &target), expected) {
+            match (check("a", pending.as_ref(), None, approved, &object), expected) {
                 (Ok(consent), Ok(expected)) => assert_eq!(consent, expected, "{pending:?} {approved:?}"),
                 (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
                 (found, _) => panic!("{pending:?} {approved:?}: {found:?}"),
@@ -246,6 +253,7 @@ mod tests {
     #[test]
     fn who_asks_again_is_told_that_it_is_approved_only_until_it_is_used() {
         let target: Target = "wtapply/x".parse().unwrap();
+        let object = target.placed(Some("team".to_owned()));
         for (used_up, approved, is_given) in [
             (Some(""), Some("a/1"), true),
             (Some("a/1"), Some("a/2"), true),
@@ -256,7 +264,7 @@ mod tests {
             // Where nobody tells what is used up, nothing waits any more because it was.
             (None, Some("a/1"), false),
         ] {
-            let consent = check("a", None, used_up, approved, &target);
+            let consent = check("a", None, used_up, approved, &object);
             assert_eq!(
                 consent.is_ok_and(|consent| consent == Consent::Given),
                 is_given,

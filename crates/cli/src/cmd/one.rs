@@ -9,13 +9,13 @@ use crate::{
     access::Cluster,
     look::{self, Scope, gather, tree::Gathered},
     objects::ObjectError,
-    target::{Kind, Target},
+    target::{Kind, Placed, Target},
 };
 
 /// Templates are made of nothing.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} has no parts to show; see what it would change: capt plan {0}")]
-struct NoParts(Target);
+#[error("{target} has no parts to show; see what it would change: capt plan {0}", target = .0.target)]
+struct NoParts(Placed);
 
 /// An object that was found.
 pub(super) struct Found {
@@ -32,7 +32,7 @@ pub(super) async fn find(cluster: &Cluster, target: &Target) -> anyhow::Result<F
         cluster.namespace.as_str(),
     )];
     match target.kind {
-        Kind::Template => return Err(NoParts(target.clone()).into()),
+        Kind::Template => return Err(NoParts(target.clone().placed(Some(cluster.namespace.clone()))).into()),
         Kind::Workspace(_) => places.push((Scope::All, "")),
         _ => {}
     }

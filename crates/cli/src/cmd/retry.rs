@@ -64,15 +64,16 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if owners.is_empty() {
         let subject = cluster.subject(&args.target).await?;
         cluster.annotate(&subject, marks::RETRY_REQUESTED, &token).await?;
-        let target = subject.target();
+        let object = subject.placed();
+        let target = &object.target;
         let is_paused = plan::is_paused(&subject);
         let answer = json!({"object": target.to_string(), "token": token, "paused": is_paused});
         args.output.answer(&answer, || match is_paused {
             true => format!(
                 "Another try of {target} is asked for. It is paused, and nothing is tried before that ends; see: capt describe \
-                 {target}\n"
+                 {object}\n"
             ),
-            false => format!("Another try of {target} is asked for. Watch it: capt logs {target} -f\n"),
+            false => format!("Another try of {target} is asked for. Watch it: capt logs {object} -f\n"),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -95,7 +96,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         format!(
             "Another try of {} is asked for. Watch it: capt tree {} -w\n",
             asked.join(" and "),
-            args.target
+            args.target.clone().placed(Some(cluster.namespace.clone()))
         )
     })?;
     Ok(ExitCode::SUCCESS)

@@ -142,7 +142,7 @@ impl Objects {
     ) -> Result<Vec<K>, CallError> {
         match found {
             Ok(found) => Ok(self.present(sort, found)),
-            Err(CallError::Refused(_)) => {
+            Err(CallError::Refused(_) | CallError::Forbidden(_)) => {
                 self.unseen.insert(sort);
                 Ok(Vec::new())
             }
@@ -170,7 +170,7 @@ impl Objects {
             let api: Api<WorkspaceTemplate> = Api::namespaced(client.clone(), namespace);
             match call_opt(api.get(name)).await {
                 Ok(template) => self.templates.extend(template),
-                Err(CallError::Refused(_)) => {
+                Err(CallError::Refused(_) | CallError::Forbidden(_)) => {
                     self.unseen_templates.insert(format!("{namespace}/{name}"));
                 }
                 Err(error) => return Err(error),

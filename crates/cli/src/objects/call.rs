@@ -14,6 +14,9 @@ pub(crate) enum CallError {
     /// The API refused it.
     #[error("the API refused: {0}")]
     Refused(String),
+    /// The API does not let this person do it.
+    #[error("the API refused: {0}")]
+    Forbidden(String),
     /// It could not be reached.
     #[error("the API cannot be reached")]
     Unreachable(#[source] Box<kube::Error>),
@@ -23,6 +26,9 @@ pub(crate) enum CallError {
 pub(crate) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> Result<T, CallError> {
     match tokio::time::timeout(DEADLINE, call).await {
         Err(_) => Err(CallError::TooLong),
+        Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
+            Err(CallError::Forbidden(status.message.clone()))
+        }
         Ok(Err(kube::Error::Api(status))) => Err(CallError::Refused(status.message.clone())),
         Ok(Err(error)) => Err(CallError::Unreachable(Box::new(error))),
         Ok(Ok(answer)) => Ok(answer),

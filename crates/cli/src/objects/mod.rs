@@ -21,7 +21,7 @@ pub(crate) use report::{Page, ReportPlace};
 
 use crate::{
     access::Cluster,
-    target::{Kind, Target},
+    target::{Kind, Placed, Target},
 };
 
 const FIELD_MANAGER: &str = "capt-cli";
@@ -48,11 +48,11 @@ pub(crate) enum ObjectError {
     )]
     Two(String),
     /// Terraform does not run for it, but for what it is made of.
-    #[error("{0} is no wtapply or workspace; see which ones it has: capt tree {0}")]
-    NotRun(Target),
+    #[error("{target} is no wtapply or workspace; see which ones it has: capt tree {0}", target = .0.target)]
+    NotRun(Placed),
     /// It is a template, for which nothing runs.
     #[error(
-        "{0} is a template, for which Terraform never runs; name a wtapply that uses it: capt get wtapply shows them"
+        "{0} is a template, for which Terraform never runs; name a wtapply that uses it: capt get wtapply -A shows them"
     )]
     OnlyATemplate(Target),
     /// The API does not know the kind.
@@ -74,6 +74,17 @@ pub(crate) struct Subject {
     pub(crate) workspace: Option<WorkspaceView>,
 }
 
+/// Whether provider-terraform runs a Workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// This person may not read ProviderConfigUsages.
+    Hidden,
+}
+
 impl Cluster {
     /// Finds what a command is about.
     pub(crate) async fn subject(&self, target: &Target) -> Result<Subject, ObjectError> {
@@ -83,9 +94,9 @@ impl Cluster {
                 let apply = self.apply(&target.name).await?;
                 self.subject_of(apply).await
             }
-            Kind::Cluster | Kind::CaptCluster | Kind::ControlPlane => {
-                Err(ObjectError::NotRun(target.clone()))
-            }
+            Kind::Cluster | Kind::CaptCluster | Kind::ControlPlane => Err(ObjectError::NotRun(
+                target.clone().placed(Some(self.namespace.clone())),
+            )),
             Kind::Workspace(group) => {
                 let (workspace, spec) = self.workspace(group, target).await?;
                 let apply = self.apply_of(&workspace).await?;
@@ -174,7 +185,7 @@ impl Cluster {
         };
         let all: Api<WorkspaceTemplateApply> = Api::all(self.client.clone());
         let applies = match call(all.list(&ListParams::default())).await {
-            Err(CallError::Refused(_)) => {
+            Err(CallError::Refused(_) | CallError::Forbidden(_)) => {
                 let here: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), &self.namespace);
                 call(here.list(&ListParams::default())).await?
             }
@@ -245,20 +256,30 @@ impl Cluster {
         Ok(applies.find(|apply| apply.metadata.uid.as_ref() == Some(uid)))
     }
 
-    /// Whether provider-terraform runs this Workspace.
-    pub(crate) async fn is_foreign(&self, workspace: &WorkspaceView) -> Result<bool, ObjectError> {
+    /// Whether provider-terraform runs this Workspace. Not everybody may look.
+    pub(crate) async fn is_foreign(&self, workspace: &WorkspaceView) -> Result<Foreign, ObjectError> {
         let client = self.client.clone();
         let name = &workspace.uid;
-        Ok(match (workspace.group, &workspace.namespace) {
+        let used = match (workspace.group, &workspace.namespace) {
             (WorkspaceGroup::Namespaced, Some(namespace)) => {
                 let api: Api<ProviderConfigUsage> = Api::namespaced(client, namespace);
-                call_opt(api.get_metadata(name)).await?.is_some()
+                call_opt(api.get_metadata(name))
+                    .await
+                    .map(|found| found.is_some())
             }
             _ => {
                 let api: Api<LegacyProviderConfigUsage> = Api::all(client);
-                call_opt(api.get_metadata(name)).await?.is_some()
+                call_opt(api.get_metadata(name))
+                    .await
+                    .map(|found| found.is_some())
             }
-        })
+        };
+        match used {
+            Ok(true) => Ok(Foreign::Yes),
+            Ok(false) => Ok(Foreign::No),
+            Err(CallError::Forbidden(_)) => Ok(Foreign::Hidden),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Writes a mark on what carries the wishes of people: the WorkspaceTemplateApply, or a Workspace without one.
@@ -360,6 +381,16 @@ impl Cluster {
 }
 
 impl Subject {
+    /// What a command is about, and where it is.
+    pub(crate) fn placed(&self) -> Placed {
+        let namespace = match (&self.apply, &self.workspace) {
+            (Some(apply), _) => apply.namespace(),
+            (None, Some(workspace)) => workspace.namespace.clone(),
+            (None, None) => None,
+        };
+        self.target().placed(namespace)
+    }
+
     /// What a person writes to mean it.
     pub(crate) fn target(&self) -> Target {
         let (kind, name) = match (&self.apply, &self.workspace) {

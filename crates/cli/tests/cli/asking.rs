@@ -337,7 +337,7 @@ async fn a_plan_is_asked_for_waited_for_and_told() {
             "workspace/network in default, by terraform 1.11.4\n\
              Plan for-{token}: 1 to replace\n  replace  terraform_data.x (cannot update)\n\
              It waits for an approval. To approve exactly this plan:\n  \
-             capt approve workspace/network --plan for-{token}\n"
+             capt approve workspace/network -n default --plan for-{token}\n"
         )
     );
     assert_eq!(world.annotation("network", marks::APPROVED).await, None);
@@ -479,7 +479,10 @@ async fn every_retry_is_a_new_request() {
     let mut tokens = Vec::new();
     for _ in 0..2 {
         let told = world.text(&["retry", "workspace/network"]);
-        assert!(told.contains("capt logs workspace/network -f"), "{told}");
+        assert!(
+            told.contains("capt logs workspace/network -n default -f"),
+            "{told}"
+        );
         tokens.push(world.annotation("network", marks::RETRY_REQUESTED).await.unwrap());
     }
     assert_ne!(tokens[0], tokens[1]);
@@ -565,7 +568,7 @@ async fn with_a_foreign_runner_a_rendering_is_shown_and_approved_instead_of_a_pl
     for expected in [
         "it has no plan step",
         "~ forProvider.module, from line 6:\n      - # one\n      + # two",
-        &format!("capt approve wtapply/network --plan {revision}"),
+        &format!("capt approve wtapply/network -n default --plan {revision}"),
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }

@@ -263,7 +263,7 @@ async fn what_would_destroy_waits_until_exactly_that_is_approved() {
     let id = plan["plan"]["id"].as_str().unwrap();
     assert_eq!(
         plan["approve"],
-        format!("capt approve wtapply/greeting-world --plan {id}")
+        format!("capt approve wtapply/greeting-world -n default --plan {id}")
     );
 
     let (is_well, refusal) = world.capt(&["approve", "wtapply/greeting-world", "--plan", "another"]);

@@ -151,8 +151,11 @@ async fn where_there_is_nothing_that_is_said_and_where_there_is_something() {
         (&["tree", "cluster/demo", "-n", "team-a"], "add -n default"),
         (&["describe", "captcp/none"], "there is no captcontrolplane/none"),
         (&["get", "-w", "-o", "json"], "-w goes with a table only"),
-        (&["logs", "cluster/demo"], "capt tree cluster/demo"),
-        (&["tree", "workspacetemplate/x"], "capt plan workspacetemplate/x"),
+        (&["logs", "cluster/demo"], "capt tree cluster/demo -n default"),
+        (
+            &["tree", "workspacetemplate/x"],
+            "capt plan workspacetemplate/x -n default",
+        ),
         (&["describe", "workspace/none"], "there is no workspace/none"),
     ] {
         let refusal = world.refusal(args);

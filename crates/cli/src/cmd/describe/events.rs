@@ -53,7 +53,7 @@ pub(super) async fn of(
                 .map(|event| (written(&event), line(id, &event)))
                 .collect()),
             // Who may not see events sees everything else.
-            Err(CallError::Refused(_)) => Ok(Vec::new()),
+            Err(CallError::Refused(_) | CallError::Forbidden(_)) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     });

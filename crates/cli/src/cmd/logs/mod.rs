@@ -19,7 +19,7 @@ use crate::{
     access::{Access, Cluster},
     objects::{Page, Subject},
     output::Output,
-    target::Target,
+    target::{Placed, Target},
 };
 
 /// Print what Terraform printed, without its secrets
@@ -84,11 +84,11 @@ pub(crate) enum NoLog {
     #[error("{0} has no log of an operation before the last one")]
     First(Target),
     /// Nobody asked for a plan.
-    #[error("{0} has no log of a plan: nobody asked for one yet, which is done by capt plan {0}")]
-    Unplanned(Target),
+    #[error("{target} has no log of a plan: nobody asked for one yet, which is done by capt plan {0}", target = .0.target)]
+    Unplanned(Placed),
     /// Nothing was done but planning.
-    #[error("{0} was only planned so far; see that: capt logs {0} --plan")]
-    OnlyPlanned(Target),
+    #[error("{target} was only planned so far; see that: capt logs {0} --plan", target = .0.target)]
+    OnlyPlanned(Placed),
 }
 
 #[derive(Serialize)]
@@ -106,10 +106,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return follow(&cluster, &subject, args.plan).await;
     }
     let page = page(&cluster, &subject).await?;
-    let target = subject.target();
-    let log = chosen(&page, &args, &target)?;
+    let object = subject.placed();
+    let log = chosen(&page, &args, &object)?;
     let answer = Answer {
-        object: target.to_string(),
+        object: object.target.to_string(),
         report: &page.report,
         log,
     };
@@ -121,11 +121,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The log that is asked for.
-fn chosen<'a>(page: &'a Page, args: &Args, target: &Target) -> Result<&'a str, NoLog> {
+fn chosen<'a>(page: &'a Page, args: &Args, object: &Placed) -> Result<&'a str, NoLog> {
     let (log, missing) = match (args.plan, args.previous) {
-        (true, _) => (&page.plan_log, NoLog::Unplanned(target.clone())),
-        (_, true) => (&page.previous_log, NoLog::First(target.clone())),
-        _ if page.log.is_none() && page.plan_log.is_some() => (&None, NoLog::OnlyPlanned(target.clone())),
+        (true, _) => (&page.plan_log, NoLog::Unplanned(object.clone())),
+        (_, true) => (&page.previous_log, NoLog::First(object.target.clone())),
+        _ if page.log.is_none() && page.plan_log.is_some() => (&None, NoLog::OnlyPlanned(object.clone())),
         _ => return Ok(page.log.as_deref().unwrap_or_default()),
     };
     log.as_deref().ok_or(missing)

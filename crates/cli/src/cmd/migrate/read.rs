@@ -176,7 +176,7 @@ fn place<K: kube::ResourceExt>(object: &K) -> String {
 /// Who may not look at something sees the rest.
 fn unless_refused<T>(found: Result<Option<T>, CallError>) -> Result<Option<T>, CallError> {
     match found {
-        Err(CallError::Refused(_)) => Ok(None),
+        Err(CallError::Refused(_) | CallError::Forbidden(_)) => Ok(None),
         found => found,
     }
 }

@@ -164,7 +164,7 @@ async fn try_out(client: &Client, objects: &[DynamicObject]) -> anyhow::Result<(
             };
             match create(&api, &params, &object).await {
                 Ok(_) => {}
-                Err(CallError::Refused(problem)) => {
+                Err(CallError::Refused(problem) | CallError::Forbidden(problem)) => {
                     let object = place(&object);
                     return Err(ReplaceError::NotAccepted { object, problem }.into());
                 }

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, process::ExitCode};
 use capt_api::run::{ChangedValue, PlanReport, PlannedChange};
 use serde::Serialize;
 
-use super::{judge::Why, namespace_of};
+use super::judge::Why;
 use crate::{look::text, objects::Subject};
 
 /// Lines of changes that people are shown.
@@ -76,7 +76,7 @@ impl Answer {
     pub(super) fn new(subject: &Subject) -> Self {
         Self {
             object: subject.target().to_string(),
-            namespace: namespace_of(subject),
+            namespace: subject.placed().namespace,
             workspace: subject.workspace.as_ref().map(|workspace| workspace.name.clone()),
             ..Self::default()
         }

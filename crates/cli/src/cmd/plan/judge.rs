@@ -6,7 +6,10 @@ use capt_api::{WorkspaceTemplateApply, foreign::marks::CROSSPLANE_FINALIZER, mar
 use capt_runner::view::WorkspaceView;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use crate::objects::Page;
+use crate::{
+    objects::Page,
+    target::{Kind, Target},
+};
 
 /// How long something that was said before the question may turn out to be no longer true.
 const DOUBT: Duration = Duration::from_secs(3);
@@ -51,7 +54,7 @@ pub(super) enum Why {
 }
 
 /// Reasons of the condition Applied with which nothing is rendered, made or planned until somebody does something.
-const UNRENDERED: [&str; 15] = [
+const UNRENDERED: [&str; 16] = [
     "TemplateNotFound",
     "TemplateNotShared",
     "TemplateInvalid",
@@ -62,6 +65,7 @@ const UNRENDERED: [&str; 15] = [
     "WorkspaceNotOurs",
     "WorkspaceRetained",
     "WorkspaceApiMissing",
+    "RunnerUnknown",
     "NamespaceTerminating",
     "ManagementPoliciesDisabled",
     "NoDurableState",
@@ -162,13 +166,11 @@ fn of_runner(workspace: &WorkspaceView, page: Option<Page>, token: &str) -> Verd
     if is_answered {
         let failed = operation.filter(|operation| operation.outcome.as_deref() == Some("failed"));
         return match (failed, &page.report.plan) {
-            (Some(operation), _) if operation.kind == "plan" => failed_with(
-                operation
-                    .message
-                    .as_deref()
-                    .unwrap_or("planning failed; see capt logs --plan"),
-            ),
-            (_, None) => failed_with("planning failed; see capt logs --plan"),
+            (Some(operation), _) if operation.kind == "plan" => match &operation.message {
+                Some(message) => failed_with(message),
+                None => failed_with(&see_the_log(workspace)),
+            },
+            (_, None) => failed_with(&see_the_log(workspace)),
             (_, Some(_)) => Verdict::Answered(Box::new(page)),
         };
     }
@@ -177,6 +179,17 @@ fn of_runner(workspace: &WorkspaceView, page: Option<Page>, token: &str) -> Verd
         Some(operation) => format!("{} is running", operation.kind),
         None => "a runner has to begin".to_owned(),
     })
+}
+
+fn see_the_log(workspace: &WorkspaceView) -> String {
+    let target = Target {
+        kind: Kind::Workspace(None),
+        name: workspace.name.clone(),
+    };
+    format!(
+        "planning failed; see: capt logs {} --plan",
+        target.placed(workspace.namespace.clone())
+    )
 }
 
 /// Whether nothing is done for it, because somebody asked for that.

@@ -11,7 +11,7 @@ mod wait;
 use std::{process::ExitCode, time::Duration};
 
 use capt_api::marks;
-use kube::ResourceExt as _;
+use capt_runner::view::WorkspaceView;
 
 use self::{
     answer::{Answer, Planned, Rendering},
@@ -21,9 +21,10 @@ use self::{
 use crate::{
     access::{Access, Cluster},
     args,
-    objects::Subject,
+    look::text,
+    objects::{Foreign, Subject},
     output::Output,
-    target::{Kind, Target},
+    target::{Kind, Placed, Target},
 };
 
 /// Show what would change, without changing it
@@ -102,11 +103,16 @@ async fn plan(
     if let Some(apply) = &subject.apply {
         answer.unfilled = difference::unfilled(cluster, apply).await?;
     }
-    if let Some(workspace) = &subject.workspace
-        && cluster.is_foreign(workspace).await?
-    {
-        answer.rendering = Some(rendering(cluster, &subject).await?);
-        return Ok(answer);
+    if let Some(workspace) = &subject.workspace {
+        match cluster.is_foreign(workspace).await? {
+            Foreign::Yes => {
+                answer.rendering = Some(rendering(cluster, &subject).await?);
+                return Ok(answer);
+            }
+            // Our runner answers, or nobody does.
+            Foreign::Hidden => eprintln!("{}", unseen_usage(workspace)),
+            Foreign::No => {}
+        }
     }
     let token = uuid::Uuid::new_v4().to_string();
     cluster.annotate(&subject, marks::PLAN_REQUESTED, &token).await?;
@@ -119,7 +125,7 @@ async fn plan(
             answer.warnings = report.warnings;
             answer.engine = Some(report.engine).filter(|engine| !engine.is_empty());
             let plan = report.plan.unwrap_or_default();
-            let needs = plan.awaits_approval.then(|| approve(&subject.target(), &plan.id));
+            let needs = plan.awaits_approval.then(|| approve(&subject.placed(), &plan.id));
             answer.plan = Some(Planned {
                 approve: needs,
                 text: page.plan,
@@ -143,8 +149,18 @@ async fn plan(
 async fn rendering(cluster: &Cluster, subject: &Subject) -> anyhow::Result<Rendering> {
     Ok(Rendering {
         changes: difference::of(cluster, subject).await?,
-        approve: pending(subject).map(|revision| approve(&subject.target(), &revision)),
+        approve: pending(subject).map(|revision| approve(&subject.placed(), &revision)),
     })
+}
+
+/// What is said to somebody who may not look who runs a Workspace.
+fn unseen_usage(workspace: &WorkspaceView) -> String {
+    format!(
+        "You may not get providerconfigusages.{}, so that it is not known whether provider-terraform runs {}; it has no \
+         plans, and would not answer.",
+        workspace.group.name(),
+        text::plain(&workspace.name)
+    )
 }
 
 /// Tells what must not be missed, also where nobody reads the answer.
@@ -184,15 +200,6 @@ pub(super) fn pending(subject: &Subject) -> Option<String> {
 }
 
 /// What a person types to approve.
-pub(super) fn approve(target: &Target, id: &str) -> String {
-    format!("capt approve {target} --plan {id}")
-}
-
-/// The name of a subject for sentences.
-fn namespace_of(subject: &Subject) -> Option<String> {
-    match (&subject.apply, &subject.workspace) {
-        (Some(apply), _) => apply.namespace(),
-        (None, Some(workspace)) => workspace.namespace.clone(),
-        (None, None) => None,
-    }
+pub(super) fn approve(object: &Placed, id: &str) -> String {
+    format!("capt approve {object} --plan {id}")
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     access::Cluster,
-    objects::{Page, ReportPlace, Subject},
+    objects::{Foreign, Page, ReportPlace, Subject},
 };
 
 /// How waiting ended.
@@ -56,7 +56,7 @@ pub(super) async fn for_plan(
                 None => None,
             };
             if let (Some(workspace), None) = (&subject.workspace, &page)
-                && cluster.is_foreign(workspace).await?
+                && cluster.is_foreign(workspace).await? == Foreign::Yes
             {
                 return Ok(Ended::Foreign);
             }

@@ -229,7 +229,7 @@ fn a_plan_is_the_answer_to_one_question_only() {
     );
     assert_eq!(
         judged(Some(page("token", None, None))),
-        "failed: planning failed; see capt logs --plan"
+        "failed: planning failed; see: capt logs workspace/x -n default --plan"
     );
     assert_eq!(
         judged(Some(page("older", plan, Some(operation("apply", None))))),
