@@ -109,7 +109,7 @@ mod tests {
         for (most, expected) in [
             (200, text),
             (
-                80,
+                79,
                 "no state. If it is gone: kubectl annotate wtapply x -n team a=b; then all is m…",
             ),
             (60, "no state. If it is gone:…"),

@@ -441,3 +441,37 @@ fn places_of(apply: &WorkspaceTemplateApply) -> Vec<(WorkspaceGroup, String)> {
     told.map(|name| groups.map(|group| (group, name.clone())).into())
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_may_not_look_who_runs_a_workspace_learns_just_that() {
+        let workspace: Workspace = serde_json::from_value(json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {"name": "x", "namespace": "team", "uid": "u-1"},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        }))
+        .unwrap();
+        for (code, expected) in [
+            (403, Some(Foreign::Hidden)),
+            (404, Some(Foreign::No)),
+            (500, None),
+        ] {
+            let answer = json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                "message": "no", "reason": "Whatever", "code": code,
+            });
+            let status = axum::http::StatusCode::from_u16(code).unwrap();
+            let router = axum::Router::new().fallback(move || async move { (status, answer.to_string()) });
+            let cluster = Cluster {
+                client: kube::Client::new(router, "team"),
+                namespace: "team".to_owned(),
+                url: String::new(),
+            };
+            let found = cluster.is_foreign(&WorkspaceView::from(&workspace)).await;
+            assert_eq!(found.ok(), expected, "{code}");
+        }
+    }
+}

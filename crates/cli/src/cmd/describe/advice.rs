@@ -123,8 +123,17 @@ fn has_failed(view: &View<'_>, id: &str) -> bool {
     }
 }
 
+/// What a person types to mean an object, wherever they are. What is in no namespace is named without one.
+pub(super) fn placed(id: &str, namespace: &str) -> String {
+    let object = typed(id);
+    match namespace.is_empty() || id.starts_with("ClusterWorkspace/") {
+        true => object,
+        false => format!("{object} -n {namespace}"),
+    }
+}
+
 fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
-    let target = typed(id);
+    let object = placed(id, namespace);
     let name = &node.name;
     match (node.kind.as_str(), node.status.as_str(), node.reason.as_str()) {
         _ if view.is_awaited(id).is_some() => match view.is_awaited(id) {
@@ -137,12 +146,12 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             _ => vec!["wait, or see to it that capt's controllers run".to_owned()],
         },
         ("WorkspaceTemplateApply", _, "WaitingForTurn") if has_failed(view, id) => vec![format!(
-            "mend what it failed with, and try again: capt retry {target} -n {namespace}"
+            "mend what it failed with, and try again: capt retry {object}"
         )],
         (kind, "Paused", _) => paused(view, id, kind, namespace),
         (_, "ApprovalNeeded", _) => vec![
-            format!("look at what it would change: capt plan {target} -n {namespace}"),
-            format!("approve exactly that: capt approve {target} -n {namespace} --plan ID"),
+            format!("look at what it would change: capt plan {object}"),
+            format!("approve exactly that: capt approve {object} --plan ID"),
         ],
         ("Secret", "Missing", _) => vec![format!("make the Secret {name}, or see to what should write it")],
         (kind, "Missing", _) => vec![format!(
@@ -164,7 +173,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         }
         ("CAPTCluster" | "CAPTControlPlane", "Deleting", "DeletionFailed" | "VPCDeletionFailed") => vec![
             "mend what the message names".to_owned(),
-            format!("try again: capt retry {target} -n {namespace}"),
+            format!("try again: capt retry {object}"),
         ],
         ("Cluster" | "CAPTControlPlane", _, "EndpointNotReady" | "ProbeFailed")
             if node.message.contains("does not answer") =>
@@ -197,12 +206,12 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         (_, _, "WaitingForApproval") => Vec::new(),
         ("CAPTCluster" | "CAPTControlPlane", "Failed" | "Degraded", _) => vec![
             "mend what the message names".to_owned(),
-            format!("try again: capt retry {target} -n {namespace}"),
+            format!("try again: capt retry {object}"),
         ],
         (_, _, "ReconcilePaused") => Vec::new(),
-        ("WorkspaceTemplateApply" | "Workspace", "NotSynced", _) => failed(view, id, &target, namespace),
+        ("WorkspaceTemplateApply" | "Workspace", "NotSynced", _) => failed(view, id, &object, namespace),
         ("WorkspaceTemplateApply" | "Workspace", "Deleting", _) if failing(view, id).is_some() => {
-            failed(view, id, &target, namespace)
+            failed(view, id, &object, namespace)
         }
         _ => Vec::new(),
     }
@@ -295,17 +304,15 @@ fn state_lost(message: &str) -> Vec<String> {
     advice
 }
 
-fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<String> {
+fn failed(view: &View<'_>, id: &str, object: &str, namespace: &str) -> Vec<String> {
     let failing = failing(view, id);
     let is_going = view.graph.node(id).is_some_and(|node| node.status == "Deleting");
     let known = failing.and_then(|reason| FAILURES.iter().find(|(reasons, _)| reasons.contains(&reason)));
-    let mut advice = vec![format!(
-        "see what Terraform said: capt logs {target} -n {namespace}"
-    )];
+    let mut advice = vec![format!("see what Terraform said: capt logs {object}")];
     let first = import_first(view, id);
     if !first.is_empty() {
         advice.extend(first);
-        advice.push(format!("try again only then: capt retry {target} -n {namespace}"));
+        advice.push(format!("try again only then: capt retry {object}"));
         return advice;
     }
     let lost = std::iter::once(id).chain(view.graph.made_by(id));
@@ -321,7 +328,7 @@ fn failed(view: &View<'_>, id: &str, target: &str, namespace: &str) -> Vec<Strin
     }
     // Whatever is tried again by itself needs nobody to ask for it.
     if known.is_none_or(|(_, way)| !way.starts_with("wait") && !way.ends_with("noticed")) {
-        advice.push(format!("try again: capt retry {target} -n {namespace}"));
+        advice.push(format!("try again: capt retry {object}"));
     }
     advice
 }

@@ -334,3 +334,15 @@ fn a_state_that_is_gone_is_told_with_the_commands_that_there_are() {
         }
     }
 }
+
+#[test]
+fn what_is_in_no_namespace_is_named_without_one() {
+    for (id, namespace, expected) in [
+        ("Workspace/x", "team", "workspace/x -n team"),
+        ("WorkspaceTemplateApply/x", "team", "wtapply/x -n team"),
+        ("ClusterWorkspace/x", "team", "workspace/x"),
+        ("Workspace/x", "", "workspace/x"),
+    ] {
+        assert_eq!(advice::placed(id, namespace), expected, "{id}");
+    }
+}
