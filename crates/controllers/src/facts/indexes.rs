@@ -319,10 +319,12 @@ fn spec_of(metadata: &ObjectMeta) -> String {
 fn ownership(metadata: &ObjectMeta) -> String {
     let annotations = metadata.annotations.as_ref();
     let turn = annotations.and_then(|annotations| annotations.get(marks::TURN));
+    let is_paused =
+        annotations.is_some_and(|annotations| annotations.contains_key(capt_api::foreign::marks::PAUSED));
     let labels = metadata.labels.as_ref();
     let filter = labels.and_then(|labels| labels.get(capt_api::foreign::marks::WATCH_FILTER));
     format!(
-        "{} {} {}",
+        "{} {is_paused} {} {}",
         metadata.deletion_timestamp.is_some(),
         turn.map_or("", String::as_str),
         filter.map_or("", String::as_str),

@@ -493,6 +493,7 @@ fn owner_seen(metadata: &ObjectMeta, takes_turns: bool) -> OwnerSeen {
     let annotations = metadata.annotations.as_ref();
     OwnerSeen {
         deleting: metadata.deletion_timestamp.is_some(),
+        paused: annotations.is_some_and(|annotations| annotations.contains_key(foreign_marks::PAUSED)),
         takes_turns,
         turn: annotations.and_then(|annotations| annotations.get(marks::TURN).cloned()),
     }

@@ -18,6 +18,9 @@ pub(super) fn asked_by(snapshot: &Snapshot) -> Option<String> {
     if identity::annotation(metadata, marks::PAUSED).is_some() {
         sources.push(format!("the object has the annotation {}", marks::PAUSED));
     }
+    if snapshot.owner.as_ref().is_some_and(|owner| owner.paused) {
+        sources.push(format!("its owner has the annotation {}", marks::PAUSED));
+    }
     if is_being_moved(snapshot) {
         sources.push("clusterctl has moved it to another cluster".to_owned());
     }

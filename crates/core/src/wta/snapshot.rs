@@ -85,6 +85,8 @@ pub struct ClusterSeen {
 pub struct OwnerSeen {
     /// It is going away.
     pub deleting: bool,
+    /// Somebody paused it by its annotation.
+    pub paused: bool,
     /// Its children operate in turns.
     pub takes_turns: bool,
     /// The child whose turn it is.

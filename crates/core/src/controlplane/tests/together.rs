@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::{World, at, ending::add_child, fresh, said};
 use crate::{
     decision::{Decision, Desired, Guard},
+    metadata,
     owned::{OwnedSeen, Role, Standing, Trouble, TroubleClass, WorkspaceGlance, standing},
     render::WorkspaceGroup,
     wta::{
@@ -93,6 +94,7 @@ impl Together {
         let control_plane = &self.world.snapshot.control_plane.metadata;
         let owner = OwnerSeen {
             deleting: control_plane.deletion_timestamp.is_some(),
+            paused: metadata::annotation(control_plane, foreign_marks::PAUSED).is_some(),
             takes_turns: true,
             turn: control_plane
                 .annotations

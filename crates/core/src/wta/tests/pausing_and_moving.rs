@@ -24,10 +24,16 @@ fn is_move_blocked(snapshot: &Snapshot) -> bool {
 }
 
 #[test]
-fn the_cluster_and_the_object_pause_the_workspace_and_change_nothing_else() {
+fn the_cluster_the_owner_and_the_object_pause_the_workspace_and_change_nothing_else() {
     let by_cluster = |snapshot: &mut Snapshot| pause(snapshot);
     let by_object = |snapshot: &mut Snapshot| annotate(snapshot, foreign_marks::PAUSED, "");
-    for pause in [&by_cluster as &dyn Fn(&mut Snapshot), &by_object] {
+    let by_owner = |snapshot: &mut Snapshot| {
+        snapshot.owner = Some(OwnerSeen {
+            paused: true,
+            ..OwnerSeen::default()
+        });
+    };
+    for pause in [&by_cluster as &dyn Fn(&mut Snapshot), &by_object, &by_owner] {
         let mut world = living();
         let before = world.workspace().spec.clone();
         world.snapshot.rendering = Ok(rendered("r2"));

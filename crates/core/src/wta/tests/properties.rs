@@ -24,6 +24,7 @@ enum Fact {
     HeldByLegacy,
     PausedByCluster,
     PausedByObject,
+    PausedByOwner,
     NamespaceTerminating,
     OwnerReference,
     OwnerLabel,
@@ -63,12 +64,13 @@ enum Fact {
 
 use Fact::*;
 
-const FACTS: [Fact; 40] = [
+const FACTS: [Fact; 41] = [
     Deleting,
     Held,
     HeldByLegacy,
     PausedByCluster,
     PausedByObject,
+    PausedByOwner,
     NamespaceTerminating,
     OwnerReference,
     OwnerLabel,
@@ -159,6 +161,7 @@ fn snapshot(facts: &BTreeSet<Fact>) -> Snapshot {
     }
     snapshot.owner = is(OwnerThere).then(|| OwnerSeen {
         deleting: is(OwnerDeleting),
+        paused: is(PausedByOwner),
         takes_turns: is(TurnNeeded),
         turn: is(TurnOurs).then(|| "blue-apply".to_owned()),
     });
@@ -399,9 +402,9 @@ proptest! {
     #[test]
     fn paused_changes_no_spec_but_its_policies(
         facts in facts(),
-        pause in select(&[PausedByCluster, PausedByObject][..]),
+        pause in select(&[PausedByCluster, PausedByObject, PausedByOwner][..]),
     ) {
-        let snapshot = snapshot(&facts.into_iter().chain([pause]).collect());
+        let snapshot = snapshot(&facts.into_iter().chain([pause, OwnerThere]).collect());
         let decision = decide(&snapshot, at(0));
         prop_assert!(decision.removals.is_empty());
         prop_assert!(decision.own.spec.is_empty());
