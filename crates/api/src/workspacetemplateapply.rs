@@ -143,6 +143,10 @@ pub struct WorkspaceTemplateApplyStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_name: Option<String>,
 
+    /// Uid of the Workspace, by which it is known again when somebody took its labels away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_uid: Option<String>,
+
     /// The Workspace is what the template and the variables say.
     #[serde(default)]
     pub applied: bool,

@@ -115,6 +115,8 @@ fn judge<'a>(snapshot: &Snapshot, workspace: &'a WorkspaceSeen) -> Found<'a> {
         }
     } else if is_legacy(snapshot, workspace) {
         Found::Legacy(workspace)
+    } else if is_stripped(snapshot, workspace) {
+        Found::Ours(workspace)
     } else {
         Found::NotOurs(workspace)
     }
@@ -171,6 +173,16 @@ fn carries_an_identity(workspace: &WorkspaceSeen) -> bool {
     [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID]
         .iter()
         .any(|label| workspace.labels.contains_key(*label))
+}
+
+/// The Workspace that was ours before its labels were taken away, so that they can be given back.
+///
+/// Destruction needs more than that: who took the labels away may have wanted to keep what it stands for.
+fn is_stripped(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let status = snapshot.wta.status.as_ref();
+    !carries_an_identity(workspace)
+        && snapshot.wta.metadata.deletion_timestamp.is_none()
+        && status.and_then(|status| status.workspace_uid.as_deref()) == Some(workspace.uid.as_str())
 }
 
 /// The Go implementation marks nothing on a Workspace; its finalizer and status on our side are all there is.

@@ -75,6 +75,9 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
         .map(|workspace| workspace.name.clone())
         .or(recorded)
         .or(old.workspace_name.clone().filter(|_| is_hidden));
+    if let Some(workspace) = workspace {
+        new.workspace_uid = Some(workspace.uid.clone());
+    }
     new.progress.clone_from(&snapshot.progress);
     let outputs = workspace.and_then(|workspace| workspace.status.at_provider.as_ref()?.outputs.clone());
     let outputs = outputs.filter(|outputs| !outputs.is_empty());

@@ -167,6 +167,25 @@ fn what_carries_our_identity_is_adopted_and_gets_our_uid() {
 }
 
 #[test]
+fn labels_that_were_taken_away_come_back_to_the_very_same_workspace_only() {
+    let mut world = living();
+    let before = world.workspace().labels.clone();
+    world.workspace_mut().labels.clear();
+    world.settle();
+    assert_eq!(world.workspace().labels, before);
+    assert!(world.snapshot.wta.status.as_ref().expect("a status").applied);
+
+    let workspace = world.workspace_mut();
+    workspace.labels.clear();
+    workspace.uid = "another".to_owned();
+    let decision = world.calm();
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/WorkspaceNotOurs"
+    );
+}
+
+#[test]
 fn what_carries_somebody_elses_identity_is_refused() {
     let mut world = World::new(fresh());
     world.step();
