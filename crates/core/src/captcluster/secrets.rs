@@ -142,11 +142,19 @@ pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
     match at(snapshot, expected) {
         None => format!("the Secret {} is not there", expected.name),
         Some(secret) => format!(
-            "the Secret {} has no {}; give the module outputs of these names",
+            "the Secret {} has {}; give the module outputs of these names",
             expected.name,
-            secret.facts.missing().join(" and no ")
+            secret.facts.troubles().join(" and ")
         ),
     }
+}
+
+/// What the expected Secret tells cannot be used, and waiting does not help.
+pub(super) fn is_unusable(snapshot: &Snapshot, apply: &OwnedSeen) -> bool {
+    let workspace = snapshot.workspace_secret.as_ref();
+    let wanted = secrets_to_read(&snapshot.captcluster, Some(apply), workspace);
+    let expected = wanted.first().and_then(|name| at(snapshot, name));
+    expected.is_some_and(|secret| !secret.facts.faults.is_empty())
 }
 
 fn at<'a>(snapshot: &'a Snapshot, name: &SecretName) -> Option<&'a SecretSeen> {

@@ -36,6 +36,7 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
         vpc_id: Some(vpc_id.to_owned()),
         private_subnets: subnets,
         has_config: true,
+        faults: Vec::new(),
     };
     let stage = match secrets::written(deciding.snapshot, &deciding.owner, &facts) {
         Written::Taken(secret) => Stage::Failed {
@@ -213,6 +214,10 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
                 }
                 _ => format!("The VPC {vpc_id} is there"),
             },
+        },
+        _ if secrets::is_unusable(snapshot, apply) => Stage::Failed {
+            reason: Reason::OutputInvalid,
+            message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),
         },
         _ => Stage::Creating {
             reason: Reason::WaitingForSecret,

@@ -1,11 +1,10 @@
 //! The facts about the network that a control plane needs, as they stand in a Secret.
 
 use capt_api::CAPTControlPlane;
-use hcl_edit::structure::Body;
 
 use super::snapshot::{InfrastructureSeen, SecretSeen};
 use crate::{
-    captcluster::facts::{PRIVATE_SUBNETS, VPC_CONFIG, VPC_ID, VpcFacts},
+    captcluster::facts::{Fault, PRIVATE_SUBNETS, VPC_ID, VpcFacts},
     names,
 };
 
@@ -74,48 +73,34 @@ pub fn secret_names(infrastructure: &InfrastructureSeen) -> Vec<String> {
 /// There is no id of a VPC, or something cannot be read. That no subnets are told is no error: a template may find them.
 pub fn read(secret: &SecretSeen) -> Result<Vpc, VpcProblem> {
     let facts = VpcFacts::read(|key| secret.text(key).map(str::as_bytes));
-    let id = facts.vpc_id.ok_or_else(|| problem(secret, VPC_ID))?;
-    let private_subnets = match facts.private_subnets {
-        Some(subnets) => Some(subnets),
-        None => match problem(secret, PRIVATE_SUBNETS) {
-            VpcProblem::Missing { .. } => None,
-            malformed @ VpcProblem::Malformed { .. } => return Err(malformed),
-        },
-    };
-    Ok(Vpc { id, private_subnets })
+    let id = facts.vpc_id.clone().ok_or_else(|| problem(secret, VPC_ID))?;
+    match facts.fault(PRIVATE_SUBNETS) {
+        Some(fault) => Err(malformed(secret, fault)),
+        None => Ok(Vpc {
+            id,
+            private_subnets: facts.private_subnets,
+        }),
+    }
 }
 
 /// Why a fact cannot be read.
 #[must_use]
 pub fn problem(secret: &SecretSeen, fact: &'static str) -> VpcProblem {
-    let malformed = |key, what| VpcProblem::Malformed {
-        secret: secret.name.clone(),
-        key,
-        what,
-    };
-    if let Some(text) = secret.text(fact) {
-        let what = if text.trim().is_empty() {
-            "is empty"
-        } else {
-            "is no JSON list of texts: write [\"subnet-…\", \"subnet-…\"]"
-        };
-        return malformed(fact, what);
+    let facts = VpcFacts::read(|key| secret.text(key).map(str::as_bytes));
+    match facts.fault(fact) {
+        Some(fault) => malformed(secret, fault),
+        None => VpcProblem::Missing {
+            secret: secret.name.clone(),
+            key: fact,
+        },
     }
-    let missing = VpcProblem::Missing {
+}
+
+fn malformed(secret: &SecretSeen, fault: Fault) -> VpcProblem {
+    VpcProblem::Malformed {
         secret: secret.name.clone(),
-        key: fact,
-    };
-    let Some(config) = secret.text(VPC_CONFIG) else {
-        return missing;
-    };
-    match config.parse::<Body>() {
-        Err(_) => malformed(
-            VPC_CONFIG,
-            "is no HCL: write vpc_id = \"vpc-…\" and private_subnets = [\"subnet-…\"]",
-        ),
-        Ok(body) if body.get_attribute(fact).is_none() => missing,
-        Ok(_) if fact == VPC_ID => malformed(VPC_CONFIG, "has a vpc_id that is no text"),
-        Ok(_) => malformed(VPC_CONFIG, "has private_subnets that are no list of texts"),
+        key: fault.key,
+        what: fault.what,
     }
 }
 

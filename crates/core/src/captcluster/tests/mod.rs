@@ -156,6 +156,7 @@ fn secret(name: &str, vpc_id: &str) -> SecretSeen {
             vpc_id: Some(vpc_id.to_owned()),
             private_subnets: Some(vec!["subnet-a".to_owned()]),
             has_config: false,
+            faults: Vec::new(),
         },
         ..SecretSeen::default()
     }
