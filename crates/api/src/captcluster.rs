@@ -102,8 +102,9 @@ use crate::{
     ).message("existingVpcId cannot be changed: keep it, or make another CAPTCluster for another VPC"),
     validation = Rule::new(
         "!has(oldSelf.vpcConfig) || !has(oldSelf.vpcConfig.name) || \
-         (has(self.vpcConfig) && has(self.vpcConfig.name) && self.vpcConfig.name == oldSelf.vpcConfig.name)"
-    ).message("vpcConfig.name cannot be changed once it is set: keep it, or make another CAPTCluster")
+         !has(self.vpcConfig) || !has(self.vpcConfig.name) || self.vpcConfig.name == oldSelf.vpcConfig.name"
+    ).message("vpcConfig.name cannot be changed once it is set: keep it or take it out (the VPC keeps its name), or make \
+               another CAPTCluster")
 )]
 pub struct CAPTClusterSpec {
     /// AWS region of the network, such as eu-central-1 or us-gov-west-1. Cannot be changed.

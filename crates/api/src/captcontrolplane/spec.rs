@@ -104,9 +104,10 @@ use crate::{
 )]
 #[x_kube(validation = Rule::new(
     "!has(oldSelf.controlPlaneConfig) || !has(oldSelf.controlPlaneConfig.region) || \
-     (has(self.controlPlaneConfig) && has(self.controlPlaneConfig.region) && \
-     self.controlPlaneConfig.region == oldSelf.controlPlaneConfig.region)"
-).message("controlPlaneConfig.region cannot be changed once it is set: keep it, or make another cluster"))]
+     !has(self.controlPlaneConfig) || !has(self.controlPlaneConfig.region) || \
+     self.controlPlaneConfig.region == oldSelf.controlPlaneConfig.region"
+).message("controlPlaneConfig.region cannot be changed once it is set: keep it, or take it out so that the region of the \
+           CAPTCluster counts"))]
 pub struct CAPTControlPlaneSpec {
     /// Kubernetes version: 1.31, v1.31 or v1.31.2; EKS looks at the first two numbers. A higher one upgrades the
     /// cluster, one minor version at a time.

@@ -84,12 +84,14 @@ fn illegible(spec: &CAPTClusterSpec) -> Option<String> {
     ))
 }
 
+const NAME: &str = "spec.vpcConfig.name";
+
 /// What may not be changed, because infrastructure was made of it.
 fn changed(deciding: &Deciding<'_>) -> Option<String> {
     let snapshot = deciding.snapshot;
     let spec = &snapshot.captcluster.spec;
     let apply = deciding.found.usable().filter(|apply| apply.has_workspace());
-    if let Some(existing) = &spec.existing_vpc_id {
+    if spec.existing_vpc_id.is_some() {
         if let (Found::Ours(_), Some(apply)) = (&deciding.found, apply) {
             return Some(format!(
                 "The VPC was made by the WorkspaceTemplateApply {}, and spec.existingVpcId names one that exists. Bring \
@@ -97,10 +99,8 @@ fn changed(deciding: &Deciding<'_>) -> Option<String> {
                 apply.name()
             ));
         }
-        let told = secrets::own(snapshot, &deciding.owner).find_map(|secret| secret.facts.vpc_id.clone());
-        return told.filter(|told| told != existing).map(|told| {
-            format!("spec.existingVpcId was {told} and cannot be changed. Bring it back, or make another CAPTCluster")
-        });
+        // Admission keeps the id as it is, so that a Secret which tells another one was written to.
+        return None;
     }
     if let Some(told) = secrets::own(snapshot, &deciding.owner).find_map(|secret| secret.facts.vpc_id.clone())
     {
@@ -111,15 +111,16 @@ fn changed(deciding: &Deciding<'_>) -> Option<String> {
     let name = spec.vpc_config.as_ref().and_then(|config| config.name.as_deref());
     for (field, variable, wanted) in [
         ("spec.region", variables::REGION, Some(spec.region.as_str())),
-        ("spec.vpcConfig.name", variables::VPC_NAME, name),
+        (NAME, variables::VPC_NAME, name),
     ] {
         let made_with = variables::present(apply, variable);
         if let (Some(made_with), Some(wanted)) = (made_with, wanted)
             && made_with != wanted
         {
             return Some(format!(
-                "{field} was {made_with} when the VPC was made and cannot be {wanted}. Bring it back, or make another \
-                 CAPTCluster"
+                "{field} was {made_with} when the VPC was made and cannot be {wanted}. Bring it back{}, or make another \
+                 CAPTCluster",
+                if field == NAME { " or take it out" } else { "" }
             ));
         }
     }
