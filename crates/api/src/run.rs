@@ -120,6 +120,9 @@ pub struct MissingResource {
     /// The id of what it takes the place of, if it takes one; empty if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
+    /// The provisioner of it that was cut off, if the state has it all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provisioner: Option<String>,
 }
 
 /// An operation whose runner did not live to tell its end.

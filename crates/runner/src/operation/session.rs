@@ -306,6 +306,7 @@ impl Run<'_> {
                 _ => false,
             })
         };
+        let is_made = |one: &MissingResource| one.provisioner.is_none() && is_made(one);
         let mut again: Vec<String> = missing
             .iter()
             .filter(|one| is_made(one))

@@ -28,9 +28,10 @@ pub(crate) fn missing(
             unfinished: made.unfinished,
             planned: false,
             replaces: made.replaces.clone(),
+            provisioner: made.provisioner.clone(),
         });
     }
-    all.retain(|one| !state.is_some_and(|state| made(one).is_in(state)));
+    all.retain(|one| !state.is_some_and(|state| made(one).is_settled_by(state)));
     all
 }
 
@@ -40,6 +41,7 @@ fn made(one: &MissingResource) -> Created {
         id: one.id.clone(),
         unfinished: one.unfinished,
         replaces: one.replaces.clone(),
+        provisioner: one.provisioner.clone(),
     }
 }
 
@@ -114,22 +116,37 @@ pub(crate) fn missing_names(report: &RunReport) -> String {
 /// What is missing, in words, with what a person can do about it: go on in spite of it or, where the Workspace goes, see to
 /// it alone.
 pub(crate) fn missing_words(report: &RunReport, view: &WorkspaceView) -> String {
-    let then = match view.deletion {
-        None => format!(
-            "Import or delete them before another try, which would make them a second time: {}",
-            view.command("retry")
-        ),
-        Some(_) => "Nothing destroys them, because nobody knows more of them: look for them where the providers of the \
-                    module make things, and delete them by hand"
-            .to_owned(),
+    let is_cut_off = |one: &&MissingResource| one.provisioner.is_some();
+    let what = if report.missing.iter().all(|one| one.provisioner.is_some()) {
+        "Terraform takes a provisioner for done that was not"
+    } else if report.missing.iter().any(|one| one.planned) {
+        "what it told is lost, so that nobody knows how much of this it had made"
+    } else {
+        "the state does not have what it had made"
     };
-    let what = match report.missing.iter().any(|one| one.planned) {
-        true => "what it told is lost, so that nobody knows how much of this it had made",
-        false => "the state does not have what it had made",
+    let mut then = Vec::new();
+    if report.missing.iter().any(|one| one.provisioner.is_none()) {
+        then.push(match view.deletion {
+            None => "Import or delete them before another try, which would make them a second time",
+            Some(_) => {
+                "Nothing destroys them, because nobody knows more of them: look for them where the providers of the \
+                 module make things, and delete them by hand"
+            }
+        });
+    }
+    if view.deletion.is_none() && report.missing.iter().filter(is_cut_off).count() > 0 {
+        then.push(
+            "Do what a provisioner did not come to do, or have its resource made anew, and then say so",
+        );
+    }
+    let retry = match view.deletion {
+        None => format!(": {}", view.command("retry")),
+        Some(_) => String::new(),
     };
     format!(
-        "an operation was cut short, and {what}: {}. {then}",
-        missing_names(report)
+        "an operation was cut short, and {what}: {}. {}{retry}",
+        missing_names(report),
+        then.join(". ")
     )
 }
 
@@ -139,6 +156,14 @@ fn in_words(one: &MissingResource) -> String {
         Some("") => " in the place of what the state has".to_owned(),
         Some(before) => format!(" in the place of [id={before}]"),
     };
+    if let Some(provisioner) = &one.provisioner {
+        let id = one
+            .id
+            .as_ref()
+            .map(|id| format!(" [id={id}]"))
+            .unwrap_or_default();
+        return format!("{}{id} (its provisioner {provisioner} was cut off)", one.address);
+    }
     match (&one.id, one.unfinished) {
         (None, _) if one.planned => format!("{} (was going to be made{place}, may exist)", one.address),
         (Some(id), _) => format!("{} [id={id}]", one.address),

@@ -103,6 +103,7 @@ pub(crate) fn note_cut_short(report: &mut RunReport) {
             unfinished: true,
             planned: !is_running(&change.address),
             replaces: (change.action == REPLACES).then(|| change.replaces.clone().unwrap_or_default()),
+            provisioner: None,
         })
         .collect();
     making.sort_by_key(|one| one.planned);

@@ -267,7 +267,7 @@ fn whenever_the_runner_dies_after_terraform_what_is_held_is_told_and_stays_held(
                     address: "thing.a".to_owned(),
                     id: None,
                     unfinished: true,
-                    replaces: None,
+                    ..Created::default()
                 }],
                 ..failure(Class::Crash, "terraform was killed by signal 9")
             };

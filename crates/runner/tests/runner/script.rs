@@ -264,7 +264,7 @@ impl Drop for Playing {
                     address,
                     id: None,
                     unfinished: true,
-                    replaces: None,
+                    ..Created::default()
                 });
             }
         });

@@ -66,7 +66,7 @@ fn lost(address: &str, id: Option<&str>) -> Created {
         address: address.to_owned(),
         id: id.map(str::to_owned),
         unfinished: id.is_none(),
-        replaces: None,
+        ..Created::default()
     }
 }
 

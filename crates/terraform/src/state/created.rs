@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::State;
+use super::{ResourceInstance, State};
 use crate::stream::{Action, Event, Kind, Severity, Step};
 
 /// What Terraform says when it ends although its work has not, because it was told to stop twice.
@@ -28,6 +28,9 @@ pub struct Created {
     /// The id of what it takes the place of, if it takes one; empty if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
+    /// The provisioner of it that was cut off, if the state has it all the same: Terraform takes that for done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provisioner: Option<String>,
 }
 
 /// Everything that the stream of one run reported as made.
@@ -36,6 +39,8 @@ pub struct CreatedSince {
     made: BTreeMap<String, Created>,
     /// The ids of what is replaced, by address; empty if they are not known.
     replaced: BTreeMap<String, String>,
+    /// The provisioners that run, by address.
+    provisioning: BTreeMap<String, String>,
     /// What could not be made. Terraform knows what there is of it, but may not have written that down yet.
     failed: BTreeSet<String>,
     /// Terraform told why it ends, which it does when its state is written.
@@ -58,6 +63,15 @@ impl CreatedSince {
             Kind::Apply(step, hook) => (step, hook),
             Kind::PlannedChange(change) if change.action == Action::Replace => {
                 self.replaced.entry(change.resource.addr.clone()).or_default();
+                return;
+            }
+            Kind::Provision(Step::Started, hook) => {
+                let address = hook.resource.addr.clone();
+                self.provisioning.insert(address, hook.provisioner.clone());
+                return;
+            }
+            Kind::Provision(Step::Complete | Step::Errored, hook) => {
+                self.provisioning.remove(&hook.resource.addr);
                 return;
             }
             Kind::Diagnostic(said) => {
@@ -104,6 +118,7 @@ impl CreatedSince {
             id,
             unfinished,
             replaces: self.replaced.get(address).cloned(),
+            provisioner: None,
         };
         self.made.insert(address.to_owned(), made);
     }
@@ -111,18 +126,43 @@ impl CreatedSince {
     /// What of it this state does not have, by address.
     #[must_use]
     pub fn missing_from(&self, state: Option<&State>) -> Vec<Created> {
-        let has = |made: &Created| state.is_some_and(|state| made.is_in(state));
         let is_settled =
             |made: &Created| made.unfinished && self.is_over && self.failed.contains(&made.address);
-        self.made
-            .values()
-            .filter(|made| !has(made) && !is_settled(made))
-            .cloned()
-            .collect()
+        let missing = |made: &Created| match state.filter(|state| made.is_in(state)) {
+            None => (!is_settled(made)).then(|| made.clone()),
+            Some(state) => self.cut_off(made, state),
+        };
+        self.made.values().filter_map(missing).collect()
+    }
+
+    /// What this state has, if a provisioner of it was cut off and the state does not know that.
+    fn cut_off(&self, made: &Created, state: &State) -> Option<Created> {
+        let provisioner = self.provisioning.get(&made.address)?;
+        let is_it = |object: &&ResourceInstance| {
+            object.address == made.address && object.deposed.is_none() && !object.tainted
+        };
+        let object = state.managed().find(is_it).filter(|_| made.unfinished)?;
+        Some(Created {
+            id: object.id.clone(),
+            provisioner: Some(provisioner.clone()),
+            ..made.clone()
+        })
     }
 }
 
 impl Created {
+    /// Whether nobody has to see to it any more, now that this is the state.
+    #[must_use]
+    pub fn is_settled_by(&self, state: &State) -> bool {
+        match self.provisioner {
+            None => self.is_in(state),
+            // It is over when it is gone, or known to be broken.
+            Some(_) => !state
+                .managed()
+                .any(|object| object.address == self.address && object.id == self.id && !object.tainted),
+        }
+    }
+
     /// Whether a state has it.
     #[must_use]
     pub fn is_in(&self, state: &State) -> bool {

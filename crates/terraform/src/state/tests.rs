@@ -280,6 +280,49 @@ fn what_takes_the_place_of_something_is_not_there_because_that_is() {
 }
 
 #[test]
+fn a_provisioner_that_was_cut_off_is_told_although_the_state_has_its_resource() {
+    let provision = |step: &str| {
+        let line = json!({"@message": "", "type": format!("provision_{step}"),
+            "hook": {"resource": {"addr": "t.n"}, "provisioner": "local-exec"}});
+        match parse_line(line.to_string().as_bytes()) {
+            Line::Event(event) => *event,
+            other => panic!("{other:?}"),
+        }
+    };
+    let state = |status: Option<&str>| {
+        let file = json!({"version": 4, "serial": 1, "lineage": "l", "terraform_version": "1.11.4", "resources": [
+            {"mode": "managed", "type": "t", "name": "n", "instances": [{"status": status, "attributes": {"id": "1"}}]}]});
+        State::parse(file.to_string().as_bytes()).unwrap()
+    };
+    let (whole, tainted, empty) = (state(None), state(Some("tainted")), State::default());
+    let start = apply("start", "create", "t.n", "");
+    let done = apply("complete", "create", "t.n", "1");
+    let (begins, ends, fails) = (provision("start"), provision("complete"), provision("errored"));
+    let cases = [
+        (vec![&start, &begins], &whole, true),
+        (vec![&start, &begins], &tainted, false),
+        (vec![&start, &begins, &ends], &whole, false),
+        (vec![&start, &begins, &fails], &whole, false),
+        (vec![&start, &begins, &ends, &done], &whole, false),
+    ];
+    for (number, (events, state, is_told)) in cases.into_iter().enumerate() {
+        let mut since = CreatedSince::default();
+        events.into_iter().for_each(|event| since.observe(event));
+        let missing = since.missing_from(Some(state));
+        let told: Vec<_> = missing
+            .iter()
+            .filter_map(|one| one.provisioner.as_deref())
+            .collect();
+        assert_eq!(told == ["local-exec"], is_told, "case {number}");
+        assert_eq!(missing.len(), told.len(), "case {number}");
+        for one in missing {
+            assert_eq!(one.id.as_deref(), Some("1"));
+            assert!(!one.is_settled_by(&whole) && one.is_settled_by(&tainted) && one.is_settled_by(&empty));
+        }
+    }
+}
+
+#[test]
 fn what_has_no_id_is_found_by_its_address() {
     let line = json!({"@message": "", "type": "apply_complete",
         "hook": {"resource": {"addr": "t.n[\"a\"]"}, "action": "create", "id_key": "name", "id_value": "alice"}});

@@ -8,7 +8,7 @@ fn created(address: &str, id: Option<&str>) -> Created {
         address: address.to_owned(),
         id: id.map(str::to_owned),
         unfinished: id.is_none(),
-        replaces: None,
+        ..Created::default()
     }
 }
 
@@ -168,4 +168,25 @@ fn a_redacted_address_may_be_what_it_leaves_open() {
     for (listed, address, expected) in cases {
         assert_eq!(may_be(listed, address), expected, "{listed} {address}");
     }
+}
+
+#[test]
+fn a_provisioner_that_was_cut_off_is_told_until_its_resource_is_gone() {
+    let cut_off = Created {
+        provisioner: Some("local-exec".to_owned()),
+        ..created("thing.a", Some("1"))
+    };
+    let listed = missing(&[], &[cut_off], Some(&state(&[("a", "1")])));
+    let told = RunReport {
+        missing: listed.clone(),
+        ..RunReport::default()
+    };
+    assert_eq!(
+        missing_words(&told, &view()),
+        "an operation was cut short, and Terraform takes a provisioner for done that was not: thing.a [id=1] (its \
+         provisioner local-exec was cut off). Do what a provisioner did not come to do, or have its resource made anew, \
+         and then say so: capt retry workspace/vpc -n team"
+    );
+    assert_eq!(missing(&listed, &[], Some(&state(&[("a", "1")]))).len(), 1);
+    assert_eq!(missing(&listed, &[], Some(&state(&[("a", "2")]))), []);
 }
