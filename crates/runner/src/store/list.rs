@@ -3,7 +3,7 @@
 //! It stands on the first Secret of the state. Where there is none yet, one without a state is made for it, which is how
 //! Terraform's backend begins. It is written without the lock: nothing else on the Secret is touched.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use capt_api::marks;
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
@@ -93,24 +93,19 @@ impl StateStore {
         list: &str,
     ) -> Result<(), CallError> {
         let api = self.api(at.place());
-        let (labels, finalizers) = match at {
-            ListPlace::State(place) => (
-                Some(place.all_labels()),
-                Some(vec![marks::TERRAFORM_STATE_FINALIZER.to_owned()]),
-            ),
-            ListPlace::Alone(_) => (None, None),
-        };
-        let annotations = [(marks::STATE_OF, claim), (marks::MISSING_RESOURCES, list)];
+        let mut annotations = BTreeMap::from([(marks::MISSING_RESOURCES.to_owned(), list.to_owned())]);
+        let (mut labels, mut finalizers) = (None, None);
+        // What is said to be somebody's state is held as such, and there is none in a Secret of its own.
+        if let ListPlace::State(place) = at {
+            annotations.insert(marks::STATE_OF.to_owned(), claim.to_owned());
+            labels = Some(place.all_labels());
+            finalizers = Some(vec![marks::TERRAFORM_STATE_FINALIZER.to_owned()]);
+        }
         let secret = Secret {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
                 labels,
-                annotations: Some(
-                    annotations
-                        .into_iter()
-                        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                        .collect(),
-                ),
+                annotations: Some(annotations),
                 finalizers,
                 ..ObjectMeta::default()
             },
