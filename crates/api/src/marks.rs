@@ -63,6 +63,9 @@ pub const STATE_OF: &str = "infrastructure.cluster.x-k8s.io/state-of";
 /// Annotation on a Secret with state: what was made and that state does not have, as JSON of [`crate::run::CutShort`]. Left
 /// by a Workspace that went, for the next one that takes the state up.
 pub const MISSING_RESOURCES: &str = "infrastructure.cluster.x-k8s.io/missing-resources";
+/// Annotation on a Workspace since it was made: `"true"` says that its state belongs to a Cluster and moves with it, so that
+/// the Secret that our runner makes for it can say so from the beginning.
+pub const STATE_MOVES: &str = "infrastructure.cluster.x-k8s.io/state-moves";
 /// Annotation on a Workspace: `"true"` says that nothing exists any more of what was made for it, so that no state of it
 /// is missed. A WorkspaceTemplateApply passes it down while its Workspace misses a state, and each value once: text after
 /// a slash makes another.

@@ -87,6 +87,13 @@ impl WorkspaceView {
             .is_some_and(|value| value == "true")
     }
 
+    /// Its state is moved together with a Cluster, as what it was made for said. One that is kept on purpose is nobody's.
+    #[must_use]
+    pub fn state_moves(&self) -> bool {
+        let is_told = self.annotations.get(marks::STATE_MOVES);
+        is_told.is_some_and(|value| value == "true") && self.labels.contains_key(marks::WTA_NAME)
+    }
+
     /// The Terraform workspace that its state is kept under.
     #[must_use]
     pub fn external_name(&self) -> &str {

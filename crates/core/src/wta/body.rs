@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     candidate::Candidate,
     deciding::Deciding,
-    foreign, identity,
+    foreign, identity, pausing,
     policy::{self, Allowed},
     requests,
     snapshot::{WorkspaceSeen, workspace_target},
@@ -60,6 +60,14 @@ impl Body {
         if !deciding.is_foreign && requests::is_told_destroyed(deciding.snapshot, deciding.kept, present) {
             annotations.insert(marks::DESTROYED.to_owned(), "true".to_owned());
         }
+        // A Workspace that is there already has its state labelled without it.
+        let says_so = |present: &WorkspaceSeen| present.annotations.contains_key(marks::STATE_MOVES);
+        if !deciding.is_foreign
+            && pausing::belongs_to_cluster(deciding.snapshot)
+            && present.is_none_or(says_so)
+        {
+            annotations.insert(marks::STATE_MOVES.to_owned(), "true".to_owned());
+        }
         let mut strip = Strip::default();
         let mut finalizers = Vec::new();
         if let Some(present) = present {
@@ -73,7 +81,7 @@ impl Body {
             }
             strip.labels = gone(&present.labels, &labels, &[marks::RUNNER, marks::SANDBOX]);
             strip.annotations = gone(&present.annotations, &annotations, &requests::ALL);
-            let others = [marks::RETAINED, marks::CANDIDATE];
+            let others = [marks::RETAINED, marks::CANDIDATE, marks::STATE_MOVES];
             strip
                 .annotations
                 .extend(gone(&present.annotations, &annotations, &others));
@@ -122,7 +130,11 @@ impl Body {
             ),
             annotations: [
                 gone(&present.annotations, &annotations, &requests::ALL),
-                gone(&present.annotations, &annotations, &[marks::CANDIDATE]),
+                gone(
+                    &present.annotations,
+                    &annotations,
+                    &[marks::CANDIDATE, marks::STATE_MOVES],
+                ),
             ]
             .concat(),
             finalizers: Vec::new(),

@@ -374,6 +374,7 @@ impl<'a> Run<'a> {
         };
         kept.claim = Some(claim(&self.view));
         self.take_over(kept.list(), ListPlace::State(place.clone()));
+        kept.moves = self.view.state_moves();
         self.learn(kept.replica.as_deref());
         Ok(Begun {
             lock: Some(lock),

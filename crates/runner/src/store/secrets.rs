@@ -38,6 +38,8 @@ pub struct Kept {
     pub is_deleting: bool,
     /// The Workspace that what is written from now on is the state of (annotation `marks::STATE_OF`).
     pub claim: Option<String>,
+    /// Secrets that are made from now on are to be moved together with a Cluster.
+    pub moves: bool,
     /// The Secrets as we saw or wrote them last, by their names.
     pub(super) seen: BTreeMap<String, Seen>,
 }
@@ -86,8 +88,12 @@ impl Kept {
     /// How many Secrets there are whose names `name` gives for part 0, 1 and so on.
     pub(super) fn count(&self, name: impl Fn(usize) -> String) -> usize {
         // A gap may be left by a crash or by another hand; what lies behind it must go all the same.
-        let parts = (0..MAX_PARTS).filter(|part| self.seen.contains_key(&name(*part)));
-        parts.last().map_or(0, |last| last + 1)
+        let parts = self.seen.keys().filter_map(|seen| {
+            // The name of a first part may end like that of another one.
+            let mut parts = [state::part_index(seen), 0].into_iter();
+            parts.find(|part| *part < MAX_PARTS && *seen == name(*part))
+        });
+        parts.max().map_or(0, |last| last + 1)
     }
 
     fn unpacked(&self, name: impl Fn(usize) -> String) -> Result<Option<Vec<u8>>, UnpackError> {

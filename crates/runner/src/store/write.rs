@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use capt_api::marks;
+use capt_api::{foreign::marks as foreign_marks, marks};
 use capt_terraform::state::{self, State, StateSecret, Step, replicate_by};
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
@@ -96,7 +96,7 @@ impl StateStore {
         let mut before = kept.seen.get(name).cloned();
         for _ in 0..TRIES {
             let written = match &before {
-                None => self.create(place, secret).await,
+                None => self.create(place, secret, kept.moves).await,
                 Some(seen) => self.update(place, secret, seen).await,
             };
             let error = match written {
@@ -127,12 +127,17 @@ impl StateStore {
         Err(overtaken_by_many(place, name, serial))
     }
 
-    async fn create(&self, place: &Place, secret: &StateSecret) -> Result<Secret, CallError> {
+    async fn create(&self, place: &Place, secret: &StateSecret, moves: bool) -> Result<Secret, CallError> {
         let api = self.api(place);
+        let mut labels = labels(place, secret);
+        // From then on this label is the controllers': they know first when it has to go.
+        if moves && !labels.is_empty() {
+            labels.insert(foreign_marks::MOVE.to_owned(), String::new());
+        }
         let created = Secret {
             metadata: ObjectMeta {
                 name: Some(secret.name.clone()),
-                labels: Some(labels(place, secret)).filter(|labels| !labels.is_empty()),
+                labels: Some(labels).filter(|labels| !labels.is_empty()),
                 annotations: Some(secret.annotations.clone()),
                 finalizers: Some(vec![marks::TERRAFORM_STATE_FINALIZER.to_owned()]),
                 ..ObjectMeta::default()
