@@ -43,8 +43,9 @@ impl Reconcile for CaptClusters {
         let now = (self.hands.options.clock)();
         let decision = captcluster::decide(&snapshot, now);
         let executor = &self.hands.executor;
+        let told = snapshot.captcluster.status.as_ref();
         executor
-            .carry_out(&subject(&snapshot.captcluster), &decision, now, written)
+            .carry_out(&subject(&snapshot.captcluster), told, &decision, now, written)
             .await?;
         Ok(Outcome {
             look_again: decision.look_again,

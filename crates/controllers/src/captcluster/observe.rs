@@ -66,10 +66,7 @@ impl CaptClusters {
         let workspace_secret = workspace
             .as_deref()
             .and_then(|workspace| connection_secret(namespace, workspace))
-            .map(|(namespace, name)| SecretName {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-            });
+            .map(|(namespace, name)| SecretName { namespace, name });
         let secrets = self
             .secrets(reader, &captcluster, apply, workspace_secret.as_ref())
             .await?;
@@ -79,7 +76,7 @@ impl CaptClusters {
             control_planes,
             template,
             peers,
-            workspace_uid: workspace.map(|workspace| workspace.uid.clone()),
+            workspace_uid: workspace.map(|workspace| workspace.without_spec().uid.clone()),
             workspace_secret,
             secrets,
             captcluster: (*captcluster).clone(),

@@ -130,7 +130,7 @@ impl ControlPlanes {
         let done = self
             .hands
             .executor
-            .carry_out(&subject, &renewal, now, written)
+            .carry_out(&subject, None, &renewal, now, written)
             .await;
         if let Err(failure) = done {
             tracing::debug!(object = %subject.target.name, %failure, "a kubeconfig was not renewed");
@@ -161,7 +161,8 @@ impl Reconcile for ControlPlanes {
         let decision = controlplane::decide(&snapshot, now);
         let subject = subject(&snapshot.control_plane);
         let executor = &self.hands.executor;
-        if let Err(failure) = executor.carry_out(&subject, &decision, now, written).await {
+        let told = snapshot.control_plane.status.as_ref();
+        if let Err(failure) = executor.carry_out(&subject, told, &decision, now, written).await {
             self.renew_anyway(&snapshot, &decision, now, written).await;
             if failure.target() == &subject.target {
                 let tally = Tally::unwritten(&snapshot.control_plane, &decision);

@@ -87,8 +87,8 @@ impl ControlPlanes {
                 let secret = workspace
                     .as_deref()
                     .and_then(|left| connection_secret(namespace, left));
-                let here = secret.filter(|(place, _)| *place == namespace);
-                here.map(|(_, name)| name.to_owned())
+                let here = secret.filter(|(place, _)| place == namespace);
+                here.map(|(_, name)| name)
             }
         };
         let mut left_applies = Vec::new();
@@ -194,8 +194,8 @@ impl ControlPlanes {
                     let workspace = facts
                         .workspaces_of(group)
                         .glance(reader, indexes::OBSERVED, &place)?;
-                    let name = workspace.spec.pointer("/writeConnectionSecretToRef/name")?;
-                    name.as_str().map(str::to_owned)
+                    let reference = workspace.field("writeConnectionSecretToRef")?;
+                    reference.get("name")?.as_str().map(str::to_owned)
                 })
         });
         if written.is_some() {

@@ -48,8 +48,9 @@ impl Reconcile for Clusters {
         let now = (self.hands.options.clock)();
         let decision = cluster::decide(&snapshot, now);
         let executor = &self.hands.executor;
+        let told = snapshot.cluster.status.as_ref();
         executor
-            .carry_out(&subject(&snapshot.cluster), &decision, now, written)
+            .carry_out(&subject(&snapshot.cluster), told, &decision, now, written)
             .await?;
         Ok(Outcome {
             look_again: decision.look_again,

@@ -10,13 +10,15 @@ use tokio::sync::watch;
 
 use super::{
     key::ObjectKey,
-    wakes::{Controller, Fact, Place, Reader, Wakes},
+    wakes::{Controller, Fact, Number, Place, Reader, Wakes},
 };
 
-/// Something that objects are found by.
+/// Something that objects are found by, or that somebody looks at instead of the whole object.
 pub(crate) struct Index<T> {
     /// What it is called.
     pub(crate) name: &'static str,
+    /// Objects are found by it. If not, it is only glanced at.
+    pub(crate) finds: bool,
     /// The values of an object.
     pub(crate) values: fn(&ObjectKey, &T) -> Vec<String>,
 }
@@ -47,11 +49,60 @@ pub(crate) struct Table<T: 'static> {
 }
 
 struct Rows<T> {
-    objects: BTreeMap<ObjectKey, Arc<T>>,
-    by_index: HashMap<(&'static str, String), BTreeSet<ObjectKey>>,
+    objects: BTreeMap<Arc<ObjectKey>, Arc<T>>,
+    /// For each index, who has a value in it.
+    by_index: Vec<HashMap<Box<str>, Members>>,
     /// The newest version that was seen.
     latest: u64,
     serving: Serving,
+}
+
+/// Objects that have the same value in an index. Most values are those of one object alone.
+enum Members {
+    One(Arc<ObjectKey>),
+    #[expect(
+        clippy::box_collection,
+        reason = "there are very many of the others, which must be small"
+    )]
+    Many(Box<BTreeSet<Arc<ObjectKey>>>),
+}
+
+impl Members {
+    fn add(&mut self, key: &Arc<ObjectKey>) {
+        match self {
+            Self::One(only) if only == key => {}
+            Self::One(only) => *self = Self::Many(Box::new([only.clone(), key.clone()].into())),
+            Self::Many(all) => {
+                all.insert(key.clone());
+            }
+        }
+    }
+
+    /// Says whether nobody is left.
+    fn remove(&mut self, key: &Arc<ObjectKey>) -> bool {
+        match self {
+            Self::One(only) => only == key,
+            Self::Many(all) => {
+                all.remove(key);
+                all.is_empty()
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(all) => all.len(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Arc<ObjectKey>> {
+        let (one, many) = match self {
+            Self::One(only) => (Some(only), None),
+            Self::Many(all) => (None, Some(all.iter())),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
 }
 
 /// An object with its version, on its way into a table.
@@ -72,7 +123,7 @@ impl<T: PartialEq> Table<T> {
             indexes,
             rows: RwLock::new(Rows {
                 objects: BTreeMap::new(),
-                by_index: HashMap::new(),
+                by_index: indexes.iter().map(|_| HashMap::new()).collect(),
                 latest: 0,
                 serving: Serving::Unknown,
             }),
@@ -90,7 +141,7 @@ impl<T: PartialEq> Table<T> {
 
     /// An object, if it is there.
     pub(crate) fn get(&self, reader: &Reader, key: &ObjectKey) -> Option<Arc<T>> {
-        reader.note(&self.fact(Place::Object(key.clone())));
+        reader.note(self.fact(Place::Object(key)));
         self.peek(key)
     }
 
@@ -102,58 +153,57 @@ impl<T: PartialEq> Table<T> {
     /// An object, if it is there, for somebody who has to look again only when its values in an index change. Every
     /// object must have a value in that index, or nobody hears that it came or went.
     pub(crate) fn glance(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Option<Arc<T>> {
-        reader.note(&self.fact(Place::Values(index, key.clone())));
+        reader.note(self.fact(Place::Values(index, key)));
         self.peek(key)
     }
 
     /// Whether anybody is woken by what happens to an object.
     pub(crate) fn is_read(&self, key: &ObjectKey) -> bool {
-        self.wakes.is_read(&self.fact(Place::Object(key.clone())))
+        self.wakes.is_read(self.fact(Place::Object(key)))
     }
 
     /// The objects that have a value in an index, by their names.
     pub(crate) fn find(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<(ObjectKey, Arc<T>)> {
-        reader.note(&self.fact(Place::Index(index, value.to_owned())));
+        reader.note(self.fact(Place::Index(index, value)));
         let rows = self.rows.read();
-        rows.by_index
-            .get(&(index, value.to_owned()))
-            .into_iter()
-            .flatten()
-            .filter_map(|key| Some((key.clone(), rows.objects.get(key)?.clone())))
+        let members = self.having(&rows, index, value).into_iter();
+        members
+            .flat_map(Members::iter)
+            .filter_map(|key| Some((ObjectKey::clone(key), rows.objects.get(key)?.clone())))
             .collect()
     }
 
     /// The names of the objects that have a value in an index.
     pub(crate) fn members(&self, reader: &Reader, index: &'static str, value: &str) -> Vec<ObjectKey> {
-        reader.note(&self.fact(Place::Members(index, value.to_owned())));
+        reader.note(self.fact(Place::Members(index, value)));
         self.peek_members(index, value)
     }
 
     /// The names of the objects that have a value in an index, for somebody who does not want to be woken.
     pub(crate) fn peek_members(&self, index: &'static str, value: &str) -> Vec<ObjectKey> {
         let rows = self.rows.read();
-        let members = rows.by_index.get(&(index, value.to_owned()));
-        members.into_iter().flatten().cloned().collect()
+        let members = self.having(&rows, index, value).into_iter();
+        let keys = members.flat_map(Members::iter);
+        keys.map(|key| ObjectKey::clone(key)).collect()
     }
 
     /// How many objects have a value in an index.
     pub(crate) fn count(&self, index: &'static str, value: &str) -> usize {
         let rows = self.rows.read();
-        rows.by_index
-            .get(&(index, value.to_owned()))
-            .map_or(0, BTreeSet::len)
+        self.having(&rows, index, value).map_or(0, Members::count)
     }
 
     /// All objects, for somebody who does not want to be woken.
     pub(crate) fn peek_all(&self) -> Vec<(ObjectKey, Arc<T>)> {
         let rows = self.rows.read();
         let all = rows.objects.iter();
-        all.map(|(key, object)| (key.clone(), object.clone())).collect()
+        all.map(|(key, object)| (ObjectKey::clone(key), object.clone()))
+            .collect()
     }
 
     /// The values of an object in an index.
     pub(crate) fn values(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Vec<String> {
-        reader.note(&self.fact(Place::Values(index, key.clone())));
+        reader.note(self.fact(Place::Values(index, key)));
         let (Some(object), Some(index)) = (
             self.peek(key),
             self.indexes.iter().find(|known| known.name == index),
@@ -165,7 +215,7 @@ impl<T: PartialEq> Table<T> {
 
     /// Whether there are objects of the kind at all.
     pub(crate) fn serving(&self, reader: &Reader) -> Serving {
-        reader.note(&self.fact(Place::Served));
+        reader.note(self.fact(Place::Served));
         self.rows.read().serving
     }
 
@@ -227,8 +277,8 @@ impl<T: PartialEq> Table<T> {
             let gone: Vec<ObjectKey> = rows
                 .objects
                 .keys()
-                .filter(|key| !present.contains(key))
-                .cloned()
+                .filter(|key| !present.contains(key.as_ref()))
+                .map(|key| ObjectKey::clone(key))
                 .collect();
             for key in gone {
                 self.put(rows, key, None, facts, keys);
@@ -257,7 +307,7 @@ impl<T: PartialEq> Table<T> {
     /// Says that the kind is not served, which must be certain: whatever was of it counts as gone.
     pub(crate) fn close(&self) {
         self.change(|rows, facts, keys| {
-            let gone: Vec<ObjectKey> = rows.objects.keys().cloned().collect();
+            let gone: Vec<ObjectKey> = rows.objects.keys().map(|key| ObjectKey::clone(key)).collect();
             for key in gone {
                 self.put(rows, key, None, facts, keys);
             }
@@ -268,7 +318,7 @@ impl<T: PartialEq> Table<T> {
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut Rows<T>, &mut HashSet<Fact>, &mut BTreeSet<ObjectKey>)) {
+    fn change(&self, change: impl FnOnce(&mut Rows<T>, &mut HashSet<Number>, &mut BTreeSet<Arc<ObjectKey>>)) {
         let (mut facts, mut keys) = (HashSet::new(), BTreeSet::new());
         change(&mut self.rows.write(), &mut facts, &mut keys);
         self.changes.send_modify(|count| *count += 1);
@@ -285,14 +335,17 @@ impl<T: PartialEq> Table<T> {
         rows: &mut Rows<T>,
         key: ObjectKey,
         value: Option<T>,
-        facts: &mut HashSet<Fact>,
-        keys: &mut BTreeSet<ObjectKey>,
+        facts: &mut HashSet<Number>,
+        keys: &mut BTreeSet<Arc<ObjectKey>>,
     ) {
-        let before = rows.objects.get(&key).cloned();
+        let (key, before) = match rows.objects.get_key_value(&key) {
+            Some((known, before)) => (known.clone(), Some(before.clone())),
+            None => (Arc::new(key), None),
+        };
         if before.as_deref() == value.as_ref() {
             return;
         }
-        for index in self.indexes {
+        for (index, by_index) in self.indexes.iter().zip(&mut rows.by_index) {
             let values = |value: Option<&T>| -> BTreeSet<String> {
                 value
                     .map(|value| (index.values)(&key, value))
@@ -301,30 +354,35 @@ impl<T: PartialEq> Table<T> {
                     .collect()
             };
             let (old, new) = (values(before.as_deref()), values(value.as_ref()));
+            if old != new {
+                facts.insert(self.fact(Place::Values(index.name, &key)));
+            }
+            if !index.finds {
+                continue;
+            }
+            for value in old.union(&new) {
+                facts.insert(self.fact(Place::Index(index.name, value)));
+            }
             for gone in old.difference(&new) {
-                let place = (index.name, gone.clone());
-                if let Some(found) = rows.by_index.get_mut(&place) {
-                    found.remove(&key);
-                    if found.is_empty() {
-                        rows.by_index.remove(&place);
+                facts.insert(self.fact(Place::Members(index.name, gone)));
+                if by_index
+                    .get_mut(gone.as_str())
+                    .is_some_and(|members| members.remove(&key))
+                {
+                    by_index.remove(gone.as_str());
+                }
+            }
+            for value in new.difference(&old) {
+                facts.insert(self.fact(Place::Members(index.name, value)));
+                match by_index.get_mut(value.as_str()) {
+                    Some(members) => members.add(&key),
+                    None => {
+                        by_index.insert(value.as_str().into(), Members::One(key.clone()));
                     }
                 }
             }
-            for value in old.symmetric_difference(&new) {
-                facts.insert(self.fact(Place::Members(index.name, value.clone())));
-                facts.insert(self.fact(Place::Values(index.name, key.clone())));
-            }
-            for value in old.union(&new) {
-                facts.insert(self.fact(Place::Index(index.name, value.clone())));
-            }
-            for value in new {
-                rows.by_index
-                    .entry((index.name, value))
-                    .or_default()
-                    .insert(key.clone());
-            }
         }
-        facts.insert(self.fact(Place::Object(key.clone())));
+        facts.insert(self.fact(Place::Object(&key)));
         keys.insert(key.clone());
         match value {
             Some(value) => rows.objects.insert(key, Arc::new(value)),
@@ -332,11 +390,15 @@ impl<T: PartialEq> Table<T> {
         };
     }
 
-    fn fact(&self, place: Place) -> Fact {
-        Fact {
-            table: self.name,
-            place,
-        }
+    /// Who has a value in an index.
+    fn having<'a>(&self, rows: &'a Rows<T>, index: &str, value: &str) -> Option<&'a Members> {
+        let place = self.indexes.iter().position(|known| known.name == index)?;
+        rows.by_index.get(place)?.get(value)
+    }
+
+    fn fact(&self, place: Place<'_>) -> Number {
+        let table = self.name;
+        Fact { table, place }.number()
     }
 }
 

@@ -17,25 +17,25 @@ use super::{key::ObjectKey, queue::Queue};
 pub(crate) type Controller = usize;
 
 /// Something that can change.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Fact {
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) struct Fact<'a> {
     /// The table that it is in.
     pub(crate) table: &'static str,
     /// Where in the table.
-    pub(crate) place: Place,
+    pub(crate) place: Place<'a>,
 }
 
 /// A place in a table.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) enum Place<'a> {
     /// One object, whether it is there or not.
-    Object(ObjectKey),
+    Object(&'a ObjectKey),
     /// All objects that have a value in an index.
-    Index(&'static str, String),
+    Index(&'static str, &'a str),
     /// Which objects these are, whatever else changes about them.
-    Members(&'static str, String),
+    Members(&'static str, &'a str),
     /// The values of one object in an index.
-    Values(&'static str, ObjectKey),
+    Values(&'static str, &'a ObjectKey),
     /// Whether there are such objects at all.
     Served,
 }
@@ -61,25 +61,33 @@ struct Interests {
     facts: HashMap<Arc<Subject>, HashSet<Number>>,
 }
 
-type Number = u64;
+/// Stands for a fact.
+pub(crate) type Number = u64;
 
-fn number(fact: &Fact) -> Number {
-    let mut hasher = DefaultHasher::new();
-    fact.hash(&mut hasher);
-    hasher.finish()
+impl Fact<'_> {
+    /// The number that stands for it.
+    pub(crate) fn number(&self) -> Number {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
-/// Who reads a fact. Most facts have one reader.
+/// Who reads a fact. Most facts have one reader, and there are so many that the others are kept aside.
 enum Readers {
     One(Arc<Subject>),
-    Many(BTreeSet<Arc<Subject>>),
+    #[expect(
+        clippy::box_collection,
+        reason = "there are very many of the others, which must be small"
+    )]
+    Many(Box<BTreeSet<Arc<Subject>>>),
 }
 
 impl Readers {
     fn add(&mut self, subject: &Arc<Subject>) {
         match self {
             Self::One(only) if only == subject => {}
-            Self::One(only) => *self = Self::Many([only.clone(), subject.clone()].into()),
+            Self::One(only) => *self = Self::Many(Box::new([only.clone(), subject.clone()].into())),
             Self::Many(all) => {
                 all.insert(subject.clone());
             }
@@ -162,14 +170,11 @@ impl Wakes {
     }
 
     /// Wakes everybody who read these facts.
-    pub(crate) fn changed(&self, facts: &HashSet<Fact>) {
+    pub(crate) fn changed(&self, facts: &HashSet<Number>) {
         let mut subjects = BTreeSet::new();
         {
             let interests = self.interests.lock();
-            for readers in facts
-                .iter()
-                .filter_map(|fact| interests.subjects.get(&number(fact)))
-            {
+            for readers in facts.iter().filter_map(|fact| interests.subjects.get(fact)) {
                 readers.collect(&mut subjects);
             }
         }
@@ -179,8 +184,8 @@ impl Wakes {
     }
 
     /// Whether anybody read a fact the last time.
-    pub(crate) fn is_read(&self, fact: &Fact) -> bool {
-        self.interests.lock().subjects.contains_key(&number(fact))
+    pub(crate) fn is_read(&self, fact: Number) -> bool {
+        self.interests.lock().subjects.contains_key(&fact)
     }
 
     /// Begins to read on behalf of an object.
@@ -212,8 +217,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Notes that a fact is about to be read.
-    pub(crate) fn note(&self, fact: &Fact) {
-        let fact = number(fact);
+    pub(crate) fn note(&self, fact: Number) {
         if self.noted.lock().insert(fact) {
             self.wakes.interests.lock().add(&self.subject, fact);
         }

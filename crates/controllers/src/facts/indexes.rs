@@ -1,16 +1,12 @@
 //! What objects are found by, besides their names, and what of them counts for those who need not know everything.
 
 use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster, marks};
-use capt_core::{
-    names,
-    render::WorkspaceGroup,
-    wta::{owner, snapshot::WorkspaceSeen},
-};
+use capt_core::{names, render::WorkspaceGroup, wta::owner};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::{
     kinds,
-    views::{HeldView, ReportView, TemplateView, WorkerView},
+    views::{HeldView, ReportView, TemplateView, WorkerView, WorkspaceView},
 };
 use crate::engine::{key::ObjectKey, table::Index};
 
@@ -58,6 +54,7 @@ pub(crate) const RUN: &str = "run";
 pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
     Index {
         name: TEMPLATE,
+        finds: true,
         values: |key, apply| {
             let reference = &apply.spec.template_ref;
             let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
@@ -66,6 +63,7 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
     },
     Index {
         name: WAITS_FOR,
+        finds: true,
         values: |key, apply| {
             let references = apply.spec.wait_for_workspaces.iter().flatten();
             references
@@ -78,6 +76,7 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
     },
     Index {
         name: MAKES,
+        finds: true,
         values: |key, apply| {
             let annotations = apply.metadata.annotations.as_ref();
             let recorded = annotations
@@ -97,6 +96,7 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
     },
     Index {
         name: OWNER,
+        finds: true,
         values: |key, apply| {
             let label = |owner: &OwnerReference| owner::label(&owner.kind, &owner.name);
             let owners = apply.metadata.owner_references.iter().flatten();
@@ -111,10 +111,12 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
     },
     Index {
         name: SHARES,
+        finds: true,
         values: |key, apply| shared_template(key, apply).into_iter().collect(),
     },
     Index {
         name: RELEASED,
+        finds: true,
         values: |key, apply| {
             let revision = apply.spec.template_revision.as_deref().unwrap_or_default();
             let template = shared_template(key, apply);
@@ -141,6 +143,7 @@ pub(crate) fn released(template: &str, revision: &str) -> String {
 
 pub(super) const TEMPLATES: &[Index<TemplateView>] = &[Index {
     name: SPEC,
+    finds: false,
     values: |_, view| {
         let metadata = &view.template.metadata;
         let sandbox = metadata
@@ -155,11 +158,12 @@ pub(super) const TEMPLATES: &[Index<TemplateView>] = &[Index {
     },
 }];
 
-pub(super) const WORKSPACES: &[Index<WorkspaceSeen>] = &[
+pub(super) const WORKSPACES: &[Index<WorkspaceView>] = &[
     Index {
         name: IDENTITY,
+        finds: true,
         values: |_, workspace| {
-            let label = |name| workspace.labels.get(name);
+            let label = |name| workspace.without_spec().labels.get(name);
             match (label(marks::WTA_NAMESPACE), label(marks::WTA_NAME)) {
                 (Some(namespace), Some(name)) => vec![within(namespace, name)],
                 _ => Vec::new(),
@@ -168,7 +172,9 @@ pub(super) const WORKSPACES: &[Index<WorkspaceSeen>] = &[
     },
     Index {
         name: OBSERVED,
+        finds: false,
         values: |_, workspace| {
+            let workspace = workspace.without_spec();
             let observed = workspace.status.observed_generation.unwrap_or_default();
             vec![format!("{} {} {observed}", workspace.uid, workspace.generation)]
         },
@@ -178,10 +184,12 @@ pub(super) const WORKSPACES: &[Index<WorkspaceSeen>] = &[
 pub(super) const CLUSTERS: &[Index<Cluster>] = &[
     Index {
         name: SPEC,
+        finds: false,
         values: |_, cluster| vec![spec_of(&cluster.metadata)],
     },
     Index {
         name: INFRASTRUCTURE,
+        finds: true,
         values: |key, cluster| {
             let reference = cluster.spec.infrastructure_ref.iter();
             reference
@@ -195,6 +203,7 @@ pub(super) const CLUSTERS: &[Index<Cluster>] = &[
     },
     Index {
         name: REACHED,
+        finds: false,
         values: |_, cluster| {
             let status = cluster.status.as_ref();
             let flags = status.and_then(|status| status.initialization.as_ref());
@@ -209,10 +218,12 @@ pub(super) const CLUSTERS: &[Index<Cluster>] = &[
 pub(super) const CAPTCLUSTERS: &[Index<CAPTCluster>] = &[
     Index {
         name: LABEL,
+        finds: true,
         values: |key, _| vec![within(key.namespace(), &owner::label("CAPTCluster", &key.name))],
     },
     Index {
         name: OWNERSHIP,
+        finds: false,
         values: |_, object| vec![ownership(&object.metadata)],
     },
 ];
@@ -220,6 +231,7 @@ pub(super) const CAPTCLUSTERS: &[Index<CAPTCluster>] = &[
 pub(super) const CAPTCONTROLPLANES: &[Index<CAPTControlPlane>] = &[
     Index {
         name: LABEL,
+        finds: true,
         values: |key, _| {
             let label = owner::label("CAPTControlPlane", &key.name);
             vec![within(key.namespace(), &label)]
@@ -227,10 +239,12 @@ pub(super) const CAPTCONTROLPLANES: &[Index<CAPTControlPlane>] = &[
     },
     Index {
         name: OWNERSHIP,
+        finds: false,
         values: |_, object| vec![ownership(&object.metadata)],
     },
     Index {
         name: CLUSTER,
+        finds: true,
         values: |key, object| {
             let metadata = &object.metadata;
             let owners = metadata.owner_references.iter().flatten();
@@ -246,6 +260,7 @@ pub(super) const CAPTCONTROLPLANES: &[Index<CAPTControlPlane>] = &[
     },
     Index {
         name: APPLY,
+        finds: true,
         values: |key, object| {
             let named = object.spec.workspace_template_apply_name.iter();
             named.map(|name| within(key.namespace(), name)).collect()
@@ -255,12 +270,14 @@ pub(super) const CAPTCONTROLPLANES: &[Index<CAPTControlPlane>] = &[
 
 pub(super) const WORKERS: &[Index<WorkerView>] = &[Index {
     name: CLUSTER,
+    finds: true,
     values: |key, worker| vec![within(key.namespace(), &worker.cluster)],
 }];
 
 pub(super) const SECRETS: &[Index<HeldView>] = &[
     Index {
         name: STATE_OF,
+        finds: true,
         values: |key, secret| {
             let holds = secret.state_of.as_ref();
             holds
@@ -271,6 +288,7 @@ pub(super) const SECRETS: &[Index<HeldView>] = &[
     },
     Index {
         name: CLAIM,
+        finds: true,
         values: |key, secret| {
             let claim = secret.claim.as_ref();
             claim
@@ -284,10 +302,12 @@ pub(super) const SECRETS: &[Index<HeldView>] = &[
 pub(super) const REPORTS: &[Index<ReportView>] = &[
     Index {
         name: RUN_OF,
+        finds: true,
         values: |_: &ObjectKey, report| vec![report.workspace_uid.clone()],
     },
     Index {
         name: RUN,
+        finds: false,
         values: |_, view| {
             let report = &view.report;
             let operation = report.operation.as_ref().map(|operation| {

@@ -14,17 +14,14 @@ mod watches;
 use std::sync::Arc;
 
 use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster};
-use capt_core::{
-    render::WorkspaceGroup,
-    wta::snapshot::{ProviderConfigSeen, WorkspaceSeen},
-};
+use capt_core::{render::WorkspaceGroup, wta::snapshot::ProviderConfigSeen};
 use kube::Client;
 
 pub(crate) use self::others::Lookup;
 use self::{
     elsewhere::{Elsewhere, Sight},
     others::Others,
-    views::{HeldView, NamespaceView, RenderingView, ReportView, TemplateView, WorkerView},
+    views::{HeldView, NamespaceView, RenderingView, ReportView, TemplateView, WorkerView, WorkspaceView},
 };
 use crate::engine::{
     execute::Written,
@@ -51,12 +48,12 @@ pub(crate) struct Facts {
     /// The only namespace that is looked at.
     namespace: Option<String>,
     templates_elsewhere: Arc<Elsewhere<TemplateView>>,
-    workspaces_elsewhere: Arc<Elsewhere<WorkspaceSeen>>,
+    workspaces_elsewhere: Arc<Elsewhere<WorkspaceView>>,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) applies: Arc<Table<WorkspaceTemplateApply>>,
     pub(crate) templates: Arc<Table<TemplateView>>,
-    pub(crate) workspaces: Arc<Table<WorkspaceSeen>>,
-    pub(crate) cluster_workspaces: Arc<Table<WorkspaceSeen>>,
+    pub(crate) workspaces: Arc<Table<WorkspaceView>>,
+    pub(crate) cluster_workspaces: Arc<Table<WorkspaceView>>,
     pub(crate) clusters: Arc<Table<Cluster>>,
     pub(crate) captclusters: Arc<Table<CAPTCluster>>,
     pub(crate) captcontrolplanes: Arc<Table<CAPTControlPlane>>,
@@ -114,7 +111,7 @@ impl Facts {
     }
 
     /// The Workspaces of a group.
-    pub(crate) fn workspaces_of(&self, group: WorkspaceGroup) -> &Table<WorkspaceSeen> {
+    pub(crate) fn workspaces_of(&self, group: WorkspaceGroup) -> &Table<WorkspaceView> {
         match group {
             WorkspaceGroup::Namespaced => &self.workspaces,
             WorkspaceGroup::ClusterScoped => &self.cluster_workspaces,
@@ -148,7 +145,7 @@ impl Facts {
     }
 
     /// A Workspace of the namespaced group, in whatever namespace.
-    pub(crate) fn workspace(&self, reader: &Reader, key: &ObjectKey) -> Sight<Arc<WorkspaceSeen>> {
+    pub(crate) fn workspace(&self, reader: &Reader, key: &ObjectKey) -> Sight<Arc<WorkspaceView>> {
         if self.is_here(key) {
             let here = self.workspaces.get(reader, key);
             here.map_or(Sight::Absent, Sight::There)

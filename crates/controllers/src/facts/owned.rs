@@ -17,7 +17,7 @@ use super::{
     Facts,
     indexes::{self, within},
     kinds,
-    views::ReportView,
+    views::{ReportView, WorkspaceView},
     workspace_key,
 };
 use crate::engine::{execute::Failure, key::ObjectKey, table::Serving, wakes::Reader};
@@ -111,7 +111,7 @@ impl Facts {
         reader: &Reader,
         key: &ObjectKey,
         apply: &WorkspaceTemplateApply,
-    ) -> Option<Arc<WorkspaceSeen>> {
+    ) -> Option<Arc<WorkspaceView>> {
         let (group, place) = workspace_place(key, apply)?;
         self.workspaces_of(group)
             .glance(reader, indexes::OBSERVED, &place)
@@ -124,7 +124,7 @@ impl Facts {
         reader: &Reader,
         namespace: &str,
         apply: &str,
-    ) -> Option<Arc<WorkspaceSeen>> {
+    ) -> Option<Arc<WorkspaceView>> {
         let identity = within(namespace, &names::label_value(apply));
         let mut found = Vec::new();
         for group in [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped] {
@@ -145,10 +145,12 @@ impl Facts {
             self.workspace_left_for(reader, key.namespace(), &key.name)
         });
         let told = workspace.as_ref().and_then(|workspace| {
-            let told = self.reports.members(reader, indexes::RUN_OF, &workspace.uid);
+            let uid = &workspace.without_spec().uid;
+            let told = self.reports.members(reader, indexes::RUN_OF, uid);
             self.reports.glance(reader, indexes::RUN, told.first()?)
         });
-        seen(apply, workspace.as_deref(), told.as_deref())
+        let workspace = workspace.as_deref().map(WorkspaceView::without_spec);
+        seen(apply, workspace, told.as_deref())
     }
 
     /// One as a peer of others, without being woken for it.
@@ -156,25 +158,24 @@ impl Facts {
         let workspace =
             workspace_place(key, apply).and_then(|(group, place)| self.workspaces_of(group).peek(&place));
         let told = workspace.as_ref().and_then(|workspace| {
-            let told = self.reports.peek_members(indexes::RUN_OF, &workspace.uid);
+            let uid = &workspace.without_spec().uid;
+            let told = self.reports.peek_members(indexes::RUN_OF, uid);
             self.reports.peek(told.first()?)
         });
-        Peer::of(&seen(apply, workspace.as_deref(), told.as_deref()))
+        let workspace = workspace.as_deref().map(WorkspaceView::without_spec);
+        Peer::of(&seen(apply, workspace, told.as_deref()))
     }
 }
 
 /// Namespace and name of the Secret that a Workspace writes, if its WorkspaceTemplateApply is in this namespace.
-pub(crate) fn connection_secret<'a>(
-    namespace: &'a str,
-    workspace: &'a WorkspaceSeen,
-) -> Option<(&'a str, &'a str)> {
-    let reference = workspace.spec.get("writeConnectionSecretToRef")?;
+pub(crate) fn connection_secret(namespace: &str, workspace: &WorkspaceView) -> Option<(String, String)> {
+    let reference = workspace.field("writeConnectionSecretToRef")?;
     let field = |name: &str| reference.get(name).and_then(Value::as_str);
-    let namespace = match workspace.group {
+    let namespace = match workspace.without_spec().group {
         Some(WorkspaceGroup::ClusterScoped) => field("namespace")?,
         _ => namespace,
     };
-    Some((namespace, field("name")?))
+    Some((namespace.to_owned(), field("name")?.to_owned()))
 }
 
 /// Where the Workspace is that a WorkspaceTemplateApply names in its annotation.

@@ -31,7 +31,7 @@ use k8s_openapi::{
 };
 use kube::core::{DynamicObject, PartialObjectMeta};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use crate::engine::served::Definition;
 
@@ -59,6 +59,35 @@ impl RenderingView {
             uid: self.uid.clone(),
             owner: self.owner.clone(),
             kept: self.packed.as_deref().and_then(Kept::from_bytes),
+        }
+    }
+}
+
+/// A Workspace. Most of them are at rest, and their specs are kept as text, which takes a fraction of the room.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WorkspaceView {
+    /// Everything else.
+    bare: WorkspaceSeen,
+    spec: Box<str>,
+}
+
+impl WorkspaceView {
+    /// All of it but its spec, which says nothing here.
+    pub(crate) fn without_spec(&self) -> &WorkspaceSeen {
+        &self.bare
+    }
+
+    /// One field of its spec.
+    pub(crate) fn field(&self, name: &str) -> Option<Value> {
+        let mut fields: BTreeMap<&str, &RawValue> = serde_json::from_str(&self.spec).ok()?;
+        serde_json::from_str(fields.remove(name)?.get()).ok()
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> WorkspaceSeen {
+        WorkspaceSeen {
+            spec: serde_json::from_str(&self.spec).unwrap_or_default(),
+            ..self.bare.clone()
         }
     }
 }
@@ -145,21 +174,21 @@ pub(super) fn template(object: DynamicObject) -> Option<TemplateView> {
     })
 }
 
-pub(super) fn namespaced_workspace(object: DynamicObject) -> Option<WorkspaceSeen> {
+pub(super) fn namespaced_workspace(object: DynamicObject) -> Option<WorkspaceView> {
     Some(workspace(object, WorkspaceGroup::Namespaced))
 }
 
-pub(super) fn cluster_workspace(object: DynamicObject) -> Option<WorkspaceSeen> {
+pub(super) fn cluster_workspace(object: DynamicObject) -> Option<WorkspaceView> {
     Some(workspace(object, WorkspaceGroup::ClusterScoped))
 }
 
-fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceSeen {
+fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceView {
     let (metadata, mut data) = lean(object);
     let mut status: WorkspaceStatus = part(&mut data, "status").unwrap_or_default();
     for condition in status.conditions.iter_mut().flatten() {
         make_readable(condition);
     }
-    WorkspaceSeen {
+    let bare = WorkspaceSeen {
         group: Some(group),
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),
@@ -170,9 +199,14 @@ fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceSeen {
         labels: metadata.labels.unwrap_or_default(),
         annotations: metadata.annotations.unwrap_or_default(),
         finalizers: metadata.finalizers.unwrap_or_default(),
-        spec: data.get_mut("spec").map(Value::take).unwrap_or_default(),
+        spec: Value::Null,
         status,
         used_by_provider: Usage::No,
+    };
+    let spec = data.get("spec").unwrap_or(&Value::Null).to_string();
+    WorkspaceView {
+        bare,
+        spec: spec.into_boxed_str(),
     }
 }
 
@@ -337,4 +371,37 @@ fn lean(object: DynamicObject) -> (ObjectMeta, Value) {
 
 fn part<T: DeserializeOwned>(data: &mut Value, name: &str) -> Option<T> {
     serde_json::from_value(data.get_mut(name)?.take()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_spec_of_a_workspace_is_what_it_was() {
+        let spec = json!({
+            "forProvider": {"source": "Inline", "module": "a = \"\u{fc}\\n\"", "vars": [{"key": "k", "value": "v"}]},
+            "managementPolicies": [],
+            "writeConnectionSecretToRef": {"name": "outputs"},
+        });
+        let object = json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {"name": "w", "namespace": "n", "uid": "u"}, "spec": spec,
+        });
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        let view = namespaced_workspace(object.clone()).unwrap();
+        assert_eq!(view.whole().spec, spec);
+        assert_eq!(view.without_spec().uid, "u");
+        assert_eq!(
+            view.field("writeConnectionSecretToRef"),
+            Some(json!({"name": "outputs"}))
+        );
+        assert_eq!(view.field("deletionPolicy"), None);
+        assert_eq!(Some(&view), namespaced_workspace(object.clone()).as_ref());
+        let mut other = object;
+        other.data["spec"]["forProvider"]["module"] = json!("");
+        assert_ne!(Some(view), namespaced_workspace(other));
+    }
 }

@@ -94,7 +94,9 @@ impl Reconcile for Templates {
             &snapshot.template.metadata,
         );
         let looked_at = (Instant::now(), snapshot.template.metadata.generation);
-        self.executor.carry_out(&subject, &decision, now, written).await?;
+        self.executor
+            .carry_out(&subject, None, &decision, now, written)
+            .await?;
         self.looked.lock().insert(key.clone(), looked_at);
         Ok(Outcome {
             look_again: decision.look_again,

@@ -79,10 +79,11 @@ impl Applies {
                 if !place.namespace.as_deref().is_none_or(is_near) {
                     continue;
                 }
-                let left = table.peek(&place);
-                let Some((workspace, event)) =
-                    left.and_then(|one| Some((one.clone(), wta::left_behind(&one)?)))
-                else {
+                let left = table.peek(&place).map(|left| left.whole());
+                let Some((workspace, event)) = left.and_then(|left| {
+                    let event = wta::left_behind(&left)?;
+                    Some((left, event))
+                }) else {
                     continue;
                 };
                 let subject = Subject {
@@ -126,7 +127,10 @@ impl Reconcile for Applies {
         let now = (self.options.clock)();
         let decision = wta::decide(&snapshot, now);
         let subject = subject(&snapshot.wta);
-        self.executor.carry_out(&subject, &decision, now, written).await?;
+        let told = snapshot.wta.status.as_ref();
+        self.executor
+            .carry_out(&subject, told, &decision, now, written)
+            .await?;
         Ok(Outcome {
             look_again: decision.look_again,
         })

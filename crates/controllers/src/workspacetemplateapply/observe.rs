@@ -34,7 +34,7 @@ use crate::{
     facts::{
         elsewhere::Sight,
         indexes::{self, within},
-        views::HeldView,
+        views::{HeldView, WorkspaceView},
         workspace_key,
     },
 };
@@ -238,7 +238,8 @@ impl Applies {
         found
     }
 
-    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceSeen) -> WorkspaceSeen {
+    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceView) -> WorkspaceSeen {
+        let workspace = workspace.whole();
         let (usages, place) = match workspace.group {
             Some(WorkspaceGroup::ClusterScoped) => (
                 &self.facts.legacy_usages,
@@ -256,7 +257,7 @@ impl Applies {
         };
         WorkspaceSeen {
             used_by_provider,
-            ..workspace.clone()
+            ..workspace
         }
     }
 
@@ -308,9 +309,8 @@ impl Applies {
                     return None;
                 }
                 let is_ours = namespace == key.namespace() && matches!(seen, Sight::There(_));
-                let trouble = workspace
-                    .as_ref()
-                    .and_then(|workspace| wta::snapshot::trouble(workspace));
+                let workspace = workspace.as_ref().map(|workspace| workspace.without_spec());
+                let trouble = workspace.and_then(wta::snapshot::trouble);
                 Some(Awaited {
                     trouble: trouble.map(|trouble| match is_ours {
                         true => trouble,
@@ -469,7 +469,7 @@ impl Applies {
 }
 
 /// Whether the Workspaces of a group are known. Where nobody knows yet there may be some.
-fn serving(table: &Table<WorkspaceSeen>, reader: &Reader) -> snapshot::Serving {
+fn serving(table: &Table<WorkspaceView>, reader: &Reader) -> snapshot::Serving {
     match table.serving(reader) {
         Serving::No => snapshot::Serving::No,
         Serving::Unknown | Serving::Hidden => snapshot::Serving::Hidden,

@@ -1,17 +1,24 @@
-//! Renderings, made once for the same template, values and place, as long as somebody works with them. Those who rest
-//! cost no memory.
+//! Renderings, made once for the same template, values and place.
+//!
+//! Whole renderings are kept only as long as somebody works with them. Of all others it is remembered what they were made
+//! from: what was applied is kept in a Secret, and need not be made again to know that nothing changed.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use capt_core::{
     render::UnknownVariable,
     wta::{
         Rendered, Snapshot,
+        kept::Kept,
         snapshot::Problem,
         source::{self, Inputs},
     },
 };
 use parking_lot::Mutex;
+use serde_json::Value;
 
 use crate::engine::key::ObjectKey;
 
@@ -22,20 +29,82 @@ type Outcome = (Result<Rendered, Vec<Problem>>, Vec<UnknownVariable>);
 /// one takes tens of kilobytes.
 const GENERATION: usize = 32;
 
-/// The last renderings of the objects that were looked at last.
+/// The last renderings.
 #[derive(Default)]
 pub(super) struct Renderings {
+    /// Those of the objects that were looked at last.
     last: Mutex<Generations<(Inputs, Outcome)>>,
+    /// What is remembered of all.
+    traces: Mutex<HashMap<ObjectKey, Trace>>,
+}
+
+/// What is remembered of a rendering that succeeded.
+struct Trace {
+    /// Stands for what it was made from.
+    inputs: [u64; 2],
+    /// All of it but the spec, which its hash stands for.
+    rendered: Rendered,
+    unknown: Vec<UnknownVariable>,
+}
+
+impl Trace {
+    fn of(inputs: &Inputs, (rendered, unknown): &Outcome) -> Option<Self> {
+        let rendered = rendered.as_ref().ok()?;
+        Some(Self {
+            inputs: digest(inputs),
+            rendered: Rendered {
+                spec: Value::Null,
+                hash: rendered.hash.clone(),
+                guarded_hash: rendered.guarded_hash.clone(),
+                revision: rendered.revision.clone(),
+                retain: rendered.retain,
+                policies: rendered.policies.clone(),
+                backend: rendered.backend.clone(),
+                elsewhere: rendered.elsewhere.clone(),
+            },
+            unknown: unknown.clone(),
+        })
+    }
+
+    /// The rendering, if it was made from this and its spec is the one that is kept.
+    fn recall(&self, inputs: &Inputs, kept: &Kept) -> Option<Outcome> {
+        if self.rendered.hash != kept.rendering.hash || self.inputs != digest(inputs) {
+            return None;
+        }
+        let rendered = Rendered {
+            spec: kept.rendering.spec.clone(),
+            ..self.rendered.clone()
+        };
+        Some((Ok(rendered), self.unknown.clone()))
+    }
+}
+
+/// Two numbers: that both are the same by chance does not happen.
+fn digest(inputs: &Inputs) -> [u64; 2] {
+    [0u8, 1].map(|number| {
+        let mut hasher = DefaultHasher::new();
+        (number, inputs).hash(&mut hasher);
+        hasher.finish()
+    })
 }
 
 impl Renderings {
     /// Renders, unless nothing changed that a rendering depends on.
     pub(super) fn render(&self, key: &ObjectKey, snapshot: &Snapshot) -> Outcome {
         let inputs = source::inputs(snapshot);
+        let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+        let recalled = kept.and_then(|kept| self.traces.lock().get(key)?.recall(&inputs, kept));
+        if let Some(recalled) = recalled {
+            return recalled;
+        }
         let before = self.last.lock().take(key);
         let remembered = match before {
             Some(before) if before.0 == inputs => before,
             _ => (inputs, (source::render(snapshot), source::unknown(snapshot))),
+        };
+        match Trace::of(&remembered.0, &remembered.1) {
+            Some(trace) => self.traces.lock().insert(key.clone(), trace),
+            None => self.traces.lock().remove(key),
         };
         let rendered = remembered.1.clone();
         self.last.lock().put(key, remembered);
@@ -45,6 +114,7 @@ impl Renderings {
     /// Forgets an object that is gone.
     pub(super) fn forget(&self, key: &ObjectKey) {
         self.last.lock().take(key);
+        self.traces.lock().remove(key);
     }
 }
 

@@ -197,6 +197,10 @@ pub fn backend_of_config(config: &TerraformConfig) -> Option<String> {
 }
 
 fn backend_of_hcl(text: &str) -> Option<String> {
+    // Names of blocks are written as they are, so that most texts need not be parsed.
+    if !["backend", "cloud"].iter().any(|name| text.contains(name)) {
+        return None;
+    }
     let body: Body = text.parse().ok()?;
     let mut found: Vec<String> = blocks(&body, "terraform")
         .flat_map(|terraform| {

@@ -117,7 +117,7 @@ pub(super) fn is_shared(snapshot: &Snapshot, template: &TemplateSeen) -> bool {
 
 /// Everything that a rendering depends on. What has the same inputs has the same rendering, and the same variables that
 /// are unknown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
     /// Revision of the template, if there is one to render.
     revision: Option<String>,

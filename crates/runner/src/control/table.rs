@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use capt_api::foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_SUCCEEDED};
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
 
@@ -138,7 +139,7 @@ impl Table {
             }
             return false;
         }
-        if view.generation != entry.view.generation || view.annotations != entry.view.annotations {
+        if view.generation != entry.view.generation || !are_same_to_inputs(&view, &entry.view) {
             entry.forget_inputs();
         }
         settle(&mut self.homes, &key, Some(&entry.view), Some(&view));
@@ -549,6 +550,18 @@ fn is_newer(one: &WorkspaceView, other: &WorkspaceView) -> bool {
         (Some(one), Some(other)) => one > other,
         _ => true,
     }
+}
+
+/// No annotation differs but those that say how a creation goes on, which no input is read from.
+fn are_same_to_inputs(one: &WorkspaceView, other: &WorkspaceView) -> bool {
+    const OF_CREATION: [&str; 3] = [
+        EXTERNAL_CREATE_PENDING,
+        EXTERNAL_CREATE_SUCCEEDED,
+        EXTERNAL_CREATE_FAILED,
+    ];
+    let of_inputs = |(name, _): &(&String, &String)| !OF_CREATION.contains(&name.as_str());
+    let one = one.annotations.iter().filter(of_inputs);
+    one.eq(other.annotations.iter().filter(of_inputs))
 }
 
 /// Nothing differs but what we write ourselves.

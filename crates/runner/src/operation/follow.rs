@@ -31,7 +31,7 @@ use crate::{
     report::{self, Changes, Learned, Log, Page, Room, readable},
 };
 
-/// What takes less time than this has no progress that anybody could follow.
+/// What takes less time than this has no progress that anybody could follow: an operation, or a part of it.
 const FIRST_PROGRESS: SignedDuration = SignedDuration::from_secs(1);
 /// Logs are written no more often than this.
 const LOG_PAUSE: SignedDuration = SignedDuration::from_secs(15);
@@ -155,6 +155,8 @@ struct Following {
     written: Option<Written>,
     /// It was told that it is being prepared.
     is_init_told: bool,
+    /// When what is being done began.
+    phase_began: Timestamp,
 }
 
 impl Following {
@@ -164,6 +166,7 @@ impl Following {
                 true => Room::PLAN,
                 false => Room::OPERATION,
             }),
+            phase_began: with.started,
             with,
             tracker: None,
             plan: None,
@@ -227,6 +230,7 @@ impl Following {
             (Phase::Apply, Goal::Converge) => Operation::Apply,
             (Phase::Apply, Goal::Destroy) => Operation::Destroy,
         };
+        self.phase_began = self.now();
         let durations = self.with.learned.durations();
         let mut tracker = Tracker::new(operation, self.with.resources, durations);
         if let (Phase::Apply, Some(plan)) = (phase, &self.plan) {
@@ -364,8 +368,8 @@ impl Following {
 
     /// From when on progress is told.
     fn first_progress(&self) -> Timestamp {
-        let started = self.with.started;
-        started.checked_add(FIRST_PROGRESS).unwrap_or(started)
+        let began = self.phase_began;
+        began.checked_add(FIRST_PROGRESS).unwrap_or(began)
     }
 
     async fn write(&mut self) {

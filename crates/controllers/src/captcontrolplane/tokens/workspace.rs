@@ -92,7 +92,7 @@ impl Signers for WorkspaceCredentials {
 }
 
 impl WorkspaceCredentials {
-    fn workspace(&self, namespace: &str, apply: &str) -> Option<Arc<WorkspaceSeen>> {
+    fn workspace(&self, namespace: &str, apply: &str) -> Option<WorkspaceSeen> {
         let apply = self.facts.applies.peek(&ObjectKey::within(namespace, apply))?;
         let recorded = apply.metadata.annotations.as_ref()?.get(marks::WORKSPACE)?;
         let (group, name) = recorded.split_once('/')?;
@@ -101,7 +101,8 @@ impl WorkspaceCredentials {
             WorkspaceGroup::Namespaced => ObjectKey::within(namespace, name),
             WorkspaceGroup::ClusterScoped => ObjectKey::cluster_scoped(name),
         };
-        self.facts.workspaces_of(group).peek(&place)
+        let workspace = self.facts.workspaces_of(group).peek(&place)?;
+        Some(workspace.whole())
     }
 
     async fn config(

@@ -78,20 +78,19 @@ impl Subject {
     }
 
     /// An object with its status, of which not every word has to be told at once.
-    pub(crate) fn with_status<S: Serialize>(self, status: Option<&S>) -> Self {
+    pub(crate) fn with_status<S>(self, status: Option<&S>) -> Self {
         self.patient(status, Patience::Words)
     }
 
     /// An object with its status, of which all has to be told at once but that something begins.
-    pub(crate) fn with_beginning<S: Serialize>(self, status: Option<&S>) -> Self {
+    pub(crate) fn with_beginning<S>(self, status: Option<&S>) -> Self {
         self.patient(status, Patience::Beginning)
     }
 
-    fn patient<S: Serialize>(self, status: Option<&S>, patience: fn(Value) -> Patience) -> Self {
-        let told = status.and_then(|status| serde_json::to_value(status).ok());
+    fn patient<S>(self, status: Option<&S>, patience: Patience) -> Self {
         Self {
             is_told: status.is_some(),
-            patience: told.map_or(Patience::None, patience),
+            patience,
             ..self
         }
     }
@@ -222,10 +221,12 @@ impl Executor {
         Self { client, teller }
     }
 
-    /// Carries out a decision, and says what was written, also if not all of it could be.
+    /// Carries out a decision about an object whose status told this, and says what was written, also if not all of it
+    /// could be.
     pub(crate) async fn carry_out<S: Serialize + Sync>(
         &self,
         subject: &Subject,
+        told: Option<&S>,
         decision: &Decision<S>,
         now: Timestamp,
         written: &mut Writes,
@@ -249,7 +250,7 @@ impl Executor {
             if let (Marked::Changed(object), Some(before)) = (&marked, subject.generation) {
                 own::observe(&mut status, before, object.metadata.generation);
             }
-            written.tells_after = telling::may_wait(subject, decision, &status, written.untold);
+            written.tells_after = telling::may_wait(subject, told, decision, &status, written.untold);
             if written.tells_after.is_some() {
                 return Ok(());
             }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use capt_core::decision::{Decision, Desired};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -34,19 +35,21 @@ pub(crate) struct Untold {
 }
 
 /// What of a status may wait.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     /// Nothing.
     None,
     /// What people read and nothing acts upon, compared with what was told before.
-    Words(Value),
-    /// That something begins, compared with what was told before: others act upon what is said of failures.
-    Beginning(Value),
+    Words,
+    /// That something begins and how far it is, compared with what was told before: others act upon what is said of
+    /// failures.
+    Beginning,
 }
 
 /// How long the status can be left to the next look, if it can.
-pub(super) fn may_wait<S>(
+pub(super) fn may_wait<T: Serialize, S>(
     subject: &Subject,
+    told: Option<&T>,
     decision: &Decision<S>,
     status: &Value,
     untold: Untold,
@@ -60,18 +63,25 @@ pub(super) fn may_wait<S>(
     if begins && untold.looks < UNTOLD_LOOKS {
         return Some(BEGINNING);
     }
-    // Who makes several objects together makes one of them first.
+    // Who makes several objects together makes one of them first, and whoever ties them together has many to look at.
     if subject.is_new {
-        return rest(BEGINNING);
+        let limit = if has_nothing_to_say(status) {
+            words(untold.objects)
+        } else {
+            BEGINNING
+        };
+        return rest(limit);
     }
     if begins || !decision.events.is_empty() {
         return None;
     }
-    let is_patient = match &subject.patience {
-        Patience::None => false,
-        Patience::Words(told) => differs_in_words(told, status),
-        Patience::Beginning(told) => differs_in_beginning(told, status),
+    let differs: fn(&Value, &Value) -> bool = match subject.patience {
+        Patience::None => return None,
+        Patience::Words => differs_in_words,
+        Patience::Beginning => differs_in_beginning,
     };
+    let told = told.and_then(|told| serde_json::to_value(told).ok());
+    let is_patient = told.is_some_and(|told| differs(&told, status));
     rest(words(untold.objects)).filter(|_| is_patient)
 }
 
@@ -135,7 +145,19 @@ fn is_true(condition: &Value) -> bool {
     condition["status"] == "True"
 }
 
-/// Whether all that is new is that something began to be made, and what it says of that.
+/// Whether all that a first status says is what it waits for.
+fn has_nothing_to_say(status: &Value) -> bool {
+    let no_conditions = Vec::new();
+    let conditions = status["conditions"].as_array().unwrap_or(&no_conditions);
+    let is_waiting = |one: &&Value| {
+        let type_ = one["type"].as_str();
+        type_.is_some_and(|type_| type_.starts_with("Waiting"))
+    };
+    let mut true_ones = conditions.iter().filter(|one| is_true(one));
+    status["ready"] != true && true_ones.all(|one| is_waiting(&one))
+}
+
+/// Whether all that is new is that something began to be made, how far it is, and what it says of that.
 fn differs_in_beginning(told: &Value, new: &Value) -> bool {
     let is_ready = |one: &Value| one["type"] == "Ready";
     let mut before = told["conditions"].as_array().into_iter().flatten();
@@ -145,10 +167,12 @@ fn differs_in_beginning(told: &Value, new: &Value) -> bool {
         conditions.retain(|one| !is_ready(one) || one["reason"] != "Creating");
     }
     if let Some(fields) = rest.as_object_mut() {
-        match told.get("message") {
-            Some(message) => fields.insert("message".to_owned(), message.clone()),
-            None => fields.remove("message"),
-        };
+        for words in ["message", "progress"] {
+            match told.get(words) {
+                Some(told) => fields.insert(words.to_owned(), told.clone()),
+                None => fields.remove(words),
+            };
+        }
     }
     rest == *told
 }
@@ -218,6 +242,8 @@ mod tests {
         };
         let words = says("False", "b");
         let news = says("True", "b");
+        let waiting =
+            json!({"ready": false, "conditions": [{"type": "WaitingForCluster", "status": "True"}]});
         let early = Untold {
             looks: 1,
             since: Some(Instant::now()),
@@ -243,12 +269,16 @@ mod tests {
             (&quiet, &None, &news, looks(0), Some(BEGINNING)),
             (&quiet, &None, &news, looks(1), Some(BEGINNING)),
             (&quiet, &None, &news, early, None),
+            // What only waits may wait to say so.
+            (&quiet, &None, &words, looks(0), Some(WORDS)),
+            (&quiet, &None, &waiting, looks(0), Some(WORDS)),
+            (&quiet, &None, &words, early, Some(WORDS * 3 / 4)),
         ] {
-            let wait = may_wait(&subject(told.as_ref()), decision, status, untold);
+            let wait = may_wait(&subject(told.as_ref()), told.as_ref(), decision, status, untold);
             assert_eq!(wait, expected, "{decision:?} {told:?} {status} {untold:?}");
         }
         tokio::time::advance(WORDS).await;
-        let late = may_wait(&subject(told.as_ref()), &quiet, &words, early);
+        let late = may_wait(&subject(told.as_ref()), told.as_ref(), &quiet, &words, early);
         assert_eq!(late, None);
     }
 
@@ -321,6 +351,14 @@ mod tests {
             assert_eq!(differs_in_beginning(&told, &new), expected, "{new}");
         }
         let begun = said("Ready", "False", "Creating");
+        let mut further = begun.clone();
+        further["progress"] = json!({"percentComplete": 5});
+        assert!(differs_in_beginning(&begun, &further));
+        assert!(differs_in_beginning(&further, &begun));
+        assert!(!differs_in_beginning(
+            &further,
+            &said("Synced", "False", "ReconcileError")
+        ));
         assert!(!differs_in_beginning(&begun, &said("Ready", "True", "Available")));
         assert!(!differs_in_beginning(&begun, &told));
     }

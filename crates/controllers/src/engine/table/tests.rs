@@ -5,6 +5,7 @@ use super::{
 
 const BY_COLOR: &[Index<(String, u32)>] = &[Index {
     name: "color",
+    finds: true,
     values: |_, (color, _)| vec![color.clone()],
 }];
 
