@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 async fn measure(args: Args) -> anyhow::Result<()> {
     let world = World::embedded_only().await;
     start_controllers(&world);
-    start_runner(&world);
+    start_runner(&world, Some(Duration::from_secs(600)));
     let witness = Witness::start(&world);
     create::<WorkspaceTemplate>(&world, eks_template(args.seconds)).await?;
     create::<WorkspaceTemplate>(&world, profile_template(args.seconds)).await?;
@@ -264,7 +264,8 @@ impl OwnCredentials for Elsewhere {
     }
 }
 
-fn start_controllers(world: &World) {
+/// Starts the controllers, to which nothing outside is real.
+pub(super) fn start_controllers(world: &World) {
     world.start(CAPT, |process: Process| async move {
         let clock = process.clock.clone();
         let ours = Runner::Ours { label: None };
@@ -287,8 +288,9 @@ impl capt_runner::Engines for Simulation {
     }
 }
 
-fn start_runner(world: &World) {
-    world.start("runner", |process: Process| async move {
+/// Starts our runner with simulated Terraform, which looks at everything again after a time.
+pub(super) fn start_runner(world: &World, poll_interval: Option<Duration>) {
+    world.start("runner", move |process: Process| async move {
         let of_world = process.clock.clone();
         let clock: capt_runner::Clock = Arc::new(move || of_world.now());
         let simulation = Simulation(Arc::new(SimulatedEngine::new(1, clock.clone())));
@@ -297,13 +299,14 @@ fn start_runner(world: &World) {
         options.namespace.clone_from(&process.namespace);
         // One operation for each cluster, and room for those that look for drift.
         options.parallelism = 256;
-        options.poll_interval = Some(Duration::from_secs(600));
+        options.poll_interval = poll_interval;
         let ended = capt_runner::run(process.client, options, CancellationToken::new()).await;
         eprintln!("the runner ended: {ended:?}");
     });
 }
 
-async fn create<K>(world: &World, object: Value) -> anyhow::Result<()>
+/// Makes an object.
+pub(super) async fn create<K>(world: &World, object: Value) -> anyhow::Result<()>
 where
     K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
         + DeserializeOwned

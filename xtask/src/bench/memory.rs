@@ -11,6 +11,11 @@ pub(super) fn peak(pid: u32) -> Option<f64> {
     Some(kilobytes(pid, "VmHWM:")? as f64 / 1024.0)
 }
 
+/// The resident memory of a process that is its own, without pages of files such as the program, in MiB.
+pub(super) fn own(pid: u32) -> Option<f64> {
+    Some(kilobytes(pid, "RssAnon:")? as f64 / 1024.0)
+}
+
 fn resident_kilobytes(pid: u32) -> Option<u64> {
     kilobytes(pid, "VmRSS:")
 }

@@ -28,8 +28,9 @@ pub(super) const NAMESPACE: &str = "default";
 const TEMPLATES: &str = "examples/templates.yaml";
 /// What the template of control planes calls the address of a cluster, which nobody would answer on.
 const ADDRESS: &str = r#""https://${substr(sha256(var.cluster_name), 0, 16)}.${var.region}.sandbox.invalid""#;
-/// How long nothing may get ready.
+/// How long nothing may get ready. All clusters go on together, so that it takes the longer the more there are.
 const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE_FOR_EACH: Duration = Duration::from_millis(200);
 
 pub(super) const CLUSTER: Kind = kind("cluster.x-k8s.io", "v1beta2", "Cluster", "clusters");
 pub(super) const WORKSPACE: Kind = kind("tf.m.upbound.io", "v1beta1", "Workspace", "workspaces");
@@ -42,20 +43,25 @@ pub(super) fn name(number: usize) -> String {
 /// Makes the templates that all clusters share. Their addresses refuse connections at once, so that no name is looked
 /// up.
 pub(super) async fn templates(target: &Target) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(workspace::root().join(TEMPLATES))?;
-    anyhow::ensure!(text.contains(ADDRESS), "{TEMPLATES} has another address by now");
-    let text = text.replace(ADDRESS, r#""https://127.0.0.1:1""#);
     let mut connection = target.connect().await?;
-    for template in serde_saphyr::from_multiple::<Value>(&text)? {
-        if template["metadata"]["name"] != "fargate-profile" {
-            post(&mut connection, &template).await?;
-        }
+    for template in template_documents()? {
+        post(&mut connection, &template).await?;
     }
     Ok(())
 }
 
+/// The templates.
+pub(super) fn template_documents() -> anyhow::Result<Vec<Value>> {
+    let text = std::fs::read_to_string(workspace::root().join(TEMPLATES))?;
+    anyhow::ensure!(text.contains(ADDRESS), "{TEMPLATES} has another address by now");
+    let text = text.replace(ADDRESS, r#""https://127.0.0.1:1""#);
+    let mut templates = serde_saphyr::from_multiple::<Value>(&text)?;
+    templates.retain(|template| template["metadata"]["name"] != "fargate-profile");
+    Ok(templates)
+}
+
 /// What people write for one cluster.
-fn documents(name: &str) -> [Value; 3] {
+pub(super) fn documents(name: &str) -> [Value; 3] {
     let reference = |group: &str, kind: &str| json!({"apiGroup": group, "kind": kind, "name": name});
     let metadata = json!({"name": name, "namespace": NAMESPACE});
     let (networks, control_planes) = ("infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io");
@@ -212,6 +218,7 @@ impl Times {
     /// Waits until these are ready, and tells when the last of them was.
     pub(super) async fn all_ready(&self, numbers: std::ops::Range<usize>) -> anyhow::Result<Instant> {
         let mut waiting: HashSet<String> = numbers.map(name).collect();
+        let patience = PATIENCE + PATIENCE_FOR_EACH * u32::try_from(waiting.len()).unwrap_or(u32::MAX);
         let mut last = None;
         let mut progress = Instant::now();
         loop {
@@ -233,7 +240,7 @@ impl Times {
             if waiting.len() < before {
                 progress = Instant::now();
             }
-            if progress.elapsed() > PATIENCE {
+            if progress.elapsed() > patience {
                 let some: Vec<&String> = waiting.iter().take(3).collect();
                 bail!("{} clusters do not get ready, such as {some:?}", waiting.len());
             }

@@ -7,7 +7,9 @@
 mod bare;
 mod counts;
 mod fleet;
+mod linear;
 mod processes;
+mod rest;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -40,9 +42,13 @@ pub(crate) struct Args {
     /// How many clusters the delays are taken from.
     #[arg(long, default_value_t = 200)]
     delays: usize,
-    /// How long it is counted what is asked although nothing happens, in seconds.
+    /// How long it is counted what is asked although nothing happens, in seconds; ten minutes of virtual time besides.
     #[arg(long, default_value_t = 60)]
     idle: u64,
+    /// Measure these numbers of clusters besides, each on a fresh server and without the bare writer: what a cluster costs
+    /// should not depend on how many there are.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    linear: Vec<usize>,
     /// Measure builds that are not optimised, to try the bench itself or to count requests.
     #[arg(long)]
     debug: bool,
@@ -64,7 +70,6 @@ const SETTLING: Duration = Duration::from_secs(15);
 /// What was measured.
 struct Figures {
     clusters: usize,
-    ours: Duration,
     bare: Duration,
     writes: f64,
     bare_writes: f64,
@@ -72,12 +77,23 @@ struct Figures {
     requests: f64,
     delays: Vec<Duration>,
     rate: f64,
-    resident: f64,
-    peak: f64,
-    cpu: Duration,
+    load: Load,
     idle: u64,
+    idle_virtual: usize,
     idle_of: Vec<String>,
     by_kind: Vec<String>,
+}
+
+/// What many clusters at once cost the controllers.
+struct Load {
+    /// Until all were ready.
+    time: Duration,
+    counted: Counts,
+    /// Memory, in MiB: all of it, without pages of files, and at most.
+    resident: f64,
+    own: f64,
+    peak: f64,
+    cpu: Duration,
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
@@ -94,7 +110,59 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         let figures = measure(args, &binary, *clusters).await?;
         print(args, &figures);
     }
-    Ok(())
+    linear::run(args, &binary).await
+}
+
+/// Templates on a server, and controllers and a runner at work there.
+async fn begin(
+    args: &Args,
+    binary: &Path,
+    server: &Server,
+    target: &Target,
+) -> anyhow::Result<(Program, Program)> {
+    fleet::templates(target).await?;
+    let place = Place {
+        binary,
+        kubeconfig: &server.kubeconfig(),
+        folder: server.folder(),
+    };
+    let controllers = Program::controllers(&place, args.concurrency)?;
+    Ok((controllers, Program::runner(&place, args.concurrency)?))
+}
+
+/// Makes so many clusters at once.
+async fn load(
+    args: &Args,
+    target: &Target,
+    objects: &Objects,
+    programs: &mut (Program, Program),
+    clusters: usize,
+) -> anyhow::Result<Load> {
+    let (times, watches) = Times::watch(objects, false);
+    // Whatever is done once is no part of what is measured.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let before = Counts::of(target).await?;
+    let started = Instant::now();
+    let (made, last) = tokio::join!(
+        fleet::make(target, args.concurrency, 0..clusters),
+        times.all_ready(0..clusters)
+    );
+    made?;
+    let time = last?.saturating_duration_since(started);
+    tokio::time::sleep(SETTLING).await;
+    let (controllers, runner) = programs;
+    controllers.check_alive()?;
+    runner.check_alive()?;
+    drop(watches);
+    let pid = controllers.pid();
+    Ok(Load {
+        time,
+        counted: Counts::of(target).await?.since(&before),
+        resident: memory::resident(&[pid]).unwrap_or_default(),
+        own: memory::own(pid).unwrap_or_default(),
+        peak: memory::peak(pid).unwrap_or_default(),
+        cpu: cost::cpu(pid),
+    })
 }
 
 async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<Figures> {
@@ -104,40 +172,14 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     let objects = Objects {
         client: realkube::client(&server.kubeconfig()).await?,
     };
-    fleet::templates(&target).await?;
-    let place = Place {
-        binary,
-        kubeconfig: &server.kubeconfig(),
-        folder: server.folder(),
-    };
-    let mut controllers = Program::controllers(&place, args.concurrency)?;
-    let mut runner = Program::runner(&place, args.concurrency)?;
-    let (times, watches) = Times::watch(&objects, false);
-    // Whatever is done once is no part of what is measured.
-    tokio::time::sleep(Duration::from_secs(3)).await;
-
-    let before = Counts::of(&target).await?;
-    let started = Instant::now();
-    let (made, last) = tokio::join!(
-        fleet::make(&target, args.concurrency, 0..clusters),
-        times.all_ready(0..clusters)
-    );
-    made?;
-    let ours = last?.saturating_duration_since(started);
-    tokio::time::sleep(SETTLING).await;
-    controllers.check_alive()?;
-    runner.check_alive()?;
-    let counted = Counts::of(&target).await?.since(&before);
+    let mut programs = begin(args, binary, &server, &target).await?;
+    let load = load(args, &target, &objects, &mut programs, clusters).await?;
     let each = |count: u64| count as f64 / clusters as f64;
-    let resident = memory::resident(&[controllers.pid()]).unwrap_or_default();
-    let peak = memory::peak(controllers.pid()).unwrap_or_default();
-    let cpu = cost::cpu(controllers.pid());
-    drop(watches);
 
     eprintln!("nothing, for {} s …", args.idle);
     let idle = idle(&target, Duration::from_secs(args.idle)).await?;
 
-    let rate = clusters as f64 / ours.as_secs_f64() / 2.0;
+    let rate = clusters as f64 / load.time.as_secs_f64() / 2.0;
     eprintln!("{} more, {rate:.1} in a second …", args.delays);
     let (times, watches) = Times::watch(&objects, true);
     let more = clusters..clusters + args.delays;
@@ -151,7 +193,7 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     drop(watches);
 
     let sample = Arc::new(Sample::take(&objects).await?);
-    drop((controllers, runner, objects, server));
+    drop((programs, objects, server));
     eprintln!("the same by a bare writer …");
     let server = Server::start(args.server, binary).await?;
     let target = server.target().await?;
@@ -166,20 +208,18 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     );
     Ok(Figures {
         clusters,
-        ours,
         bare,
-        writes: each(counted.writes()),
+        writes: each(load.counted.writes()),
         bare_writes: sample.writes() as f64,
-        events: each(counted.sum(|kind, verb| kind == "events" && verb.is_write())),
-        requests: each(counted.requests()),
+        events: each(load.counted.sum(|kind, verb| kind == "events" && verb.is_write())),
+        requests: each(load.counted.requests()),
         delays,
         rate,
-        resident,
-        peak,
-        cpu,
         idle: idle.requests(),
         idle_of: idle.by_kind(1),
-        by_kind: counted.by_kind(clusters),
+        idle_virtual: rest::requests()?,
+        by_kind: load.counted.by_kind(clusters),
+        load,
     })
 }
 
@@ -211,9 +251,9 @@ fn print(args: &Args, figures: &Figures) {
     let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
     row(
         "until all are ready",
-        seconds(figures.ours),
+        seconds(figures.load.time),
         seconds(figures.bare),
-        figures.ours.as_secs_f64() / figures.bare.as_secs_f64(),
+        figures.load.time.as_secs_f64() / figures.bare.as_secs_f64(),
         1.3,
     );
     row(
@@ -236,22 +276,35 @@ fn print(args: &Args, figures: &Figures) {
         verdict(late < 100.0)
     );
     // The goal is in units of a thousand.
-    let megabytes = figures.resident * 1.048_576;
+    let megabytes = |mebibytes: f64| format!("{:.1} MB", mebibytes * 1.048_576);
+    let is_met = figures.load.resident * 1.048_576 <= 50.0;
     println!(
-        "| memory of the controllers | {megabytes:.1} MB | | | ≤50 MB | {} |",
-        verdict(megabytes <= 50.0)
+        "| memory of the controllers | {} | | | ≤50 MB | {} |",
+        megabytes(figures.load.resident),
+        verdict(is_met)
     );
     println!(
-        "| the same, at most | {:.1} MB | | | | |",
-        figures.peak * 1.048_576
+        "| the same, without pages of the program | {} | | | | |",
+        megabytes(figures.load.own)
     );
-    let milliseconds = figures.cpu.as_secs_f64() * 1000.0 / figures.clusters as f64;
+    println!(
+        "| memory of the controllers, at most | {} | | | | |",
+        megabytes(figures.load.peak)
+    );
+    let milliseconds = figures.load.cpu.as_secs_f64() * 1000.0 / figures.clusters as f64;
     println!("| processor time of the controllers for a cluster | {milliseconds:.1} ms | | | | |");
     println!(
         "| requests in {} s of rest, leases and watches apart | {} | | | 0 | {} |",
         args.idle,
         figures.idle,
         verdict(figures.idle == 0)
+    );
+    println!(
+        "| the same in {} virtual minutes, {} clusters in one process | {} | | | 0 | {} |",
+        rest::TIME.as_secs() / 60,
+        rest::CLUSTERS,
+        figures.idle_virtual,
+        verdict(figures.idle_virtual == 0)
     );
     println!("\nrequests for a cluster, by kind:");
     for line in &figures.by_kind {
