@@ -34,6 +34,9 @@ pub struct Child {
     pub need: Need,
     /// It is proved that nothing runs for it.
     pub is_at_rest: bool,
+    /// Its Workspace was written, and who runs it has not said anything about that yet. It may be on its way to rest, so
+    /// that what it seems to need is not known.
+    pub is_in_doubt: bool,
     /// Since when it waits for the turn, if it does.
     pub waiting_since: Option<Timestamp>,
 }
@@ -55,6 +58,7 @@ impl Child {
             name: seen.name().to_owned(),
             need: need(seen),
             is_at_rest: is_at_rest(seen),
+            is_in_doubt: !seen.is_deleting() && !is_looked_at(seen),
             waiting_since: since.map(|since| since.0),
         }
     }
@@ -66,6 +70,7 @@ impl Child {
             name: name.to_owned(),
             need: Need::Work,
             is_at_rest: true,
+            is_in_doubt: false,
             waiting_since: None,
         }
     }
@@ -159,21 +164,19 @@ fn waits_for_turn(seen: &OwnedSeen) -> bool {
 #[must_use]
 pub fn hand_out(holder: Option<&str>, children: &[Child]) -> Option<String> {
     let queue = queue(children);
-    let Some(first) = queue.first() else {
+    if queue.is_empty() {
         // Nobody needs it, so that nothing has to be written.
         return holder.map(str::to_owned);
-    };
+    }
     let current = children.iter().find(|child| Some(child.name.as_str()) == holder);
-    if let Some(current) = current {
-        let is_overtaken = current.need == Need::Work && current.is_at_rest && first.need == Need::Deletion;
-        if current.need != Need::Nothing && !is_overtaken {
-            return Some(current.name.clone());
-        }
+    // Also while it still rests: it may have heard of its turn and begin at any moment, so that nobody overtakes it.
+    if let Some(current) = current.filter(|current| current.need != Need::Nothing) {
+        return Some(current.name.clone());
     }
     // One that runs although it is not its turn can only be brought to an end by giving it the turn.
     let next = queue.iter().find(|next| {
         let mut others = children.iter().filter(|child| child.name != next.name);
-        others.all(|child| child.is_at_rest)
+        !next.is_in_doubt && others.all(|child| child.is_at_rest)
     });
     next.map(|next| next.name.clone())
 }
@@ -201,6 +204,7 @@ mod tests {
             name: name.to_owned(),
             need,
             is_at_rest,
+            is_in_doubt: false,
             waiting_since: waiting_since.map(|second| Timestamp::from_second(second).expect("a time")),
         }
     }
@@ -288,10 +292,22 @@ mod tests {
                 Some("eks"),
             ),
             (
-                "a deletion overtakes a waiting one",
+                "a deletion waits for who has just got the turn",
                 Some("eks"),
                 vec![waiting("eks", 1), deleting("a", true)],
-                Some("a"),
+                Some("eks"),
+            ),
+            (
+                "who may be on the way to rest does not get the turn back",
+                None,
+                vec![
+                    Child {
+                        is_in_doubt: true,
+                        ..running("a")
+                    },
+                    waiting("b", 1),
+                ],
+                None,
             ),
             (
                 "a deletion goes before who waits longest",
@@ -426,6 +442,43 @@ mod tests {
                 ..crate::owned::WorkspaceGlance::default()
             });
             assert_eq!(Child::of(&seen).is_at_rest, expected, "{said_of:?} {generation}");
+        }
+    }
+
+    /// The Workspace of a failed one was written to put it to rest, which is seen before what its WorkspaceTemplateApply
+    /// says about that.
+    #[test]
+    fn a_failed_one_on_its_way_to_rest_does_not_get_in_line() {
+        let mark = serde_json::json!({"revision": "1", "message": "the limit is reached"}).to_string();
+        for (is_marked, said_of, need) in [
+            (true, 3, Need::Nothing),
+            (true, 4, Need::Nothing),
+            (false, 3, Need::Work),
+        ] {
+            let mut seen = saying(false, &[("Synced", "False", "ReconcileError")]);
+            let status = seen.wta.status.as_mut().expect("a status");
+            status.applied = true;
+            status.last_applied_revision = Some("1".to_owned());
+            for condition in status.conditions.iter_mut().flatten() {
+                condition.observed_generation = Some(said_of);
+            }
+            seen.trouble = Some(crate::owned::Trouble {
+                class: crate::owned::TroubleClass::Terminal,
+                message: "the limit is reached".to_owned(),
+            });
+            seen.workspace = Some(crate::owned::WorkspaceGlance {
+                generation: 4,
+                ..crate::owned::WorkspaceGlance::default()
+            });
+            if is_marked {
+                let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+                annotations.insert(marks::FAILED.to_owned(), mark.clone());
+            }
+            let child = Child::of(&seen);
+            assert_eq!(child.need, need, "{is_marked} {said_of}");
+            assert_eq!(child.is_in_doubt, said_of == 3);
+            let given = hand_out(None, &[child, waiting("b", 1)]);
+            assert_eq!(given, None, "it is not at rest");
         }
     }
 }

@@ -108,10 +108,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
             Standing::Waiting { reason, message }
         };
     }
-    if !is_applied {
-        return Standing::Working;
-    }
-    if let Some(trouble) = trouble(seen) {
+    if let Some(trouble) = trouble(seen).filter(|_| is_applied) {
         let message = trouble.message.clone();
         return match trouble.class {
             TroubleClass::Transient => Standing::Retrying { message },
@@ -119,9 +116,12 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
         };
     }
     if is_well {
-        Standing::Ready
-    } else {
-        Standing::Working
+        return Standing::Ready;
+    }
+    // While what failed is put to rest, nothing says that it failed, until it says that it waits for its turn.
+    match failure::remembered(&seen.wta) {
+        Some(message) => Standing::Failed { message },
+        None => Standing::Working,
     }
 }
 
