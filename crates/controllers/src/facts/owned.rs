@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
+use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks, run::Operation};
 use capt_core::{
     decision::Target,
     names,
-    owned::{self, OwnedSeen, Peer, RunGlance, Trouble, TroubleClass, WorkspaceGlance},
+    owned::{self, OwnedSeen, Peer, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance},
     render::WorkspaceGroup,
     wta::snapshot::WorkspaceSeen,
 };
@@ -221,7 +221,18 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
         plan: plan
             .filter(|plan| plan.generation == workspace.generation)
             .map(|plan| plan.summary.clone()),
+        setback: operation.and_then(setback),
     }
+}
+
+/// A failure that passes by itself, if the last operation ended with one.
+fn setback(operation: &Operation) -> Option<Setback> {
+    let has_failed = operation.outcome.as_deref() == Some("failed") && operation.transient;
+    Some(Setback {
+        at: operation.ended_at.filter(|_| has_failed)?,
+        count: operation.failures,
+        message: operation.message.clone().unwrap_or_default(),
+    })
 }
 
 /// What went wrong with Terraform, as far as a WorkspaceTemplateApply repeats it.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     decision::Desired,
     metadata,
-    owned::{Found, OwnedSeen, Role, Trouble, TroubleClass},
+    owned::{Found, OwnedSeen, Role, Standing, standing},
     wta::owner,
 };
 
@@ -47,8 +47,10 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &
             child.need = Need::Deletion;
         }
     }
-    // Who took too long, or cannot be destroyed, lets others go first, and stays where it is if there are none.
-    let is_late = |child: &Child| late.contains(&child.name) || cannot_go(deciding, &child.name);
+    set_back(deciding, &mut children);
+    // Who took too long, cannot be destroyed or is being tried again lets others go first, and stays where it is if there
+    // are none.
+    let is_late = |child: &Child| late.contains(&child.name) || has_trouble(deciding, &child.name);
     let others_wait = children
         .iter()
         .any(|child| !is_late(child) && child.need != Need::Nothing);
@@ -60,13 +62,34 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &
     give(deciding, &children)
 }
 
-/// Whether the destruction of one failed for good.
-fn cannot_go(deciding: &Deciding<'_>, name: &str) -> bool {
+/// Whether one is being tried again, or its destruction failed.
+fn has_trouble(deciding: &Deciding<'_>, name: &str) -> bool {
     let mut applies = deciding.snapshot.applies.iter();
     applies.any(|seen| {
-        let is_terminal = |trouble: &Trouble| trouble.class == TroubleClass::Terminal;
-        seen.name() == name && seen.is_deleting() && seen.trouble.as_ref().is_some_and(is_terminal)
+        let is_going = seen.is_deleting() && seen.trouble.is_some();
+        let is_retrying = matches!(standing(seen), Standing::Retrying { .. });
+        seen.name() == name && (is_going || is_retrying)
     })
+}
+
+/// Who was tried and left the turn to others does not come again at once: what it failed with takes a while to pass.
+fn set_back(deciding: &mut Deciding<'_>, children: &mut [Child]) {
+    let (snapshot, now) = (deciding.snapshot, deciding.now);
+    let holder = metadata::annotation(&snapshot.control_plane.metadata, marks::TURN);
+    for child in children
+        .iter_mut()
+        .filter(|child| Some(child.name.as_str()) != holder)
+    {
+        let mut applies = snapshot.applies.iter();
+        let Some(seen) = applies.find(|seen| seen.name() == child.name) else {
+            continue;
+        };
+        let left = turns::rests_for(seen, now).filter(|_| !is_about_to_work(deciding, &child.name));
+        if left.is_some() && child.is_at_rest {
+            child.need = Need::Nothing;
+            deciding.look_again(left);
+        }
+    }
 }
 
 /// Whether something else is about to be wanted of a WorkspaceTemplateApply that exists, or another try.

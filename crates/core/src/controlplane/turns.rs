@@ -2,17 +2,24 @@
 //!
 //! Whose turn it is stands in an annotation on the owner, written before the turn is used and only if nobody wrote since.
 //! It is given to a child only while every other one is seen at rest, so that no change of ours runs beside another one.
-//! Who cannot use the turn does not hold it: it fails, or waits for a person, a Secret or the end of a pause.
+//! Who cannot use the turn does not hold it: it fails, or waits for a person, a Secret or the end of a pause. What passes by
+//! itself is tried again after those who wait already.
 //!
 //! That is no proof that EKS never sees two: what is settled is still looked at by its runner from time to time, which
 //! mends what somebody changed by hand; and what a runner does with Workspaces that are out of our reach is not known.
 //! EKS refuses the second one then, which counts as a wait.
 
+use std::time::Duration;
+
 use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
 use k8s_openapi::jiff::Timestamp;
 
 pub(super) use crate::owned::cannot_go;
-use crate::owned::{OwnedSeen, Standing, standing};
+use crate::owned::{OwnedSeen, Setback, Standing, standing};
+
+/// How long one that failed and is to be tried again lets others go first, at least and at most.
+const FIRST_REST: Duration = Duration::from_secs(15);
+const LONGEST_REST: Duration = Duration::from_secs(120);
 
 /// What a child could do with the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +165,28 @@ fn waits_for_turn(seen: &OwnedSeen) -> bool {
         && seen
             .condition("Waiting")
             .is_some_and(|waiting| waiting.status == "True" && waiting.reason == "WaitingForTurn")
+}
+
+/// How much longer one that was tried and waits for its turn again lets others go first, if it does. It comes again at once
+/// if something else is wanted of it, or a person asks for another try.
+#[must_use]
+pub fn rests_for(seen: &OwnedSeen, now: Timestamp) -> Option<Duration> {
+    let setback = setback(seen)?;
+    let doubled = FIRST_REST.saturating_mul(1 << setback.count.saturating_sub(1).min(8));
+    let since = Duration::try_from(now.duration_since(setback.at)).unwrap_or_default();
+    let left = doubled.min(LONGEST_REST).checked_sub(since)?;
+    (!left.is_zero()).then_some(left)
+}
+
+/// What one that waits for its turn failed with the last time, if it only has to be tried again.
+#[must_use]
+pub fn setback(seen: &OwnedSeen) -> Option<&Setback> {
+    let run = seen.run.as_ref().filter(|run| !run.is_running)?;
+    let requested = seen.annotation(marks::RETRY_REQUESTED);
+    let is_answered = requested.is_none() || run.retry_answered.as_deref() == requested;
+    let status = seen.wta.status.as_ref();
+    let is_the_same = status.is_some_and(|status| status.pending_revision.is_none());
+    run.setback.as_ref().filter(|_| is_answered && is_the_same)
 }
 
 /// Whose turn it is from now on. `None` is nobody's, until everybody is at rest.

@@ -71,6 +71,20 @@ pub struct RunGlance {
     pub retry_answered: Option<String>,
     /// What the last plan would do, if it was made for the Workspace as it is: `plan.summary`.
     pub plan: Option<String>,
+    /// The last operation failed with something that passes by itself: `operation`, if its `outcome` is `failed` and it is
+    /// `transient`.
+    pub setback: Option<Setback>,
+}
+
+/// A failure that passes by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setback {
+    /// When: `endedAt`.
+    pub at: Timestamp,
+    /// How often in a row: `failures`.
+    pub count: u32,
+    /// What it was: `message`.
+    pub message: String,
 }
 
 impl OwnedSeen {

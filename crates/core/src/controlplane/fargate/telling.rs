@@ -16,11 +16,15 @@ use crate::{
         deciding::Deciding,
         judging::{Note, Profiles},
         taking::Turns,
+        turns,
         view::Said,
     },
     decision::EventKind,
     metadata,
 };
+
+/// The longest message of something that is tried again, in characters.
+const MAX_SETBACK: usize = 512;
 
 /// Says what became of all profiles.
 pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turns) -> Profiles {
@@ -116,7 +120,14 @@ fn place(part: &Part<'_>, turns: &Turns) -> String {
         Some(holder) => format!("after {holder}"),
         None => "until all others rest".to_owned(),
     };
-    format!("{what}EKS does one thing at a time: number {place} in the queue, {after}")
+    let tried = part
+        .seen
+        .and_then(turns::setback)
+        .map_or_else(String::new, |setback| {
+            let message: String = setback.message.chars().take(MAX_SETBACK).collect();
+            format!(". It was tried, and is tried again: {message}")
+        });
+    format!("{what}EKS does one thing at a time: number {place} in the queue, {after}{tried}")
 }
 
 /// Tells a change of one profile.

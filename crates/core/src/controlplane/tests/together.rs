@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
-    captcontrolplane::ControlPlaneState as State,
+    captcontrolplane::{ControlPlaneState as State, FargateProfilePhase as Phase},
     foreign::{
         marks as foreign_marks,
         workspace::{AtProvider, WorkspaceCondition, WorkspaceStatus},
@@ -20,7 +20,9 @@ use super::{World, at, ending::add_child, fresh, said};
 use crate::{
     decision::{Decision, Desired, Guard},
     metadata,
-    owned::{OwnedSeen, Role, Standing, Trouble, TroubleClass, WorkspaceGlance, standing},
+    owned::{
+        OwnedSeen, Role, RunGlance, Setback, Standing, Trouble, TroubleClass, WorkspaceGlance, standing,
+    },
     render::WorkspaceGroup,
     wta::{
         self, Rendered, kept,
@@ -41,6 +43,8 @@ struct Together {
     operations: Vec<String>,
     /// Names of those whose module is broken.
     broken: Vec<String>,
+    /// Names of those that AWS has no time for.
+    throttled: Vec<String>,
     /// Names of those whose module does not come to an end.
     slow: Vec<String>,
     uids: usize,
@@ -54,6 +58,7 @@ impl Together {
             infrastructure: BTreeMap::new(),
             operations: Vec::new(),
             broken: Vec::new(),
+            throttled: Vec::new(),
             slow: Vec::new(),
             uids: 0,
         }
@@ -131,7 +136,7 @@ impl Together {
         for (name, snapshot) in &mut self.applies {
             let infrastructure = &mut self.infrastructure;
             let operations = &mut self.operations;
-            let is_broken = self.broken.contains(name);
+            let is_broken = self.broken.contains(name) || self.throttled.contains(name);
             let is_slow = self.slow.contains(name);
             snapshot.workspaces.retain_mut(|workspace| {
                 let rendered = workspace.spec["version"].as_str().map(str::to_owned);
@@ -234,10 +239,25 @@ impl Together {
             let has_failed = seen
                 .condition("Synced")
                 .is_some_and(|synced| synced.reason == "ReconcileError");
+            let is_throttled = self.throttled.iter().any(|name| name == seen.name());
             seen.trouble = has_failed.then(|| Trouble {
-                class: TroubleClass::Terminal,
+                class: if is_throttled {
+                    TroubleClass::Transient
+                } else {
+                    TroubleClass::Terminal
+                },
                 message: "no subnets".to_owned(),
             });
+            if is_throttled && has_failed {
+                seen.run = Some(RunGlance {
+                    setback: Some(Setback {
+                        at: at(self.world.clock),
+                        count: 1,
+                        message: "TooManyRequestsException".to_owned(),
+                    }),
+                    ..RunGlance::default()
+                });
+            }
         }
     }
 
@@ -609,5 +629,40 @@ fn one_that_takes_too_long_lets_others_go_first_and_goes_on_after_them() {
         Some(&format!("apply {eks}")),
         "it is its turn again"
     );
+    assert_eq!(all.world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn who_is_tried_again_lets_others_go_first_and_comes_again_after_a_while() {
+    let mut all = Together::new();
+    all.settle();
+    let [a, b, c] = ["a", "b", "c"].map(|name| format!("blue-{name}-fargate-apply"));
+    all.throttled = vec![a.clone()];
+    for (name, apply) in [("a", &a), ("b", &b), ("c", &c)] {
+        add_child(&mut all.world, apply, Role::FargateProfile(name.to_owned()));
+    }
+    all.settle_busy(20);
+    // This runner does not rest by itself.
+    all.operations.dedup();
+    let tried = format!("fail {a}");
+    let expected = [tried.clone(), format!("apply {b}"), format!("apply {c}")];
+    assert_eq!(all.operations[1..], expected, "it makes room at once, and rests");
+    let told = all.world.status().fargate_profile_statuses.expect("profiles");
+    assert_eq!(told[0].phase, Some(Phase::Queued), "{told:#?}");
+    assert_eq!(told[0].failure_message, None, "a wait is no failure");
+    let text = told[0].message.clone().unwrap_or_default();
+    assert!(text.contains("TooManyRequestsException"), "{text}");
+    let left = all.world.decide().look_again;
+    assert!(left.is_some_and(|left| left.as_secs() == 15), "{left:?}");
+    all.world.clock += 15;
+    all.settle_busy(8);
+    assert_eq!(
+        all.operations.last(),
+        Some(&tried),
+        "it is tried again, and keeps the turn that nobody needs"
+    );
+    all.throttled.clear();
+    all.settle();
+    assert_eq!(all.operations.last(), Some(&format!("apply {a}")));
     assert_eq!(all.world.status().state, Some(State::Ready));
 }

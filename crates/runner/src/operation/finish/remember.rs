@@ -55,7 +55,11 @@ impl Run<'_> {
             }
             End::Badly(_) if self.what == What::Plan => {}
             End::Badly(failure) => {
-                let before = memory.failed.take().filter(|failed| failed.about == about);
+                // A pause in between makes another generation, and nothing better.
+                let before = memory
+                    .failed
+                    .take()
+                    .filter(|failed| failed.about.hash == about.hash);
                 memory.settled = None;
                 memory.held = None;
                 memory.failed = Some(Failed {
