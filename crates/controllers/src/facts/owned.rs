@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks, run::Operation};
+use capt_api::{
+    WorkspaceTemplateApply, conditions::find_condition, foreign::marks as foreign_marks, marks,
+    run::Operation,
+};
 use capt_core::{
     decision::Target,
     names,
@@ -200,6 +203,10 @@ fn seen(
             observed_generation: workspace.status.observed_generation,
             created_at: workspace.created_at,
             deleting: workspace.deleting,
+            paused_by_hand: workspace
+                .annotations
+                .get(foreign_marks::CROSSPLANE_PAUSED)
+                .is_some_and(|paused| paused == "true"),
             drift: workspace
                 .condition("Drifted")
                 .filter(|drifted| drifted.status == "True")

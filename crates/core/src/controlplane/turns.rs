@@ -89,7 +89,7 @@ fn need(seen: &OwnedSeen) -> Need {
         Standing::Going { .. } => {
             let waits_for_others = word("Deleting") == Some("WaitingForDependents");
             let is_let_go = seen.annotation(marks::LET_GO) == Some("true");
-            if is_let_go && seen.has_workspace() && !waits_for_others {
+            if is_let_go && seen.has_workspace() && !waits_for_others && !seen.is_paused() {
                 Need::Deletion
             } else {
                 Need::Nothing
@@ -226,6 +226,8 @@ pub fn queue(children: &[Child]) -> Vec<&Child> {
 
 #[cfg(test)]
 mod tests {
+    use capt_api::foreign::marks as foreign_marks;
+
     use super::*;
 
     fn child(name: &str, need: Need, is_at_rest: bool, waiting_since: Option<i64>) -> Child {
@@ -456,6 +458,35 @@ mod tests {
             assert!(!Child::of(&seen).is_at_rest, "{reason}: it runs");
         }
     }
+
+    #[test]
+    fn who_is_paused_needs_no_turn_also_to_go() {
+        for (mark, by_hand, need) in [
+            (None, false, Need::Deletion),
+            (Some(foreign_marks::PAUSED), false, Need::Nothing),
+            (None, true, Need::Nothing),
+        ] {
+            let mut seen = saying(true, &[("Deleting", "True", "WaitingForTurn")]);
+            if let Some(mark) = mark {
+                let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+                annotations.insert(mark.to_owned(), "true".to_owned());
+            }
+            seen.workspace = Some(crate::owned::WorkspaceGlance {
+                paused_by_hand: by_hand,
+                ..crate::owned::WorkspaceGlance::default()
+            });
+            assert_eq!(Child::of(&seen).need, need, "{mark:?} {by_hand}");
+            let told = super::super::fargate::reading::going(&seen, None);
+            assert_eq!(told.wants_turn, need == Need::Deletion);
+            assert_eq!(
+                told.message.contains("paused"),
+                need == Need::Nothing,
+                "{}",
+                told.message
+            );
+        }
+    }
+
     #[test]
     fn what_was_just_written_is_not_at_rest_by_what_was_said_before() {
         for (said_of, generation, expected) in [(Some(3), 3, true), (Some(3), 4, false), (None, 4, true)] {

@@ -1,6 +1,6 @@
 //! A WorkspaceTemplateApply as its owner sees it.
 
-use capt_api::{WorkspaceTemplateApply, conditions::find_condition, marks};
+use capt_api::{WorkspaceTemplateApply, conditions::find_condition, foreign::marks as foreign_marks, marks};
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
     jiff::Timestamp,
@@ -55,6 +55,8 @@ pub struct WorkspaceGlance {
     pub created_at: Option<Timestamp>,
     /// It is going away.
     pub deleting: bool,
+    /// A person paused it: its annotation `crossplane.io/paused` is `true`.
+    pub paused_by_hand: bool,
     /// What somebody else changed of its infrastructure, if that is not mended yet: the message of its condition
     /// `Drifted`, if that is True.
     pub drift: Option<String>,
@@ -136,6 +138,24 @@ impl OwnedSeen {
     pub fn is(&self, type_: &str) -> bool {
         self.condition(type_)
             .is_some_and(|condition| condition.status == "True")
+    }
+
+    /// That a person paused its Workspace, and what to do.
+    #[must_use]
+    pub fn paused_by_hand(&self) -> Option<String> {
+        let workspace = self.workspace.as_ref().filter(|seen| seen.paused_by_hand)?;
+        Some(format!(
+            "Somebody paused the Workspace {}: take its annotation {} off to go on",
+            workspace.name,
+            foreign_marks::CROSSPLANE_PAUSED
+        ))
+    }
+
+    /// Whether a person paused it or its Workspace.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        let is_asked_for = self.annotation(foreign_marks::PAUSED).is_some();
+        is_asked_for || self.is("Paused") || self.paused_by_hand().is_some()
     }
 
     /// Whether its infrastructure stays when it goes.

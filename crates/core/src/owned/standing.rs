@@ -83,8 +83,14 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
             message,
         };
     }
+    // Nothing is done for one that a person paused below, until that is over.
+    let or_paused = |otherwise| {
+        let reason = Reason::Paused;
+        let paused = seen.paused_by_hand();
+        paused.map_or(otherwise, |message| Standing::Waiting { reason, message })
+    };
     if !seen.is_observed() {
-        return Standing::Working;
+        return or_paused(Standing::Working);
     }
     if seen.is(Type::ApprovalNeeded.as_str()) {
         let message = message_of(Type::ApprovalNeeded);
@@ -105,7 +111,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
         return if is_refusal(reason) {
             Standing::Refused { reason, message }
         } else {
-            Standing::Waiting { reason, message }
+            or_paused(Standing::Waiting { reason, message })
         };
     }
     if let Some(trouble) = trouble(seen).filter(|_| is_applied) {
@@ -121,7 +127,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     // While what failed is put to rest, nothing says that it failed, until it says that it waits for its turn.
     match failure::remembered(&seen.wta) {
         Some(message) => Standing::Failed { message },
-        None => Standing::Working,
+        None => or_paused(Standing::Working),
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) fn waiting(lack: &Lack) -> Reading {
 
 /// One that is not wanted any more. What went wrong is remembered from `before` while others have the turn, or it would
 /// get in line as if nothing had been.
-pub(super) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> Reading {
+pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> Reading {
     let (message, failure) = match standing(seen) {
         Standing::Going { message } => {
             let trouble = seen.trouble.as_ref();
@@ -114,6 +114,16 @@ pub(super) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> 
     let goes_on = matches!(reason, None | Some("WaitingForTurn"))
         || reason == Some("Destroying") && seen.trouble.is_none();
     let waits_for_others = reason == Some("WaitingForDependents");
+    if seen.is_paused() && failure.is_none() {
+        let why = seen.condition("Paused").map(|paused| paused.message.clone());
+        let why = why
+            .filter(|_| seen.is("Paused"))
+            .or_else(|| seen.paused_by_hand());
+        return Reading {
+            message: format!("It is to be removed, and is paused. {}", why.unwrap_or_default()),
+            ..Reading::default()
+        };
+    }
     Reading {
         phase: Phase::Deleting,
         message: if goes_on || message.is_empty() {

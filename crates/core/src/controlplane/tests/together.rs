@@ -234,6 +234,7 @@ impl Together {
                 observed_generation: None,
                 created_at: Some(at(0)),
                 deleting: workspace.deleting,
+                paused_by_hand: false,
                 drift: None,
             });
             let has_failed = seen

@@ -424,6 +424,7 @@ impl World {
                 observed_generation: None,
                 created_at: created_at.or(Some(now)),
                 deleting: false,
+                paused_by_hand: false,
                 drift: None,
             });
             match terraform {

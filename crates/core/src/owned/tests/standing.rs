@@ -16,6 +16,10 @@ fn word(standing: &Standing) -> String {
     }
 }
 
+fn pause_by_hand(seen: &mut OwnedSeen) {
+    seen.workspace.get_or_insert_default().paused_by_hand = true;
+}
+
 #[test]
 fn how_it_stands_is_read_from_what_it_says() {
     type Edit = fn(&mut OwnedSeen);
@@ -117,6 +121,31 @@ fn how_it_stands_is_read_from_what_it_says() {
             "it waits",
             |seen| say(seen, "Waiting", "True", "WaitingForTurn"),
             "waiting WaitingForTurn",
+        ),
+        (
+            "it waits, and its Workspace is paused by hand",
+            |seen| {
+                say(seen, "Waiting", "True", "WaitingForTurn");
+                pause_by_hand(seen);
+            },
+            "waiting Paused",
+        ),
+        (
+            "it has something to do, and its Workspace is paused by hand",
+            |seen| {
+                say(seen, "Synced", "False", "ReconcilePaused");
+                seen.wta.status.get_or_insert_default().last_applied_revision = Some("r2".to_owned());
+                pause_by_hand(seen);
+            },
+            "waiting Paused",
+        ),
+        (
+            "all is well, and its Workspace is paused by hand",
+            |seen| {
+                say(seen, "Synced", "False", "ReconcilePaused");
+                pause_by_hand(seen);
+            },
+            "ready",
         ),
         (
             "it waits for itself",
