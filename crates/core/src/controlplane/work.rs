@@ -52,7 +52,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     }
     report(deciding, seen);
     let ground = match &valid {
-        Ok(valid) => ground::look(snapshot, &reading.eks, seen, Some(valid.region.as_str())),
+        Ok(valid) => ground::look(snapshot, seen, Some(valid.region.as_str())),
         Err(_) => Err(Lack::Cluster),
     };
     let parts = fargate::make(deciding, &ground);

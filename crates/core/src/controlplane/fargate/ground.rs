@@ -4,7 +4,6 @@ use crate::{
     captcluster::facts::PRIVATE_SUBNETS,
     controlplane::{
         connection, eks,
-        judging::Eks,
         snapshot::{SecretSeen, Snapshot},
         vpc,
     },
@@ -29,8 +28,6 @@ pub struct Ground {
     pub region: Option<String>,
     /// The Secrets that all of this stands in.
     pub secrets: Vec<String>,
-    /// The cluster is what it should be. What is there already can be changed otherwise, when it is its turn.
-    pub is_up: bool,
 }
 
 /// What is missing to stand on.
@@ -44,17 +41,13 @@ pub enum Lack {
     Fact(String),
 }
 
-/// Looks whether there is anything to stand on.
+/// Looks whether there is anything to stand on. A cluster that was made once is enough: while it is changed, whoever wants to
+/// be made waits for its turn, and a change that fails or waits for a person holds up nobody.
 ///
 /// # Errors
 ///
 /// What is missing, by the names of the Secret and the key where it is one.
-pub fn look(
-    snapshot: &Snapshot,
-    state: &Eks,
-    seen: Option<&OwnedSeen>,
-    region: Option<&str>,
-) -> Result<Ground, Lack> {
+pub fn look(snapshot: &Snapshot, seen: Option<&OwnedSeen>, region: Option<&str>) -> Result<Ground, Lack> {
     let Some(seen) = seen.filter(|seen| eks::was_ready(seen)) else {
         return Err(Lack::Cluster);
     };
@@ -108,7 +101,6 @@ pub fn look(
             .ok_or_else(|| Lack::Fact(vpc::problem(network, PRIVATE_SUBNETS).to_string())),
         region: region.map(str::to_owned),
         secrets: vec![connection.name.clone(), network.name.clone()],
-        is_up: *state == Eks::Up && seen.holds(),
     })
 }
 

@@ -47,7 +47,6 @@ pub(super) fn make<'a>(
         .is_some_and(|before| before.failure_message.is_some());
     part.reading = match (ground, seen) {
         (Err(lack), None) => reading::waiting(lack),
-        (Ok(ground), None) if !ground.is_up => reading::waiting(&Lack::Cluster),
         (
             Ok(Ground {
                 private_subnets: Err(lack),

@@ -228,3 +228,27 @@ fn a_change_of_the_cluster_does_not_hold_up_the_end_of_its_profiles() {
     world.calm();
     assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
 }
+
+#[test]
+fn what_is_new_gets_in_line_while_the_cluster_is_changed_and_passes_a_change_that_fails() {
+    let eks = "blue-eks-controlplane-apply";
+    let mut world = with(&["a"]);
+    world.settle();
+    world.terraform = Terraform::Hangs;
+    world.edit(|spec| spec.version = capt_api::version::Version::from("1.32"));
+    world.settle();
+    want(&mut world, &["a", "late"]);
+    world.settle();
+    let told = of(&world, "late").expect("it is listed");
+    assert_eq!(told.phase, Some(Phase::Queued));
+    let text = told.message.unwrap_or_default();
+    assert!(text.contains("number 1") && text.contains(eks), "{text}");
+    world.terraform = Terraform::Works;
+    world.fails_for = vec![eks.to_owned()];
+    world.settle();
+    assert_eq!(said(&world.status(), "Ready"), "True/UpdateFailed");
+    assert_eq!(phase(&world, "late"), Some(Phase::Ready));
+    want(&mut world, &["a", "late", "later"]);
+    world.settle();
+    assert_eq!(phase(&world, "later"), Some(Phase::Ready));
+}
