@@ -311,7 +311,8 @@ fn hands_out_at(snapshot: &Snapshot) -> Option<Timestamp> {
     })
 }
 
-/// A failure with nothing changed since holds the next try back: for a while, or until it is looked again anyway.
+/// A failure with nothing changed since holds the next try back: for a while, until it is looked again anyway, or until
+/// somebody changes something or asks for another try.
 fn held_back(snapshot: &Snapshot, memory: &Memory, what: What, hash: &str, now: Timestamp) -> Option<Next> {
     let failed = memory.failed.as_ref()?;
     let is_same =
@@ -321,6 +322,8 @@ fn held_back(snapshot: &Snapshot, memory: &Memory, what: What, hash: &str, now: 
     }
     let until = match failed.is_transient {
         true => Some(later(failed.at, timing::backoff(failed.count, &salt(snapshot)))),
+        // To look again is harmless. To make the same thing again, which fails again, is not.
+        false if failed.has_acted && what == What::Converge => None,
         false => snapshot
             .poll
             .map(|interval| timing::next_look(failed.at, interval, &salt(snapshot))),

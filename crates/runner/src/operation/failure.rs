@@ -53,6 +53,11 @@ impl Stage {
         }
     }
 
+    /// Whether it makes or changes something.
+    pub(crate) fn acts(self) -> bool {
+        matches!(self, Self::Create | Self::Update)
+    }
+
     /// What was being done when this was said.
     pub(crate) fn of(message: &str) -> Option<Self> {
         const ALL: [Stage; 7] = [

@@ -7,7 +7,10 @@ use capt_api::{
 use k8s_openapi::jiff::Timestamp;
 
 use super::standing::Standing;
-use crate::decide::{About, Failed, Held, Looked, Memory, What};
+use crate::{
+    decide::{About, Failed, Held, Looked, Memory, What},
+    operation::Stage,
+};
 
 /// What an operation is called in the report.
 pub(crate) fn kind(what: What) -> &'static str {
@@ -135,6 +138,11 @@ fn failed(operation: &Operation) -> Option<Failed> {
             generation: operation.generation,
         },
         is_transient: operation.transient,
+        has_acted: operation
+            .message
+            .as_deref()
+            .and_then(Stage::of)
+            .is_some_and(Stage::acts),
         count: operation.failures.max(1),
         at: operation.ended_at?,
     })

@@ -67,6 +67,7 @@ fn failed(what: What, is_transient: bool, count: u32) -> Failed {
         what,
         about: about(),
         is_transient,
+        has_acted: false,
         count,
         at: at(0),
     }

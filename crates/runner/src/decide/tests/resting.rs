@@ -117,12 +117,23 @@ fn what_may_pass_is_tried_for_ever_and_what_may_not_waits_for_a_change() {
     }
     let terminal = |change| after(false, 1, change);
     assert!(matches!(decide(&terminal(|_| {}), at(100)), Next::Wait(Some(_))));
-    assert_eq!(decide(&terminal(|_| {}), at(HOUR)), CREATE);
+    assert_eq!(decide(&terminal(|_| {}), at(HOUR)), CREATE, "to look is harmless");
+    let has_acted: fn(&mut Snapshot) = |it| {
+        let failed = memory(it).failed.as_mut();
+        failed.expect("a failure").has_acted = true;
+    };
+    assert_eq!(decide(&terminal(has_acted), at(1000 * HOUR)), FOR_EVER);
+    assert_eq!(decide(&after(true, 1, has_acted), at(61)), CREATE);
     assert_eq!(decide(&terminal(|it| it.poll = None), at(1000 * HOUR)), FOR_EVER);
     for (case, change) in [
         ("spec", (|it| it.generation = 2) as fn(&mut Snapshot)),
         ("inputs", |it| it.inputs = Some(ready("h2"))),
         ("retry", |it| it.requests.retry = Some("t".into())),
+        ("retry of what had acted", |it| {
+            let failed = memory(it).failed.as_mut();
+            failed.expect("a failure").has_acted = true;
+            it.requests.retry = Some("t".into());
+        }),
         ("a lock to be freed", |it| {
             it.requests.unlock = Some("lock-1".into())
         }),
