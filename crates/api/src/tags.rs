@@ -19,7 +19,7 @@ pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
                 "message": "write tag keys of 1 to 128 characters",
             },
             {
-                "rule": "self.all(key, !key.startsWith('aws:'))",
+                "rule": "self.all(key, !key.startsWith('aws:') && !key.startsWith('AWS:') && !key.startsWith('Aws:'))",
                 "message": "choose tag keys that do not start with aws:, AWS keeps those for itself",
             },
         ],

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    duration::Duration,
+    duration::Timeout,
     references::WorkspaceTemplateReference,
     tags::{self, Tags},
 };
@@ -54,7 +54,7 @@ pub struct AdditionalFargateProfile {
     /// The IAM role that pods are run with, as an ARN. The template makes one if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
-    #[x_kube(validation = Rule::new("self.matches('^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$')").message(
+    #[x_kube(validation = Rule::new("self.matches('^arn:aws[a-z-]*:iam::[0-9]{12}:role/([!-~]+/)?[A-Za-z0-9_+=,.@-]{1,64}$')").message(
         "write the ARN of an IAM role, such as arn:aws:iam::123456789012:role/fargate-pods"))]
     pub pod_execution_role_arn: Option<String>,
 
@@ -63,9 +63,9 @@ pub struct AdditionalFargateProfile {
     #[schemars(schema_with = "tags::schema")]
     pub tags: Option<Tags>,
 
-    /// How long the creation of this profile may take, such as 30m. The control plane's timeouts count if left out.
+    /// How long the creation of this profile may take: minutes as a number, or a duration such as 30m. The control plane's timeouts count if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Duration>,
+    pub timeout: Option<Timeout>,
 }
 
 /// Selects pods by namespace and labels.

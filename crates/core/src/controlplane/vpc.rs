@@ -25,7 +25,9 @@ pub struct Vpc {
 pub enum VpcProblem {
     /// A key is missing.
     #[error(
-        "The Secret {secret} has no key {key}, and none vpc_config that says it. Add it to the outputs of the module"
+        "The Secret {secret} has no key {key}, and none vpc_config that says it. Add it to the outputs of the module, or, \
+         for a VPC that exists, set spec.{} of the CAPTCluster",
+        if *key == PRIVATE_SUBNETS { "existingSubnetIds" } else { "existingVpcId" }
     )]
     Missing {
         /// The Secret.
