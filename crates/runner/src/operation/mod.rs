@@ -10,15 +10,13 @@ mod follow;
 mod gate;
 mod keep;
 mod missing;
+mod repeat;
 mod session;
 mod stop;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use capt_api::{
-    marks::RETRY_REQUESTED,
-    run::{MissingResource, Operation},
-};
+use capt_api::{marks::RETRY_REQUESTED, run::Operation};
 use capt_terraform::{
     diagnostics::Class,
     lock::Taken,
@@ -45,7 +43,7 @@ use crate::{
     view::WorkspaceView,
     workspace::{
         Handle, Record, as_it_would_be, belongs_to_another, beside_backend, claim, facts_of, is_paused, kind,
-        observe, references_of, requests, take_over,
+        observe, references_of, requests,
     },
 };
 use failure::own;
@@ -383,24 +381,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Takes over what an earlier Workspace made and the state does not have. Whatever people asked for before that was told
-    /// about this one is no answer to it.
-    fn take_over(&mut self, list: Option<&str>, at: ListPlace) {
-        let Some(list) = list else { return };
-        self.left_at = Some(at);
-        if !self.record.is_unreported {
-            return;
-        }
-        take_over(&mut self.record.report, list);
-        self.is_retry = false;
-        if let Some(retry) = self.requests.retry.clone() {
-            let memory = self.record.memory.get_or_insert_default();
-            memory.answered.insert(RETRY_REQUESTED.to_owned(), retry.clone());
-            let answered = &mut self.record.report.answered;
-            answered.insert(RETRY_REQUESTED.to_owned(), retry);
-        }
-    }
-
     /// Reads the state, unless it is another Workspace's.
     async fn read_own(&self, place: &Place) -> Result<Kept, Failure> {
         let kept = self.ctx.store.read(place).await?;
@@ -471,11 +451,6 @@ impl<'a> Run<'a> {
             is_first: std::mem::take(&mut self.record.is_unreported),
             started: self.started,
         }
-    }
-
-    /// What was made and the state does not have.
-    fn still_missing(&self) -> Vec<MissingResource> {
-        report::missing(&self.record.report.missing, &self.missing, self.state.as_ref())
     }
 
     fn goal(&self) -> Goal {
