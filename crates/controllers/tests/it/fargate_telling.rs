@@ -20,7 +20,7 @@ use crate::{
     controlplane::ControlPlaneUser as _,
     eks::{Eks, slow_eks_template, slow_profile_template, start_eks_polling},
     fargate::profiles,
-    fargate_turns::{make_cluster, profile, until_phase, want, with},
+    fargate_turns::{begin, make_cluster, profile, until_phase, want, with},
     stage::{CAPT, Setting, User as _, start_controllers},
 };
 
@@ -42,15 +42,14 @@ fn status_writes(world: &World, since: capt_testkit::Mark) -> usize {
         .count()
 }
 
-#[tokio::test]
-async fn the_life_of_a_profile_costs_at_most_three_writes() {
+/// Makes profiles in a cluster that is ready, removes them again, and counts what is told about that.
+async fn writes_for_edits(names: &[&str]) -> usize {
     let (world, _eks) = with(&[]).await;
     world.until_state("blue", State::Ready).await;
     world.settle().await;
     let before = world.recorder().mark();
-    let names = ["a", "b", "c", "d"];
-    want(&world, profiles(&names)).await;
-    until_phase(&world, "d", Phase::Ready).await;
+    want(&world, profiles(names)).await;
+    until_phase(&world, names[names.len() - 1], Phase::Ready).await;
     world.until_state("blue", State::Ready).await;
     want(&world, json!([])).await;
     world
@@ -61,12 +60,44 @@ async fn the_life_of_a_profile_costs_at_most_three_writes() {
         .await;
     world.settle().await;
     let writes = status_writes(&world, before);
-    assert!(
-        writes <= 3 * names.len(),
-        "{writes} writes for {} profiles",
-        names.len()
-    );
     world.finish().await;
+    writes
+}
+
+/// Makes a cluster with these profiles, deletes it, and counts what is told about that.
+async fn writes_for_a_cluster(names: &[&str]) -> usize {
+    let world = World::embedded_only().await;
+    let _eks = begin(&world).await;
+    let before = world.recorder().mark();
+    make_cluster(&world, "blue", profiles(names)).await;
+    world.until_state("blue", State::Ready).await;
+    world.settle().await;
+    world.delete_plane("blue").await;
+    world.until_plane_is_gone("blue").await;
+    world.settle().await;
+    let writes = status_writes(&world, before);
+    world.finish().await;
+    writes
+}
+
+#[tokio::test]
+async fn the_life_of_a_profile_costs_at_most_three_writes() {
+    let names = ["a", "b", "c", "d"];
+    let writes = writes_for_edits(&names).await;
+    assert!(writes <= 3 * names.len(), "{writes} writes for {names:?}");
+    let without = writes_for_a_cluster(&[]).await;
+    let with_one = writes_for_a_cluster(&["a"]).await;
+    assert!(
+        with_one <= without + 3,
+        "{with_one} writes, and {without} without it"
+    );
+}
+
+/// Nothing else happens with which the one that is added and removed alone could be told: each of the two edits has to be
+/// observed, and each has an end.
+#[tokio::test]
+async fn a_profile_that_is_added_and_removed_alone_costs_two_writes_for_each_edit() {
+    assert_eq!(writes_for_edits(&["a"]).await, 4);
 }
 
 #[tokio::test]
