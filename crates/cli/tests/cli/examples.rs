@@ -5,7 +5,7 @@ use std::path::Path;
 use capt_api::{WorkspaceTemplateApply, foreign::Cluster};
 use kube::{
     Api, Client, ResourceExt,
-    api::{DeleteParams, DynamicObject, ListParams, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
     core::{ApiResource, GroupVersionKind},
 };
 use tempfile::tempdir;
@@ -14,7 +14,7 @@ use crate::support::{Up, awaited};
 
 const EXAMPLES: [&str; 5] = ["templates", "cluster", "existing-vpc", "fargate", "clusterclass"];
 
-/// Makes all objects of an example, and gives the names of its Clusters.
+/// Applies all objects of an example, and gives the names of its Clusters.
 pub(crate) async fn apply(client: &Client, example: &str) -> Vec<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{example}.yaml"));
     let text = std::fs::read_to_string(file).unwrap();
@@ -23,9 +23,12 @@ pub(crate) async fn apply(client: &Client, example: &str) -> Vec<String> {
     for object in objects {
         let kind = GroupVersionKind::try_from(object.types.as_ref().unwrap()).unwrap();
         let resource = ApiResource::from_gvk(&kind);
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(client.clone(), &object.namespace().unwrap(), &resource);
-        let made = api.create(&PostParams::default(), &object).await;
+        let namespace = object.namespace().unwrap_or_else(|| "default".to_owned());
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource);
+        let parameters = PatchParams::apply("test");
+        let made = api
+            .patch(&object.name_any(), &parameters, &Patch::Apply(&object))
+            .await;
         made.unwrap_or_else(|error| panic!("{example}: {error}"));
         if kind.kind == "Cluster" {
             clusters.push(object.name_any());
