@@ -24,7 +24,9 @@ pub const STATISTICS_OF: &str = "infrastructure.cluster.x-k8s.io/statistics-of";
 /// Label on a WorkspaceTemplate, passed down to the Workspace: its module makes nothing real, so that a simulation may stand in for Terraform.
 pub const SANDBOX: &str = "infrastructure.cluster.x-k8s.io/sandbox";
 
-/// Annotation on a WorkspaceTemplateApply: its owner consents to the destruction of what it made.
+/// Annotation on a WorkspaceTemplateApply: its owner consents to the destruction of what it made. On a CAPTCluster or
+/// CAPTControlPlane that goes and asks: what a person answers, `true` to destroy what outlived its WorkspaceTemplateApply,
+/// `false` to keep it.
 pub const LET_GO: &str = "infrastructure.cluster.x-k8s.io/let-go";
 /// Annotation on a WorkspaceTemplateApply: hash of the spec that its owner authored. It changes only together with it,
 /// and tells that something was taken back, which the fields alone do not.

@@ -63,6 +63,10 @@ impl CaptClusters {
                 facts.workspace_left_for(reader, namespace, &name)
             }
         };
+        let left = match captcluster::name_left(&captcluster, &applies) {
+            Some(name) => facts.left(&self.hands.client, reader, namespace, &name).await?,
+            None => None,
+        };
         let workspace_secret = workspace
             .as_deref()
             .and_then(|workspace| connection_secret(namespace, workspace))
@@ -78,6 +82,7 @@ impl CaptClusters {
             peers,
             workspace_uid: workspace.map(|workspace| workspace.without_spec().uid.clone()),
             workspace_secret,
+            left,
             secrets,
             captcluster: (*captcluster).clone(),
             applies,

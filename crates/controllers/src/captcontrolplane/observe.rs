@@ -91,10 +91,9 @@ impl ControlPlanes {
                 here.map(|(_, name)| name)
             }
         };
-        let mut left_applies = Vec::new();
-        if control_plane.metadata.deletion_timestamp.is_some() {
-            left_applies = controlplane::names_left(&control_plane, &applies);
-            left_applies.retain(|name| facts.workspace_left_for(reader, namespace, name).is_some());
+        let mut left = Vec::new();
+        for name in controlplane::names_left(&control_plane, &applies) {
+            left.extend(facts.left(&self.hands.client, reader, namespace, &name).await?);
         }
         let of_cluster = async |name: fn(&str) -> String| match cluster_of(&control_plane) {
             Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,
@@ -111,7 +110,7 @@ impl ControlPlanes {
             vpc_secret,
             connection,
             left_secret,
-            left_applies,
+            left,
             kubeconfig: of_cluster(kubeconfig::secret_name).await?,
             user_kubeconfig: of_cluster(kubeconfig::user_secret_name).await?,
             ca: of_cluster(kubeconfig::ca_secret_name).await?,

@@ -5,6 +5,7 @@
 pub(crate) mod elsewhere;
 pub(crate) mod indexes;
 pub(crate) mod kinds;
+mod left;
 mod others;
 pub(crate) mod owned;
 pub(crate) mod secrets;

@@ -128,6 +128,17 @@ impl Facts {
         namespace: &str,
         apply: &str,
     ) -> Option<Arc<WorkspaceView>> {
+        let mut found = self.workspaces_left_for(reader, namespace, apply);
+        (found.len() == 1).then(|| found.remove(0))
+    }
+
+    /// All Workspaces that say by their labels that they belong to a WorkspaceTemplateApply of this name.
+    pub(super) fn workspaces_left_for(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        apply: &str,
+    ) -> Vec<Arc<WorkspaceView>> {
         let identity = within(namespace, &names::label_value(apply));
         let mut found = Vec::new();
         for group in [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped] {
@@ -138,7 +149,7 @@ impl Facts {
             let places = members.iter().filter(is_here);
             found.extend(places.filter_map(|place| table.glance(reader, indexes::OBSERVED, place)));
         }
-        (found.len() == 1).then(|| found.remove(0))
+        found
     }
 
     fn owned_seen(&self, reader: &Reader, key: &ObjectKey, apply: &WorkspaceTemplateApply) -> OwnedSeen {

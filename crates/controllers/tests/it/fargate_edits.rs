@@ -14,8 +14,8 @@ use crate::{
     controlplane::ControlPlaneUser as _,
     eks::{Eks, MINUTES},
     fargate::profiles,
-    fargate_turns::{begin, make_cluster, profile, until_busy, want},
-    stage::User as _,
+    fargate_turns::{begin, make_cluster, profile, until_busy, until_phase, want},
+    stage::{CAPT, Setting, User as _, start_controllers},
 };
 
 /// Longer than anything that EKS does.
@@ -117,6 +117,47 @@ async fn other_selectors_replace_a_profile_only_when_somebody_approves() {
     assert_eq!(eks.asked("change blue/a"), 1);
     let apply: WorkspaceTemplateApply = world.apply("blue-b-fargate-apply").await.unwrap();
     assert_eq!(apply.metadata.generation, Some(1), "the others are not touched");
+    eks.was_never_asked_too_much();
+    world.finish().await;
+}
+
+/// A profile that is not wanted any more, and whose WorkspaceTemplateApply somebody deleted before it could be made again, is
+/// neither destroyed without a word nor forgotten.
+#[tokio::test]
+async fn a_profile_that_outlived_its_apply_and_is_not_wanted_can_be_taken_back_and_goes_then() {
+    let world = World::embedded_only().await;
+    let eks = begin(&world).await;
+    make_cluster(&world, "blue", profiles(&["a", "b"])).await;
+    world.until_state("blue", State::Ready).await;
+    world.settle().await;
+    world.stop(CAPT);
+    let name = "blue-a-fargate-apply";
+    world.delete_apply(name).await;
+    let _: WorkspaceTemplateApply = world.patch(name, json!({"metadata": {"finalizers": null}})).await;
+    want(&world, profiles(&["b"])).await;
+    start_controllers(&world, &Setting::default());
+    until_phase(&world, "a", Phase::Failed).await;
+    world.settle_for(QUIET).await;
+    let told = profile(&world, "a").await.unwrap().failure_message.unwrap();
+    for part in [
+        "blue-a-fargate (ready)",
+        "write the profile a into the spec again",
+        "kubectl label workspaces.tf.m.upbound.io blue-a-fargate -n",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(world.status("blue").await.state, Some(State::Degraded));
+    assert_eq!(eks.exists(), ["blue", "blue/a", "blue/b"]);
+
+    want(&world, profiles(&["a", "b"])).await;
+    until_phase(&world, "a", Phase::Ready).await;
+    assert_eq!(eks.asked("create blue/a"), 1, "it is taken back");
+    want(&world, profiles(&["b"])).await;
+    world.until_gone(name).await;
+    world.settle_for(QUIET).await;
+    assert!(profile(&world, "a").await.is_none());
+    assert_eq!(eks.exists(), ["blue", "blue/b"]);
+    assert_eq!(world.status("blue").await.state, Some(State::Ready));
     eks.was_never_asked_too_much();
     world.finish().await;
 }

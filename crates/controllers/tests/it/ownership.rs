@@ -1,6 +1,11 @@
 //! Owners and what they own: what a cascade does, and what an object that is made again finds.
 
-use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster};
+use std::time::Duration;
+
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition,
+    foreign::Cluster, marks,
+};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, ResourceExt as _,
@@ -49,8 +54,7 @@ async fn a_network_whose_apply_somebody_deletes_keeps_its_secret() {
 }
 
 /// Somebody deletes what makes the network and the cluster, and everything else before it is made again.
-#[tokio::test]
-async fn what_outlived_its_apply_and_its_owner_is_not_destroyed() {
+async fn outlived() -> Stage {
     let stage = Stage::embedded().await;
     stage.make_template("net").await;
     let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
@@ -59,7 +63,6 @@ async fn what_outlived_its_apply_and_its_owner_is_not_destroyed() {
     let _: CAPTControlPlane = stage.create(control_plane("blue")).await;
     stage.until_plane_says("blue", "Ready", "True/Ready").await;
     stage.settle().await;
-    let made = stage.ledger.made().len();
     stage.world.stop(CAPT);
     for name in ["blue-vpc", "blue-eks-controlplane-apply"] {
         stage.delete_apply(name).await;
@@ -70,10 +73,48 @@ async fn what_outlived_its_apply_and_its_owner_is_not_destroyed() {
     stage.delete_plane("blue").await;
     stage.delete_network("blue").await;
     start_controllers(&stage.world, &Setting::default());
-    stage.until_cluster_is_gone("blue").await;
-    assert_eq!(stage.ledger.made().len(), made, "nothing is made for what goes");
-    assert!(stage.ledger.destroyed().is_empty(), "nobody said that it may be");
-    stage.world.finish().await;
+    stage
+}
+
+/// Nothing is destroyed that nobody spoke about, and nothing is left behind in silence.
+#[tokio::test]
+async fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
+    for is_kept in [false, true] {
+        let stage = outlived().await;
+        let made = stage.ledger.made().len();
+        let patch = json!({"metadata": {"annotations": {marks::LET_GO: (!is_kept).to_string()}}});
+        stage
+            .until_plane_says("blue", "Deleting", "True/DeletionFailed")
+            .await;
+        stage.settle().await;
+        let told = stage.status("blue").await;
+        let conditions = told.conditions.unwrap();
+        let told = &find_condition(&conditions, "Deleting").unwrap().message;
+        assert!(
+            told.contains("blue-eks-controlplane (ready)")
+                && told.contains("kubectl annotate captcontrolplane blue"),
+            "{told}"
+        );
+        let before = stage.world.recorder().mark();
+        stage.world.advance(Duration::from_secs(3600)).await;
+        assert!(stage.ledger.destroyed().is_empty(), "nobody said that it may be");
+        let writes = stage.world.recorder().writes_since(before);
+        assert!(writes.iter().all(|entry| entry.call.caller != CAPT), "it rests");
+
+        let _: CAPTControlPlane = stage.patch("blue", patch.clone()).await;
+        stage.until_plane_is_gone("blue").await;
+        stage
+            .until_network_says("blue", "Deleting", "True/VPCDeletionFailed")
+            .await;
+        stage.settle().await;
+        assert_eq!(stage.ledger.destroyed().len(), usize::from(!is_kept));
+        let _: CAPTCluster = stage.patch("blue", patch).await;
+        stage.until_cluster_is_gone("blue").await;
+        stage.settle().await;
+        assert_eq!(stage.ledger.made().len(), made, "nothing is made for what goes");
+        assert_eq!(stage.ledger.exists().len(), if is_kept { 2 } else { 0 });
+        stage.world.finish().await;
+    }
 }
 
 /// The garbage collector asks everybody to go at once; each goes when its owner comes to it.

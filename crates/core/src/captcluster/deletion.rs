@@ -1,6 +1,7 @@
 //! How a CAPTCluster goes: after the control planes in it, and with its VPC or without.
 
 use capt_api::{
+    CAPTCluster,
     conditions::{
         Word as _,
         captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
@@ -8,11 +9,24 @@ use capt_api::{
     marks,
 };
 
-use super::{deciding::Deciding, secrets};
+use super::{deciding::Deciding, secrets, work};
 use crate::{
     decision::{Event, EventKind},
-    owned::{self, End, Fate, Found, Role},
+    metadata,
+    owned::{self, End, Fate, Found, Left, OwnedSeen, Role},
 };
+
+/// Name of the WorkspaceTemplateApply that an object made and that does not exist any more, if the object is going away and
+/// will not make it again.
+#[must_use]
+pub fn name_left(captcluster: &CAPTCluster, applies: &[OwnedSeen]) -> Option<String> {
+    let status = captcluster.status.as_ref();
+    // A name that it would give may be something else's, so that there must have been a Workspace.
+    let had_one = status.is_some_and(|status| status.vpc_workspace_name.is_some());
+    let is_absent = super::apply_of(captcluster, applies).is_none();
+    let is_left = metadata::is_deleting(&captcluster.metadata) && had_one && is_absent;
+    is_left.then(|| super::apply_name(captcluster, applies))
+}
 
 /// Decides about an object that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
@@ -36,7 +50,13 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         };
         let retry = deciding.retry.filter(|_| apply.trouble.is_some());
         deciding.answer_retry();
-        let next = owned::end(&deciding.owner, &Role::Vpc, apply, fate, retry);
+        let next = if owned::may_end(&snapshot.captcluster.metadata, apply) {
+            owned::end(&deciding.owner, &Role::Vpc, apply, fate, retry)
+        } else {
+            End::Wait {
+                message: String::new(),
+            }
+        };
         // A person may have said so on the WorkspaceTemplateApply itself.
         let is_kept = is_retained || (apply.is_retained() && !matches!(next, End::Mark(_)));
         let (reason, message) = if is_kept {
@@ -67,9 +87,13 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         deciding.status.failure_message = is_stuck.then(|| message.clone());
         return deciding.say(Type::Deleting, true, reason, message);
     }
-    if let (Found::Absent { name }, Some(_)) = (&deciding.found, &snapshot.workspace_uid) {
-        tell_left(deciding, &name.clone());
+    if let (Found::Absent { .. }, Some(left)) = (&deciding.found, &snapshot.left)
+        && see_to(deciding, left, is_retained)
+    {
+        return;
     }
+    deciding.status.failure_reason = None;
+    deciding.status.failure_message = None;
     let own = secrets::own(snapshot, &deciding.owner);
     let removals: Vec<_> = own
         .map(|secret| secrets::removal(secret, &deciding.owner))
@@ -79,12 +103,36 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     finalizers.push(marks::CAPTCLUSTER_FINALIZER.to_owned());
 }
 
-/// Somebody deleted the WorkspaceTemplateApply, and its Workspace outlived it. What had been said about keeping it went
-/// with it, so that nothing of it may be destroyed.
-fn tell_left(deciding: &mut Deciding<'_>, name: &str) {
-    deciding.decision.events.push(Event {
-        kind: EventKind::Warning,
-        reason: Reason::VpcRetained.as_str().to_owned(),
-        message: owned::left(&[name]),
-    });
+/// Sees to a network that outlived its WorkspaceTemplateApply, which somebody deleted. Whether there is anything to wait for.
+fn see_to(deciding: &mut Deciding<'_>, left: &Left, is_retained: bool) -> bool {
+    let metadata = &deciding.snapshot.captcluster.metadata;
+    let answer = owned::answer(metadata);
+    if is_retained || answer == Some(Fate::Retained) {
+        deciding.decision.events.push(Event {
+            kind: EventKind::Warning,
+            reason: Reason::VpcRetained.as_str().to_owned(),
+            message: left.kept(),
+        });
+        return false;
+    }
+    let reference = deciding.snapshot.captcluster.spec.vpc_template_ref.as_ref();
+    let (Some(Fate::Destroyed), Some(reference)) = (answer, reference) else {
+        let question = left.question("captcluster", metadata);
+        deciding.status.failure_reason = Some(Reason::VpcDeletionFailed.as_str().to_owned());
+        deciding.status.failure_message = Some(question.clone());
+        deciding.say(Type::Deleting, true, Reason::VpcDeletionFailed, question);
+        return true;
+    };
+    // Only another WorkspaceTemplateApply can end it.
+    let (wanted, _) = work::wanted(deciding, reference);
+    let change = wanted.change(&deciding.owner, None);
+    deciding.decision.children.extend(change);
+    deciding.status.failure_reason = None;
+    deciding.status.failure_message = None;
+    let message = format!(
+        "The WorkspaceTemplateApply {} is gone and its Workspace is left; it is made again to end that",
+        left.apply
+    );
+    deciding.say(Type::Deleting, true, Reason::WaitingForWorkspace, message);
+    true
 }

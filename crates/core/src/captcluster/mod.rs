@@ -20,6 +20,7 @@ mod variables;
 mod work;
 
 pub use deciding::{apply_name, apply_of};
+pub use deletion::name_left;
 pub use secrets::{SecretSeen, secrets_to_read};
 pub use snapshot::Snapshot;
 

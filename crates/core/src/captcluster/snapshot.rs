@@ -9,7 +9,7 @@ use capt_api::{
 use super::secrets::SecretSeen;
 use crate::{
     metadata,
-    owned::{OwnedSeen, Peer},
+    owned::{Left, OwnedSeen, Peer},
     render,
 };
 
@@ -45,6 +45,8 @@ pub struct Snapshot {
     /// The Secret that this Workspace writes: its `spec.writeConnectionSecretToRef`. In a namespaced group, the namespace
     /// is the Workspace's.
     pub workspace_secret: Option<SecretName>,
+    /// What is left of the WorkspaceTemplateApply that [`super::name_left`] says, if anything is. From the caches of Workspaces.
+    pub left: Option<Left>,
     /// The Secrets of [`super::secrets_to_read`] (with [`super::apply_of`]) that exist, by [`SecretSeen::of`]. Watch Secrets
     /// by these names.
     pub secrets: Vec<SecretSeen>,

@@ -140,7 +140,10 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
 }
 
 /// What the WorkspaceTemplateApply is to be, and what is held back from it.
-fn wanted(deciding: &Deciding<'_>, reference: &WorkspaceTemplateReference) -> (Wanted, Option<String>) {
+pub(super) fn wanted(
+    deciding: &Deciding<'_>,
+    reference: &WorkspaceTemplateReference,
+) -> (Wanted, Option<String>) {
     let snapshot = deciding.snapshot;
     let apply = deciding.found.usable();
     let current = snapshot

@@ -2,7 +2,6 @@
 //! then the object.
 
 use capt_api::{
-    CAPTControlPlane,
     captcontrolplane::OperationResult,
     conditions::{
         Word as _,
@@ -14,10 +13,10 @@ use capt_api::{
 
 use super::{
     adoption,
-    deciding::{Deciding, apply_name},
+    deciding::Deciding,
     fargate,
     judging::{Answer, Note, Verdict},
-    kubeconfig,
+    kubeconfig, leftovers,
     machine::Goal,
     progress::{self, Now},
     snapshot::SecretSeen,
@@ -26,7 +25,7 @@ use super::{
 use crate::{
     decision::{EventKind, Removal},
     metadata,
-    owned::{self, End, Fate, OwnedSeen, Role},
+    owned::{self, End, Fate, Left, OwnedSeen, Role},
     wta::owner,
 };
 
@@ -42,20 +41,26 @@ struct Said {
 /// Decides about a control plane that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let (last, dependents) = in_order(deciding);
+    let (last_left, dependents_left) = leftovers::in_order(deciding);
     let mut said = Said::default();
-    let (message, percent) = if !dependents.is_empty() {
-        let message = format!("These go before the EKS cluster: {}", listed(&dependents));
+    let (message, percent) = if !dependents.is_empty() || !dependents_left.is_empty() {
+        let message = format!(
+            "These go before the EKS cluster: {}",
+            listed(&dependents, &dependents_left)
+        );
+        see_to(deciding, &dependents_left, &mut said);
         for seen in dependents {
             let (role, fate) = role_and_fate(deciding, seen);
             end(deciding, seen, &role, fate, &mut said);
         }
         (message, 10)
-    } else if !last.is_empty() {
+    } else if !last.is_empty() || !last_left.is_empty() {
         deciding.status.endpoint = None;
         let message = format!(
             "The EKS cluster goes, with its WorkspaceTemplateApply {}",
-            listed(&last)
+            listed(&last, &last_left)
         );
+        see_to(deciding, &last_left, &mut said);
         for seen in last {
             end(deciding, seen, &Role::Eks, Fate::Destroyed, &mut said);
         }
@@ -91,26 +96,20 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     deciding.arrive(&verdict, &Answer::Unknown);
 }
 
-fn listed(applies: &[&OwnedSeen]) -> String {
-    let names: Vec<&str> = applies.iter().map(|seen| seen.name()).collect();
+fn listed(applies: &[&OwnedSeen], left: &[&Left]) -> String {
+    let there = applies.iter().map(|seen| seen.name());
+    let names: Vec<&str> = there.chain(left.iter().map(|left| left.apply.as_str())).collect();
     names.join(", ")
 }
 
-/// Names of WorkspaceTemplateApplies that a control plane had or may have had, of those that exist and those that do not.
-#[must_use]
-pub fn names_left(control_plane: &CAPTControlPlane, applies: &[OwnedSeen]) -> Vec<String> {
-    let told = control_plane
-        .status
-        .iter()
-        .flat_map(|status| status.fargate_profile_statuses.iter().flatten())
-        .filter_map(|profile| profile.workspace_template_apply_name.clone());
-    let mut all = vec![apply_name(control_plane, applies)];
-    all.extend(fargate::names(control_plane));
-    all.extend(told);
-    all.retain(|name| applies.iter().all(|seen| seen.name() != name));
-    all.sort();
-    all.dedup();
-    all
+/// Sees to what outlived its WorkspaceTemplateApply.
+fn see_to(deciding: &mut Deciding<'_>, left: &[&Left], said: &mut Said) {
+    for left in left {
+        match leftovers::end(deciding, left) {
+            Ok(waits) => said.waits.push(waits),
+            Err(question) => said.stuck.push(question),
+        }
+    }
 }
 
 /// That something cannot go is told once.
@@ -151,6 +150,9 @@ fn role_and_fate(deciding: &Deciding<'_>, seen: &OwnedSeen) -> (Role, Fate) {
 /// Takes the next step to the end of one, and says what it waits for.
 fn end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role, fate: Fate, said: &mut Said) {
     let retry = deciding.retry_for(Some(seen), fargate::was_late(deciding, seen));
+    if !owned::may_end(&deciding.snapshot.control_plane.metadata, seen) {
+        return;
+    }
     match owned::end(&deciding.owner, role, seen, fate, retry) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
@@ -194,16 +196,8 @@ fn remove_secrets(deciding: &mut Deciding<'_>) -> bool {
 }
 
 fn go(deciding: &mut Deciding<'_>) {
-    // What had been said about keeping these went with what somebody deleted, so that nothing of them may be destroyed.
-    let left: Vec<&str> = deciding
-        .snapshot
-        .left_applies
-        .iter()
-        .map(String::as_str)
-        .collect();
-    if !left.is_empty() {
-        let message = owned::left(&left);
-        deciding.tell(EventKind::Warning, Reason::DeletionFailed, &message);
+    for left in leftovers::kept(deciding) {
+        deciding.tell(EventKind::Warning, Reason::Deleting, &left.kept());
     }
     for finalizer in [
         marks::FARGATE_PROFILES_FINALIZER,

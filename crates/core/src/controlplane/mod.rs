@@ -21,6 +21,7 @@ pub mod endpoint;
 pub mod fargate;
 pub mod judging;
 pub mod kubeconfig;
+mod leftovers;
 pub mod machine;
 mod making;
 pub mod progress;
@@ -41,7 +42,7 @@ mod wants;
 mod work;
 
 pub use deciding::{apply_name, apply_of};
-pub use deletion::names_left;
+pub use leftovers::names_left;
 pub use snapshot::Snapshot;
 pub use wants::{ProbeWish, TokenWish, Wants, wants};
 

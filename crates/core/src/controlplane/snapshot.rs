@@ -14,7 +14,7 @@ use k8s_openapi::{api::core::v1::Secret, jiff::Timestamp};
 use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
     metadata,
-    owned::{OwnedSeen, Peer},
+    owned::{Left, OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
 };
 
@@ -53,9 +53,8 @@ pub struct Snapshot {
     /// Where there is no WorkspaceTemplateApply for the EKS cluster, the Secret of this namespace that the Workspace writes
     /// that says by its labels that it is [`super::apply_name`]'s. From the caches of Workspaces.
     pub left_secret: Option<String>,
-    /// For an object that is going away: those of [`super::names_left`] that no WorkspaceTemplateApply has, although a
-    /// Workspace says by its labels that it is such a one's. From the caches of Workspaces.
-    pub left_applies: Vec<String>,
+    /// Those of [`super::names_left`] that Workspaces say by their labels that they are theirs. From the caches of Workspaces.
+    pub left: Vec<Left>,
     /// The Secret of [`super::kubeconfig::secret_name`], if it exists.
     pub kubeconfig: Option<SecretSeen>,
     /// The Secret of [`super::kubeconfig::user_secret_name`], if it exists.

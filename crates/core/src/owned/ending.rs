@@ -41,17 +41,6 @@ pub enum End {
     },
 }
 
-/// What is told of WorkspaceTemplateApplies that somebody deleted, and whose Workspaces outlived them and their owner.
-pub(crate) fn left(names: &[&str]) -> String {
-    format!(
-        "Somebody deleted {} before, and the Workspaces with the label {} of that name are left with all that they made: \
-         nobody knows any more whether that was to be kept. To destroy it, make a WorkspaceTemplateApply of that name again \
-         and delete it",
-        names.join(", "),
-        marks::WTA_NAME
-    )
-}
-
 /// Decides the next step to the end of a WorkspaceTemplateApply that exists and belongs to this owner. `retry` is what a
 /// person asks of its owner: another try.
 #[must_use]

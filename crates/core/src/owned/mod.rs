@@ -9,6 +9,7 @@
 mod ending;
 mod failure;
 mod finding;
+mod left;
 mod outputs;
 mod release;
 mod report;
@@ -16,10 +17,10 @@ mod seen;
 mod standing;
 mod wanted;
 
-pub(crate) use ending::left;
 pub use ending::{End, Fate, cannot_go, end};
 pub(crate) use failure::remembered;
 pub use finding::{Found, find};
+pub use left::{Left, LeftWorkspace, answer, may_end};
 pub use outputs::{OutputProblem, list_of_texts, text};
 pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;

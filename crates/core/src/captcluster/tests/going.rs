@@ -1,6 +1,10 @@
 //! How a CAPTCluster goes.
 
 use super::*;
+use crate::{
+    captcluster::name_left,
+    owned::{Left, LeftWorkspace},
+};
 
 #[test]
 fn deletion_waits_for_the_control_planes_and_says_which() {
@@ -49,21 +53,97 @@ fn consent_comes_before_deletion_and_the_end_after_the_workspace() {
     );
 }
 
+/// Somebody deleted the WorkspaceTemplateApply a moment before, and its Workspace outlived it.
+fn outlived(retain: Option<bool>) -> World {
+    let mut world = ready();
+    world.snapshot.captcluster.spec.retain_vpc_on_delete = retain;
+    world.rest();
+    world.snapshot.applies.clear();
+    delete(&mut world.snapshot);
+    let name = name_left(&world.snapshot.captcluster, &[]);
+    world.snapshot.left = name.map(|apply| Left {
+        apply,
+        workspaces: vec![LeftWorkspace {
+            resource: "workspaces.tf.m.upbound.io".to_owned(),
+            namespace: Some("team".to_owned()),
+            name: "net-vpc".to_owned(),
+            state: "ready".to_owned(),
+        }],
+    });
+    assert!(world.snapshot.left.is_some());
+    world
+}
+
 #[test]
-fn a_workspace_that_outlived_its_apply_is_told_of_and_never_destroyed() {
-    for retain in [None, Some(true)] {
-        let mut world = ready();
-        world.snapshot.captcluster.spec.retain_vpc_on_delete = retain;
-        world.rest();
-        world.snapshot.applies.clear();
-        world.snapshot.workspace_uid = Some("ws-1".to_owned());
-        delete(&mut world.snapshot);
+fn a_workspace_that_outlived_its_apply_waits_for_a_word() {
+    let mut world = outlived(None);
+    world.rest();
+    assert_eq!(world.verdict("Deleting"), "True/VPCDeletionFailed");
+    let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
+    for part in [
+        "the WorkspaceTemplateApply net-vpc before",
+        "workspaces.tf.m.upbound.io/net-vpc (ready)",
+        "kubectl annotate captcluster net -n team infrastructure.cluster.x-k8s.io/let-go=true",
+        "let-go=false",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(world.status().failure_message.as_deref(), Some(told.as_str()));
+    let decision = world.step();
+    assert!(decision.children.is_empty() && decision.own.remove_finalizers.is_empty());
+    assert!(
+        decision.events.is_empty(),
+        "it is told once: {:?}",
+        decision.events
+    );
+
+    annotate(&mut world.snapshot, marks::LET_GO, "true");
+    let decision = world.step();
+    let made = written(&decision, "WorkspaceTemplateApply").expect("it is made again");
+    assert_eq!(made.target.name, "net-vpc");
+    assert_eq!(world.verdict("Deleting"), "True/WaitingForWorkspace");
+    assert_eq!(world.status().failure_message, None);
+    world.snapshot.left = None;
+    world.rest();
+    assert!(!world.apply().is_deleting(), "it holds nothing yet");
+    world.apply().wta.metadata.finalizers = Some(vec![marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+    world.rest();
+    assert!(world.apply().is_deleting());
+    assert_eq!(world.apply().annotation(marks::LET_GO), Some("true"));
+}
+
+#[test]
+fn a_workspace_that_outlived_its_apply_is_kept_where_somebody_wants_that() {
+    for (retain, answer) in [
+        (None, Some("false")),
+        (Some(true), None),
+        (Some(true), Some("false")),
+    ] {
+        let mut world = outlived(retain);
+        if let Some(answer) = answer {
+            annotate(&mut world.snapshot, marks::LET_GO, answer);
+        }
         let decision = world.step();
         assert!(decision.children.is_empty());
         assert_eq!(decision.own.remove_finalizers, [marks::CAPTCLUSTER_FINALIZER]);
         let told = |event: &crate::decision::Event| event.message.contains("net-vpc");
         assert!(decision.events.iter().any(told), "{:?}", decision.events);
     }
+}
+
+/// A name that would be given may be something else's.
+#[test]
+fn only_what_was_made_can_be_left() {
+    let mut world = ready();
+    world.rest();
+    let applies = std::mem::take(&mut world.snapshot.applies);
+    let captcluster = &mut world.snapshot.captcluster;
+    assert_eq!(name_left(captcluster, &[]), None, "it is made again");
+    captcluster.metadata.deletion_timestamp = Some(Time(at(9)));
+    assert_eq!(name_left(captcluster, &applies), None, "it is there");
+    assert_eq!(name_left(captcluster, &[]).as_deref(), Some("net-vpc"));
+    captcluster.status.as_mut().expect("a status").vpc_workspace_name = None;
+    assert_eq!(name_left(captcluster, &[]), None);
 }
 
 #[test]

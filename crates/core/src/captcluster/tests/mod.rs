@@ -72,6 +72,7 @@ fn fresh() -> Snapshot {
         }),
         peers: Vec::new(),
         workspace_uid: None,
+        left: None,
         workspace_secret: None,
         secrets: Vec::new(),
     }

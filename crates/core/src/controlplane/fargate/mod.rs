@@ -24,7 +24,7 @@ use self::{
     ground::{Ground, Lack},
     reading::Reading,
 };
-use super::{adoption, deciding::Deciding, judging::Profiles, taking::Turns};
+use super::{adoption, deciding::Deciding, judging::Profiles, leftovers, taking::Turns};
 use crate::{
     names,
     owned::{self, End, Fate, OwnedSeen, Peer, Role},
@@ -105,7 +105,31 @@ pub(super) fn make<'a>(deciding: &mut Deciding<'a>, ground: &Result<Ground, Lack
     for part in &mut parts {
         timeouts::judge(deciding, part);
     }
+    parts.extend(left(deciding));
     parts
+}
+
+/// Those that are not wanted any more, and whose Workspaces outlived what could have removed them.
+fn left<'a>(deciding: &Deciding<'a>) -> Vec<Part<'a>> {
+    let snapshot = deciding.snapshot;
+    let all = snapshot.left.iter().filter_map(|left| {
+        let before = leftovers::profile_of(deciding, &left.apply)?;
+        let metadata = &snapshot.control_plane.metadata;
+        let message = if deciding.is_deleting() {
+            left.question("captcontrolplane", metadata)
+        } else {
+            left.way_back(&format!("the profile {}", before.name))
+        };
+        Some(Part {
+            name: before.name.clone(),
+            apply: left.apply.clone(),
+            seen: None,
+            reading: reading::left(message),
+            selectors: None,
+            before: Some(before.clone()),
+        })
+    });
+    all.collect()
 }
 
 /// Those that are to be removed, by the names of their WorkspaceTemplateApplies.
@@ -145,6 +169,8 @@ pub(super) fn going<'a>(deciding: &mut Deciding<'a>) -> Vec<Part<'a>> {
     for part in &mut parts {
         timeouts::judge(deciding, part);
     }
+    // Their rows say which they are for as long as nobody has said what becomes of them.
+    parts.extend(left(deciding));
     parts
 }
 

@@ -86,6 +86,16 @@ pub(super) fn waiting(lack: &Lack) -> Reading {
     }
 }
 
+/// One that is not wanted any more, and that nothing is there to remove with.
+pub(super) fn left(message: String) -> Reading {
+    Reading {
+        phase: Phase::Failed,
+        failure: Some(format!("Failed to remove Fargate profile: {message}")),
+        message,
+        ..Reading::default()
+    }
+}
+
 /// One that is not wanted any more. What went wrong is remembered from `before` while others have the turn, or it would
 /// get in line as if nothing had been.
 pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> Reading {

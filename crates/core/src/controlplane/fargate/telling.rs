@@ -268,7 +268,7 @@ fn let_go(deciding: &mut Deciding<'_>) {
             .additional_fargate_profiles
             .as_ref()
             .is_some_and(|profiles| !profiles.is_empty());
-    let any = !super::unwanted(deciding, &[]).is_empty();
+    let any = !super::unwanted(deciding, &[]).is_empty() || !deciding.snapshot.left.is_empty();
     // The last hold stays until everything is gone.
     let is_last = !metadata::has_finalizer(&control_plane.metadata, marks::CAPTCONTROLPLANE_FINALIZER);
     if is_held && !is_wanted && !any && !is_last {

@@ -1,16 +1,19 @@
 //! How a control plane goes.
 
 use capt_api::{
+    CAPTControlPlane,
     captcontrolplane::{
         AdditionalFargateProfile, ControlPlanePhase as Phase, ControlPlaneState as State, OperationResult,
     },
     marks,
 };
+use serde_json::json;
 
 use super::{World, fresh, living, message, said, world::Terraform};
 use crate::{
+    controlplane::names_left,
     decision::Guard,
-    owned::{OwnedSeen, Role, TroubleClass, Wanted},
+    owned::{Left, OwnedSeen, Role, TroubleClass, Wanted},
 };
 
 /// Another child of the control plane, whose Workspace is there.
@@ -255,4 +258,65 @@ fn what_was_never_taken_over_is_not_destroyed() {
     world.delete();
     world.settle();
     assert_eq!(world.destroyed.len(), 1, "what was made is");
+}
+
+/// A name that would be given may be something else's, so that only what was made can be left.
+#[test]
+fn only_what_was_made_can_be_left() {
+    let row = |name: &str, phase: &str, hash: Option<&str>| {
+        json!({
+            "name": name, "phase": phase, "ready": false, "observedSelectorsHash": hash,
+            "workspaceTemplateApplyName": format!("blue-{name}-fargate-apply"),
+        })
+    };
+    let control_plane = |is_deleting: bool, eks: Option<&str>| -> CAPTControlPlane {
+        serde_json::from_value(json!({
+            "metadata": {
+                "name": "blue", "namespace": "team",
+                "deletionTimestamp": is_deleting.then_some("2026-01-01T00:00:00Z"),
+            },
+            "spec": {
+                "version": "1.31", "workspaceTemplateRef": {"name": "eks"},
+                "workspaceTemplateApplyName": eks,
+                "additionalFargateProfiles": [
+                    {"name": "kept", "selectors": [], "workspaceTemplateRef": {"name": "p"}},
+                    {"name": "new", "selectors": [], "workspaceTemplateRef": {"name": "p"}},
+                ],
+            },
+            "status": {"fargateProfileStatuses": [
+                row("kept", "Ready", Some("1")),
+                row("gone", "Ready", Some("1")),
+                row("lacking", "Waiting", Some("1")),
+                row("never", "Waiting", None),
+            ]},
+        }))
+        .expect("a control plane")
+    };
+    let gone = ["blue-gone-fargate-apply", "blue-lacking-fargate-apply"];
+    assert_eq!(names_left(&control_plane(false, Some("blue-eks")), &[]), gone);
+    let all = ["blue-eks", gone[0], "blue-kept-fargate-apply", gone[1]];
+    assert_eq!(names_left(&control_plane(true, Some("blue-eks")), &[]), all);
+    assert_eq!(
+        names_left(&control_plane(true, None), &[]),
+        all[1..],
+        "it never had a name"
+    );
+}
+
+/// What two control planes name may be the other one's.
+#[test]
+fn what_another_one_names_too_is_not_asked_about() {
+    for (rivals, is_gone) in [(vec![], false), (vec!["red".to_owned()], true)] {
+        let mut world = living();
+        let apply = world.apply().name().to_owned();
+        world.snapshot.rivals = rivals;
+        world.snapshot.applies.clear();
+        world.snapshot.left = vec![Left {
+            apply,
+            ..Left::default()
+        }];
+        world.delete();
+        world.calm();
+        assert_eq!(world.is_gone, is_gone);
+    }
 }

@@ -100,7 +100,7 @@ fn fresh() -> Snapshot {
         }),
         connection: None,
         left_secret: None,
-        left_applies: Vec::new(),
+        left: Vec::new(),
         kubeconfig: None,
         user_kubeconfig: None,
         ca: None,

@@ -16,12 +16,14 @@ use capt_api::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use super::{World, at, ending::add_child, fresh, said};
+use super::{World, at, ending::add_child, fresh, message, said};
 use crate::{
+    controlplane::names_left,
     decision::{Decision, Desired, Guard},
     metadata,
     owned::{
-        OwnedSeen, Role, RunGlance, Setback, Standing, Trouble, TroubleClass, WorkspaceGlance, standing,
+        Left, LeftWorkspace, OwnedSeen, Role, RunGlance, Setback, Standing, Trouble, TroubleClass,
+        WorkspaceGlance, standing,
     },
     render::WorkspaceGroup,
     wta::{
@@ -215,14 +217,17 @@ impl Together {
 
     /// What the control plane sees of the Workspaces.
     fn mirror(&mut self) {
-        let applies = &self.world.snapshot.applies;
-        let is_there = |name: &str| applies.iter().any(|seen| seen.name() == name);
-        let left = self
-            .applies
-            .iter()
-            .filter(|(name, snapshot)| !is_there(name) && !snapshot.workspaces.is_empty())
-            .map(|(name, _)| name.clone());
-        self.world.snapshot.left_applies = left.collect();
+        let snapshot = &self.world.snapshot;
+        let names = names_left(&snapshot.control_plane, &snapshot.applies);
+        let left = names.into_iter().filter_map(|name| {
+            let workspaces = &self.applies.get(&name)?.workspaces;
+            let left = workspaces.iter().map(|one| LeftWorkspace::of(one, "default"));
+            (!workspaces.is_empty()).then(|| Left {
+                workspaces: left.collect(),
+                apply: name,
+            })
+        });
+        self.world.snapshot.left = left.collect();
         for seen in &mut self.world.snapshot.applies {
             let workspace = self
                 .applies
@@ -512,33 +517,89 @@ fn a_pause_brings_everything_to_rest_and_leaves_no_trace_but_that_there_was_one(
 }
 
 /// What had been said about keeping it went with what somebody deleted. Where the owner is deleted a moment later, before it
-/// could make that again, nobody may destroy it.
+/// could make that again, a person has to say what becomes of it.
 #[test]
-fn what_outlived_its_apply_and_its_owner_is_not_destroyed() {
+fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
     let eks = "blue-eks-controlplane-apply";
-    for lost in [
-        vec![eks],
-        vec!["blue-a-fargate-apply"],
-        vec![eks, "blue-a-fargate-apply"],
-    ] {
-        let mut all = Together::new();
-        all.settle();
-        let role = Role::FargateProfile("a".to_owned());
-        add_child(&mut all.world, "blue-a-fargate-apply", role);
-        all.settle();
-        all.world
-            .snapshot
-            .applies
-            .retain(|seen| !lost.contains(&seen.name()));
-        for name in &lost {
-            all.applies.get_mut(*name).expect("it was there").kept = None;
+    let profile = "blue-a-fargate-apply";
+    for lost in [vec![eks], vec![profile], vec![eks, profile]] {
+        for answer in ["true", "false"] {
+            let mut all = with_profile();
+            lose(&mut all, &lost);
+            let operations = all.operations.len();
+            all.world.delete();
+            all.mirror();
+            all.settle();
+            assert!(!all.world.is_gone, "{lost:?}");
+            assert_eq!(all.operations.len(), operations + usize::from(lost == [eks]));
+            let told = message(&all.world.status(), "Deleting");
+            for name in &lost {
+                // The cluster is asked about when what stands on it is gone.
+                let is_asked = told.contains(*name) || lost.len() > 1 && *name == eks;
+                assert!(is_asked && told.contains("let-go=true"), "{name}: {told}");
+            }
+            let said = said(&all.world.status(), "Deleting");
+            assert_eq!(said, "True/DeletionFailed");
+            all.world.annotate(marks::LET_GO, answer);
+            all.settle();
+            assert!(all.world.is_gone, "{lost:?}");
+            if answer == "true" {
+                assert!(all.infrastructure.is_empty(), "{:?}", all.infrastructure);
+                let done = &all.operations[all.operations.len() - 2..];
+                assert_eq!(*done, [format!("destroy {profile}"), format!("destroy {eks}")]);
+            } else {
+                assert_eq!(all.infrastructure.len(), lost.len(), "{lost:?}");
+            }
         }
-        all.mirror();
-        assert_eq!(all.world.snapshot.left_applies.len(), lost.len());
-        all.world.delete();
-        all.settle();
-        assert!(all.world.is_gone);
-        assert_eq!(all.infrastructure.len(), lost.len(), "{lost:?}");
+    }
+}
+
+/// A profile that is not wanted any more, and whose WorkspaceTemplateApply somebody had deleted, stays in the status for as
+/// long as its Workspace is left.
+#[test]
+fn a_profile_that_outlived_its_apply_and_is_not_wanted_says_so() {
+    let mut all = with_profile();
+    lose(&mut all, &["blue-a-fargate-apply"]);
+    all.world.edit(|spec| spec.additional_fargate_profiles = None);
+    all.mirror();
+    all.settle();
+    let rows = all.world.status().fargate_profile_statuses.expect("rows");
+    let told = rows[0].failure_message.as_deref().unwrap_or_default();
+    for part in [
+        "the WorkspaceTemplateApply blue-a-fargate-apply",
+        "write the profile a into the spec again",
+        "kubectl label workspaces.tf.m.upbound.io blue-a-fargate",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(all.world.status().state, Some(State::Degraded));
+    assert_eq!(all.infrastructure.len(), 2, "nothing is destroyed");
+    let snapshot = all.applies.get_mut("blue-a-fargate-apply").expect("it was there");
+    snapshot.workspaces.clear();
+    all.mirror();
+    all.settle();
+    assert_eq!(all.world.status().fargate_profile_statuses, Some(Vec::new()));
+    assert_eq!(all.world.status().state, Some(State::Ready));
+}
+
+/// A control plane with one profile, all of which is there.
+fn with_profile() -> Together {
+    let mut all = Together::new();
+    all.settle();
+    let role = Role::FargateProfile("a".to_owned());
+    add_child(&mut all.world, "blue-a-fargate-apply", role);
+    all.settle();
+    all
+}
+
+/// Somebody deletes WorkspaceTemplateApplies, and nothing is made again before something else happens.
+fn lose(all: &mut Together, lost: &[&str]) {
+    all.world
+        .snapshot
+        .applies
+        .retain(|seen| !lost.contains(&seen.name()));
+    for name in lost {
+        all.applies.get_mut(*name).expect("it was there").kept = None;
     }
 }
 

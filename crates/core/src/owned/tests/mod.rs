@@ -2,6 +2,7 @@
 
 mod ending;
 mod finding;
+mod left;
 mod outputs;
 mod release;
 mod standing;

@@ -1,0 +1,88 @@
+use capt_api::marks;
+
+use super::*;
+
+fn owner(said: Option<&str>) -> ObjectMeta {
+    ObjectMeta {
+        name: Some("blue".to_owned()),
+        namespace: Some("team".to_owned()),
+        annotations: said.map(|said| [(marks::LET_GO.to_owned(), said.to_owned())].into()),
+        ..ObjectMeta::default()
+    }
+}
+
+#[test]
+fn only_two_words_are_an_answer() {
+    for (said, expected) in [
+        (None, None),
+        (Some("true"), Some(Fate::Destroyed)),
+        (Some("false"), Some(Fate::Retained)),
+        (Some("yes"), None),
+        (Some(""), None),
+    ] {
+        assert_eq!(answer(&owner(said)), expected, "{said:?}");
+    }
+}
+
+#[test]
+fn what_is_made_again_goes_only_when_it_holds_what_is_left() {
+    for (said, is_held, is_deleting, expected) in [
+        (None, false, false, true),
+        (Some("true"), false, false, false),
+        (Some("true"), true, false, true),
+        (Some("true"), false, true, true),
+    ] {
+        let mut seen = living();
+        let metadata = &mut seen.wta.metadata;
+        metadata.finalizers = is_held.then(|| vec![marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+        metadata.deletion_timestamp = is_deleting.then(|| Time(at(1)));
+        let case = (said, is_held, is_deleting);
+        assert_eq!(may_end(&owner(said), &seen), expected, "{case:?}");
+    }
+}
+
+#[test]
+fn what_is_left_is_told_by_name_and_state_with_what_to_type() {
+    let left = Left {
+        apply: "blue-a".to_owned(),
+        workspaces: vec![
+            LeftWorkspace {
+                resource: "workspaces.tf.m.upbound.io".to_owned(),
+                namespace: Some("team".to_owned()),
+                name: "one".to_owned(),
+                state: "ready".to_owned(),
+            },
+            LeftWorkspace {
+                resource: "workspaces.tf.upbound.io".to_owned(),
+                namespace: None,
+                name: "two".to_owned(),
+                state: "being deleted".to_owned(),
+            },
+        ],
+    };
+    let question = left.question("captcontrolplane", &owner(None));
+    let back = left.way_back("the profile a");
+    for (told, parts) in [
+        (
+            &question,
+            [
+                "workspaces.tf.m.upbound.io/one (ready), workspaces.tf.upbound.io/two (being deleted)",
+                "destroy it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=true",
+                "keep it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=false",
+            ],
+        ),
+        (
+            &back,
+            [
+                "the WorkspaceTemplateApply blue-a before",
+                "write the profile a into the spec again",
+                "kubectl label workspaces.tf.m.upbound.io one -n team infrastructure.cluster.x-k8s.io/wta-name-; kubectl \
+                 label workspaces.tf.upbound.io two infrastructure.cluster.x-k8s.io/wta-name-",
+            ],
+        ),
+    ] {
+        for part in parts {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+}
