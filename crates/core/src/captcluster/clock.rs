@@ -73,6 +73,39 @@ impl Deciding<'_> {
         }
     }
 
+    /// What time makes of a network that was there, and whose Secret is lost. It counts from when the network ceased to be
+    /// ready.
+    pub(super) fn judge_loss(&mut self, stage: Stage) -> Stage {
+        let Stage::Creating { message, steps, .. } = &stage else {
+            return stage;
+        };
+        let is_restarted = self.is_restarted();
+        let ready = self.condition(Type::Ready);
+        let since = ready
+            .filter(|ready| ready.status == "False" && !is_restarted)
+            .map(|ready| ready.last_transition_time.0);
+        if since.is_none() {
+            // The clock starts now.
+            let conditions = self.status.conditions.get_or_insert_default();
+            conditions.retain(|condition| condition.type_ != Type::Ready.as_str());
+            self.status.pauses = None;
+        }
+        let spec = &self.snapshot.captcluster.spec;
+        let running = self.running(steps, since.unwrap_or(self.now));
+        let pauses: &[Pause] = self.status.pauses.as_deref().unwrap_or_default();
+        let verdict = timeouts::judge(spec, &running, pauses, self.now);
+        match verdict.expired {
+            Some(step) => Stage::Failed {
+                reason: step.reason(),
+                message: step.message(spec, message),
+            },
+            None => {
+                self.decision.look_again = verdict.look_again;
+                stage
+            }
+        }
+    }
+
     /// The steps that are going on, and since when.
     fn running(&self, steps: &[Step], since: Timestamp) -> Vec<Running> {
         let apply = self.found.usable();

@@ -131,7 +131,12 @@ impl<'a> Deciding<'a> {
             made,
         } = conclusion;
         let was_provisioned = self.was_provisioned();
-        let stage = if was_provisioned { stage } else { self.judge(stage) };
+        let is_lost = was_provisioned && stage.waits_for_secret();
+        let stage = match was_provisioned {
+            true if is_lost => self.judge_loss(stage),
+            true => stage,
+            false => self.judge(stage),
+        };
         // What was taken over, or waits for a person to approve a change of it, is there for all that.
         let is_kept = (was_provisioned || matches!(stage, Stage::Waiting { .. })) && is_there;
         let (reason, message) = match &stage {
@@ -176,7 +181,7 @@ impl<'a> Deciding<'a> {
             };
             self.status.initialization = Some(flags);
         }
-        if was_provisioned || !is_creating {
+        if !is_lost && (was_provisioned || !is_creating) {
             self.status.pauses = None;
         }
         self.status.endpoint = self.endpoint();

@@ -26,6 +26,13 @@ pub(super) enum Stage {
     Ready { reason: Reason, message: String },
 }
 
+impl Stage {
+    /// Whether all is there but a Secret that tells about it.
+    pub(super) fn waits_for_secret(&self) -> bool {
+        matches!(self, Self::Creating { steps, .. } if steps.as_slice() == [Step::Secret])
+    }
+}
+
 /// How far the Workspace of a network is. None if it is ready.
 pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
     let creating = |reason, message| Stage::Creating {

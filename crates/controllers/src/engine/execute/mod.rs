@@ -183,9 +183,9 @@ impl Failure {
                 kind: EventKind::Warning,
                 reason: "Hidden".to_owned(),
                 message: format!(
-                    "Nothing is done as long as objects of the kind {} may not be read: let the controllers get, list \
-                     and watch them",
-                    target.kind
+                    "Nothing is done as long as objects of the kind {} cannot be read: let the controllers get, list and \
+                     watch them, and let the API serve {}",
+                    target.kind, target.api_version
                 ),
             }),
             _ => None,
@@ -308,4 +308,33 @@ fn kind_of(target: &Target) -> GroupVersionKind {
         .split_once('/')
         .unwrap_or(("", &target.api_version));
     GroupVersionKind::gvk(group, version, &target.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_what_to_do_and_what_only_moved_is_not_told() {
+        let target = Target {
+            api_version: "infrastructure.cluster.x-k8s.io/v1beta1".to_owned(),
+            kind: "WorkspaceTemplateApply".to_owned(),
+            namespace: Some("team".to_owned()),
+            name: String::new(),
+        };
+        let hidden = Failure::Hidden {
+            target: target.clone(),
+        };
+        let event = hidden.event().unwrap();
+        assert_eq!(
+            (event.kind, event.reason.as_str()),
+            (EventKind::Warning, "Hidden")
+        );
+        assert_eq!(
+            event.message,
+            "Nothing is done as long as objects of the kind WorkspaceTemplateApply cannot be read: let the controllers get, \
+             list and watch them, and let the API serve infrastructure.cluster.x-k8s.io/v1beta1"
+        );
+        assert_eq!(Failure::Moved { target }.event(), None);
+    }
 }

@@ -134,3 +134,51 @@ fn another_try_and_a_changed_spec_start_the_clock_anew() {
         assert_eq!(world.verdict("Ready"), "False/VPCCreationTimeout");
     }
 }
+
+#[test]
+fn a_secret_that_is_lost_later_has_its_time_too() {
+    let pause = |world: &mut World, is_paused| {
+        if let Some(cluster) = &mut world.snapshot.cluster {
+            cluster.paused = is_paused;
+        }
+        world.rest();
+    };
+    let mut world = ready();
+    world.rest();
+    world.now = minute(1000);
+    let secrets = std::mem::take(&mut world.snapshot.secrets);
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/WaitingForSecret");
+    world.now = minute(1004);
+    assert_eq!(world.step().look_again, Some(std::time::Duration::from_secs(60)));
+    pause(&mut world, true);
+    world.now = minute(1100);
+    pause(&mut world, false);
+    assert_eq!(
+        world.verdict("Ready"),
+        "False/WaitingForSecret",
+        "a pause does not count"
+    );
+    world.now = minute(1101);
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/SecretTimeout");
+    assert_eq!(world.verdict("VPCReady"), "True/VPCCreated", "the VPC is there");
+    assert_eq!(world.status().failure_reason.as_deref(), Some("SecretTimeout"));
+    world.now = minute(1200);
+    assert!(world.step().is_quiet(), "it says so and no more");
+
+    let generation = &mut world.snapshot.captcluster.metadata.generation;
+    *generation.get_or_insert_default() += 1;
+    world.rest();
+    assert_eq!(
+        world.verdict("Ready"),
+        "False/WaitingForSecret",
+        "a changed spec starts the clock anew"
+    );
+    world.now = minute(1205);
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/SecretTimeout");
+    world.snapshot.secrets = secrets;
+    world.rest();
+    assert!(world.status().ready && world.status().failure_reason.is_none());
+}
