@@ -216,10 +216,20 @@ async fn a_profile_that_somebody_removes_on_aws_is_missed_and_made_again() {
     let (world, eks) = looking(&["a", "b"]).await;
     remove_by_hand(&world, &eks, "a").await;
     until_phase(&world, "a", Phase::Updating).await;
-    let told = profile(&world, "a").await.unwrap().message.unwrap();
+    let row = profile(&world, "a").await.unwrap();
+    let told = row.message.unwrap();
     assert!(
         told.contains("Somebody changed or removed it elsewhere") && told.contains("terraform_data.it"),
         "{told}"
+    );
+    assert!(!row.ready, "no pod can run on what is not there");
+    let status = world.status("blue").await;
+    assert_eq!(status.fargate_profiles_ready.as_deref(), Some("1/2"));
+    let conditions = status.conditions.unwrap();
+    let ready = find_condition(&conditions, "FargateProfileReady").unwrap();
+    assert!(
+        ready.status == "False" && ready.message.contains("Somebody changed or removed it elsewhere"),
+        "{ready:?}"
     );
     assert_eq!(world.status("blue").await.state, Some(State::Configuring));
     until_phase(&world, "a", Phase::Ready).await;

@@ -15,6 +15,9 @@ use crate::{
 const REPLACEMENT: &str = "Other selectors, subnets or another role make it a replacement: AWS removes the profile, and \
                            its pods with it, and makes another one. ";
 
+/// How our runner marks what is gone, in what it tells of a drift.
+const REMOVED: &str = "(delete)";
+
 /// What became of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -59,6 +62,24 @@ impl Reading {
             failure: Some(format!("Failed to change Fargate profile: {why}")),
             message: why,
             wants_turn: false,
+            ..self
+        }
+    }
+
+    /// The same, where somebody changed or removed it elsewhere, in the words of who found that.
+    fn drifted(self, drift: &str) -> Self {
+        let what = format!("Somebody changed or removed it elsewhere: {drift}");
+        let (phase, message) = match self.phase {
+            // Who mends it does not wait for a turn.
+            Phase::Ready => (Phase::Updating, format!("{what}. That is being mended")),
+            phase => (phase, format!("{}. {what}", self.message)),
+        };
+        Self {
+            phase,
+            message,
+            failure: self.failure.map(|failure| format!("{failure}. {what}")),
+            // Pods cannot run on what is not there.
+            ready: self.ready && !drift.contains(REMOVED),
             ..self
         }
     }
@@ -168,6 +189,16 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
             ..Reading::default()
         };
     };
+    let reading = read_present(seen, is_written);
+    let workspace = seen.workspace.as_ref();
+    match workspace.and_then(|workspace| workspace.drift.as_deref()) {
+        Some(drift) => reading.drifted(drift),
+        None => reading,
+    }
+}
+
+/// One that is there, whatever somebody did to it elsewhere.
+fn read_present(seen: &OwnedSeen, is_written: bool) -> Reading {
     let was_ready = eks::was_ready(seen);
     let at_work = |message: &str| Reading {
         phase: if was_ready {
@@ -186,20 +217,10 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         ready: was_ready && seen.is("Ready"),
         ..Reading::default()
     };
-    let workspace = seen.workspace.as_ref();
-    let drift = workspace.and_then(|workspace| workspace.drift.as_deref());
     if is_written {
         return at_work(at_work_on(was_ready));
     }
     match standing(seen) {
-        // Who mends what somebody changed elsewhere does not wait for a turn.
-        Standing::Ready if drift.is_some() => with(
-            Phase::Updating,
-            format!(
-                "Somebody changed or removed it elsewhere, and that is being mended: {}",
-                drift.unwrap_or_default()
-            ),
-        ),
         Standing::Ready => Reading {
             ready: true,
             ..with(Phase::Ready, "Pods can run on it".to_owned())

@@ -193,3 +193,36 @@ fn only_a_change_that_may_destroy_is_told_as_a_replacement() {
         assert!(text.contains("about ApprovalNeeded"), "{text}");
     }
 }
+
+/// What somebody did to a profile elsewhere is told whatever else there is to say about it.
+#[test]
+fn a_drift_is_told_in_every_phase_and_what_was_removed_is_not_ready() {
+    let name = "blue-a-fargate-apply";
+    let changed = "changed by somebody else: x.y (update)";
+    let removed = "changed by somebody else: x.y (delete)";
+    for (drift, asks, phase, ready, words) in [
+        (None, false, Phase::Ready, true, "Pods can run on it"),
+        (Some(changed), false, Phase::Updating, true, "is being mended"),
+        (Some(removed), false, Phase::Updating, false, "is being mended"),
+        (Some(removed), true, Phase::Waiting, false, "about ApprovalNeeded"),
+        (None, true, Phase::Waiting, true, "about ApprovalNeeded"),
+    ] {
+        let mut world = with(&["a"]);
+        world.settle();
+        let mut applies = world.snapshot.applies.iter_mut();
+        let seen = applies.find(|seen| seen.name() == name).expect("its apply");
+        seen.workspace.get_or_insert_default().drift = drift.map(str::to_owned);
+        if asks {
+            say(seen, "ApprovalNeeded", true, "DestructiveChange", at(1));
+        }
+        world.calm();
+        let row = of(&world, "a").expect("a row");
+        let told = row.message.unwrap_or_default();
+        assert_eq!((row.phase, row.ready), (Some(phase), ready), "{drift:?} {asks}");
+        assert!(
+            told.contains(words) && drift.is_none_or(|drift| told.contains(drift)),
+            "{told}"
+        );
+        assert!(asks || row.failure_message.is_none(), "{drift:?} {asks}");
+    }
+}

@@ -19,8 +19,8 @@ use serde_json::json;
 
 use super::{
     super::{fargate::ProfileSeen, snapshot::Hidden},
-    World, fresh, message, said,
-    world::Terraform,
+    World, at, fresh, message, said,
+    world::{Terraform, say},
 };
 use crate::wta::snapshot::TemplateSeen;
 
