@@ -1,13 +1,13 @@
 //! What people do wrong or by hand: it is told with the field and the fix, comes back, and nothing is destroyed.
 
 use capt_api::{
-    CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
     captcontrolplane::ControlPlaneState as State, foreign::Cluster, marks,
 };
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,8 @@ use crate::{
     controlplane::{
         ControlPlaneUser as _, KUBECONFIG, control_plane, eks_template, start_witness, text, whole_cluster,
     },
-    stage::{Stage, User as _, apply},
+    network::{NetworkUser as _, made_network},
+    stage::{Stage, User as _, apply, template},
 };
 
 const APPLY: &str = "blue-eks-controlplane-apply";
@@ -215,6 +216,60 @@ async fn a_reference_that_leads_nowhere_is_named_and_waited_for() {
         .await;
     assert!(told(&stage).await.contains("no WorkspaceTemplate later"));
     let _: WorkspaceTemplate = stage.create(eks_template("later")).await;
+    stage.until_state("blue", State::Ready).await;
+    stage.world.finish().await;
+}
+
+/// Templates of another namespace, which say nothing of whom they are shared with.
+async fn make_library(stage: &Stage) -> Api<WorkspaceTemplate> {
+    let namespaces: Api<Namespace> = Api::all(stage.client());
+    let library: Namespace = serde_json::from_value(json!({"metadata": {"name": "library"}})).unwrap();
+    namespaces.create(&PostParams::default(), &library).await.unwrap();
+    let templates: Api<WorkspaceTemplate> = Api::namespaced(stage.client(), "library");
+    for template in [template("net", "small"), eks_template("eks")] {
+        let template: WorkspaceTemplate = serde_json::from_value(template).unwrap();
+        templates.create(&PostParams::default(), &template).await.unwrap();
+    }
+    templates
+}
+
+#[tokio::test]
+async fn templates_of_another_namespace_need_their_consent_and_say_where_it_is_given() {
+    let stage = Stage::embedded().await;
+    start_witness(&stage);
+    let templates = make_library(&stage).await;
+    let (mut network, mut plane) = (made_network("blue"), control_plane("blue"));
+    network["spec"]["vpcTemplateRef"]["namespace"] = json!("library");
+    plane["spec"]["workspaceTemplateRef"]["namespace"] = json!("library");
+    let _: Cluster = stage.create(whole_cluster("blue")).await;
+    let _: CAPTCluster = stage.create(network).await;
+    let _: CAPTControlPlane = stage.create(plane).await;
+    let shared = json!({"spec": {"sharedWith": [stage.namespace()]}});
+    let share = async |name: &str| {
+        let patch = Patch::Merge(&shared);
+        templates
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    };
+    stage
+        .until_network_says("blue", "VPCFailed", "True/TemplateNotShared")
+        .await;
+    let network = stage.network("blue").await.unwrap().status.unwrap();
+    let words = network.failure_message.unwrap();
+    assert!(words.contains("spec.sharedWith"), "{words}");
+    share("net").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage
+        .until_plane_says("blue", "Ready", "False/TemplateNotShared")
+        .await;
+    let words = told(&stage).await;
+    assert!(
+        words.contains("WorkspaceTemplate eks in namespace library") && words.contains("spec.sharedWith"),
+        "{words}"
+    );
+    assert_eq!(stage.ledger.made().len(), 1, "nothing is made without it");
+    share("eks").await;
     stage.until_state("blue", State::Ready).await;
     stage.world.finish().await;
 }
