@@ -72,6 +72,11 @@ pub const STATE_MOVES: &str = "infrastructure.cluster.x-k8s.io/state-moves";
 /// is missed. A WorkspaceTemplateApply passes it down while its Workspace misses a state, and each value once: text after
 /// a slash makes another.
 pub const DESTROYED: &str = "infrastructure.cluster.x-k8s.io/destroyed";
+/// Annotation on a Workspace that takes turns with others: what somebody else changed of it is told and not mended, until
+/// this is the time since which its condition Drifted is True. Before that it is [`IN_TURN`].
+pub const MEND: &str = "infrastructure.cluster.x-k8s.io/mend";
+/// The value of [`MEND`] where nothing is to be mended now.
+pub const IN_TURN: &str = "in-turn";
 /// Annotation on a Workspace: the id of a lock of somebody else that a person wants freed.
 pub const UNLOCK: &str = "infrastructure.cluster.x-k8s.io/unlock";
 

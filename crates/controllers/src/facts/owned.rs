@@ -222,6 +222,7 @@ fn seen(
                 .condition("Drifted")
                 .filter(|drifted| drifted.status == "True")
                 .map(|drifted| drifted.message.clone().unwrap_or_default()),
+            drifted_at: workspace.drifted_at(),
         }),
         run: workspace.zip(told).map(|(workspace, told)| run(workspace, told)),
     }
@@ -236,6 +237,7 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
         is_running: operation.is_some_and(|operation| operation.ended_at.is_none()),
         started_at: operation.and_then(|operation| operation.started_at),
         retry_answered: report.answered.get(marks::RETRY_REQUESTED).cloned(),
+        mended: report.answered.get(marks::MEND).cloned(),
         plan: plan
             .filter(|plan| plan.generation == workspace.generation)
             .map(|plan| plan.summary.clone()),

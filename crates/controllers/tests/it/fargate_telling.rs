@@ -264,3 +264,31 @@ async fn a_profile_that_somebody_removed_on_aws_does_not_block_its_end() {
         world.finish().await;
     }
 }
+
+#[tokio::test]
+async fn what_somebody_changes_by_hand_is_mended_in_turn() {
+    let (world, eks) = looking(&["a"]).await;
+    remove_by_hand(&world, &eks, "a").await;
+    world
+        .annotate(
+            "blue-eks-controlplane-apply",
+            marks::SIMULATE_DRIFT,
+            Some("terraform_data.it"),
+        )
+        .await;
+    // Whenever it is looked, one of these is being made.
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    want(&world, profiles(&names)).await;
+    until_phase(&world, "g", Phase::Ready).await;
+    world
+        .until("everything to be mended", async || {
+            eks.asked("change blue") == 1 && eks.exists().contains(&"blue/a".to_owned())
+        })
+        .await;
+    world.until_state("blue", State::Ready).await;
+    world.advance(Duration::from_secs(3600)).await;
+    assert_eq!(eks.asked("change blue"), 1);
+    assert_eq!(eks.words().len(), 2 + 6 + 2, "{:?}", eks.words());
+    eks.was_never_asked_too_much();
+    world.finish().await;
+}

@@ -5,9 +5,10 @@
 //! Who cannot use the turn does not hold it: it fails, or waits for a person, a Secret or the end of a pause. What passes by
 //! itself is tried again after those who wait already.
 //!
-//! That is no proof that EKS never sees two: what is settled is still looked at by its runner from time to time, which
-//! mends what somebody changed by hand; and what a runner does with Workspaces that are out of our reach is not known.
-//! EKS refuses the second one then, which counts as a wait.
+//! Our runner only tells what somebody changed by hand, and that is mended in turn too.
+//!
+//! That is no proof that EKS never sees two: another runner mends what it finds whenever it looks; and what a runner does with
+//! Workspaces that are out of our reach is not known. EKS refuses the second one then, which counts as a wait.
 
 use std::time::Duration;
 
@@ -96,6 +97,7 @@ fn need(seen: &OwnedSeen) -> Need {
             }
         }
         Standing::Working | Standing::Retrying { .. } => Need::Work,
+        Standing::Ready if seen.is_to_be_mended() => Need::Work,
         Standing::Waiting {
             reason: Reason::WaitingForTurn,
             ..

@@ -60,6 +60,8 @@ pub struct WorkspaceGlance {
     /// What somebody else changed of its infrastructure, if that is not mended yet: the message of its condition
     /// `Drifted`, if that is True.
     pub drift: Option<String>,
+    /// Names that, if it waits for a turn: [`crate::wta::snapshot::WorkspaceSeen::drifted_at`].
+    pub drifted_at: Option<String>,
 }
 
 /// What our runner tells, at a glance.
@@ -71,6 +73,8 @@ pub struct RunGlance {
     pub started_at: Option<Timestamp>,
     /// The last request for another try that was answered: `answered` of the annotation `retry-requested`.
     pub retry_answered: Option<String>,
+    /// What was mended last: `answered` of the annotation `mend`.
+    pub mended: Option<String>,
     /// What the last plan would do, if it was made for the Workspace as it is: `plan.summary`.
     pub plan: Option<String>,
     /// The last operation failed with something that passes by itself: `operation`, if its `outcome` is `failed` and it is
@@ -156,6 +160,14 @@ impl OwnedSeen {
     pub fn is_paused(&self) -> bool {
         let is_asked_for = self.annotation(foreign_marks::PAUSED).is_some();
         is_asked_for || self.is("Paused") || self.paused_by_hand().is_some()
+    }
+
+    /// Whether somebody else changed its infrastructure, and that is mended when it is its turn.
+    #[must_use]
+    pub fn is_to_be_mended(&self) -> bool {
+        let found = self.workspace.as_ref().and_then(|seen| seen.drifted_at.as_ref());
+        let mended = self.run.as_ref().and_then(|run| run.mended.as_ref());
+        found.is_some() && found != mended
     }
 
     /// Whether its infrastructure stays when it goes.

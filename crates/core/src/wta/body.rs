@@ -12,7 +12,7 @@ use super::{
     policy::{self, Allowed},
     requests,
     snapshot::{WorkspaceSeen, workspace_target},
-    source,
+    source, turns,
 };
 use crate::{
     decision::{Desired, Guard, Strip},
@@ -55,6 +55,9 @@ impl Body {
             if let Some(value) = identity::annotation(&deciding.snapshot.wta.metadata, mark) {
                 annotations.insert(mark.to_owned(), value.to_owned());
             }
+        }
+        if let Some(mend) = turns::mend(deciding.snapshot, present).filter(|_| !deciding.is_foreign) {
+            annotations.insert(marks::MEND.to_owned(), mend);
         }
         // It is not taken away here: the runner writes it too, and removes it when something is made.
         if !deciding.is_foreign && requests::is_told_destroyed(deciding.snapshot, deciding.kept, present) {

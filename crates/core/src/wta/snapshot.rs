@@ -197,6 +197,14 @@ impl WorkspaceSeen {
         condition.observed_generation.or(self.status.observed_generation) == Some(self.generation)
     }
 
+    /// Names what somebody else changed and is mended when it is the turn of this one, if there is anything.
+    #[must_use]
+    pub fn drifted_at(&self) -> Option<String> {
+        let drifted = self.condition("Drifted").filter(|told| told.status == "True")?;
+        let waits = self.annotations.contains_key(capt_api::marks::MEND);
+        waits.then(|| drifted.last_transition_time.0.to_string())
+    }
+
     /// Terraform did all that the spec asks for.
     #[must_use]
     pub fn is_settled(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Turns: where an owner's children may operate only one at a time, it says whose turn it is.
 
-use capt_api::conditions::find_condition;
+use capt_api::{conditions::find_condition, marks};
 
 use super::{
     owner, policy,
@@ -60,6 +60,20 @@ pub(super) fn only_rested(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> boo
     };
     let is_let_on = !policy::is_nothing(&workspace.spec) || said("Paused");
     rested && is_let_on && !said("Waiting") && is_done(snapshot)
+}
+
+/// What our runner is told about mending what somebody else changes, if anything is. It would do so whenever it looks, also
+/// beside an operation of another one.
+pub(super) fn mend(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Option<String> {
+    let before = workspace.and_then(|workspace| workspace.annotations.get(marks::MEND).cloned());
+    let takes_turns = snapshot.owner.as_ref().is_some_and(|owner| owner.takes_turns);
+    if !takes_turns {
+        return before;
+    }
+    let now = workspace
+        .filter(|_| waits_for(snapshot).is_none())
+        .and_then(WorkspaceSeen::drifted_at);
+    now.or(before).or_else(|| Some(marks::IN_TURN.to_owned()))
 }
 
 /// Like [`waits_for`], before something is destroyed. Where the owner is gone, it is a person who consents, one object at a

@@ -15,7 +15,7 @@ use capt_api::{
     approval,
     conditions::workspace::WorkspaceReason,
     foreign::marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
-    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, TERRAFORM_STATE_FINALIZER, UNLOCK},
+    marks::{APPROVED, IN_TURN, MEND, PLAN_REQUESTED, RETRY_REQUESTED, TERRAFORM_STATE_FINALIZER, UNLOCK},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -372,8 +372,29 @@ fn is_held_by_us(snapshot: &Snapshot) -> bool {
 fn is_asked_to_try(snapshot: &Snapshot, memory: &Memory) -> bool {
     let requests = &snapshot.requests;
     is_asked(requests.retry.as_deref(), memory, RETRY_REQUESTED)
+        || is_asked_to_mend(requests, memory)
         || is_asked(requests.look.as_deref(), memory, RECONCILE_REQUESTED)
         || (memory.failed.is_some() && is_asked(requests.unlock.as_deref(), memory, UNLOCK))
+}
+
+/// Whether it is time to mend what somebody else changed.
+fn is_asked_to_mend(requests: &Requests, memory: &Memory) -> bool {
+    let token = requests.mend.as_deref().filter(|token| *token != IN_TURN);
+    is_asked(token, memory, MEND)
+}
+
+/// Whether nothing may be changed now, although the policies let it: it takes turns with others, all that is asked for was
+/// made, and nobody says that it is time to mend anything. `was_made` says that these inputs were made real.
+pub(crate) fn only_looks(requests: &Requests, memory: &Memory, was_made: bool) -> bool {
+    let has_broken_off = memory.is_unfinished
+        || memory.held.is_some()
+        || memory.failed.as_ref().is_some_and(|failed| failed.has_acted)
+        || (memory.settled.is_none() && memory.failed.is_none());
+    requests.mend.is_some()
+        && was_made
+        && !has_broken_off
+        && !is_asked_to_mend(requests, memory)
+        && !is_asked(requests.retry.as_deref(), memory, RETRY_REQUESTED)
 }
 
 fn is_asked(token: Option<&str>, memory: &Memory, mark: &str) -> bool {

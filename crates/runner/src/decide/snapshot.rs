@@ -102,6 +102,8 @@ pub(crate) struct Requests {
     pub(crate) plan: Option<String>,
     /// Another try.
     pub(crate) retry: Option<String>,
+    /// When what somebody else changed is mended, where that has to wait for its turn.
+    pub(crate) mend: Option<String>,
     /// To free the lock with this id.
     pub(crate) unlock: Option<String>,
     /// A look, in Crossplane's way of asking.

@@ -16,7 +16,9 @@ mod stop;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use capt_api::{marks::RETRY_REQUESTED, run::Operation};
+use capt_api::{
+    conditions::workspace::WorkspaceConditionType as Type, marks::RETRY_REQUESTED, run::Operation,
+};
 use capt_terraform::{
     diagnostics::Class,
     lock::Taken,
@@ -34,7 +36,7 @@ pub(crate) use stop::{Stop, Why};
 use crate::{
     api::words,
     context::Context,
-    decide::{About, InputFacts, Next, Requests, Running, What, Whose, decide},
+    decide::{About, InputFacts, Next, Requests, Running, What, Whose, decide, only_looks},
     engine::{Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, StateHome},
     events::News,
     inputs::{self, Home, Prepared},
@@ -100,6 +102,8 @@ struct Run<'a> {
     engine: Option<Arc<dyn Engine>>,
     /// Somebody asked for another try.
     is_retry: bool,
+    /// It is not the time to change anything.
+    only_looks: bool,
     /// The newest state that is known.
     state: Option<State>,
     /// What was made and the state does not have.
@@ -220,7 +224,15 @@ impl<'a> Run<'a> {
         let answered = job.record.memory.as_ref().map(|memory| &memory.answered);
         let is_retry = requests.retry.is_some()
             && requests.retry.as_ref() != answered.and_then(|answered| answered.get(RETRY_REQUESTED));
+        let standing = &job.record.standing;
+        let is_ready = standing
+            .condition(Type::Ready)
+            .is_some_and(|ready| ready.status == "True");
+        let was_made = is_ready && standing.checksum.as_ref() == Some(&hash);
+        let memory = job.record.memory.as_ref();
+        let only_looks = memory.is_some_and(|memory| only_looks(&requests, memory, was_made));
         Self {
+            only_looks,
             ctx,
             what: job.what,
             is_poll: job.is_poll,

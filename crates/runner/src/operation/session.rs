@@ -24,6 +24,7 @@ use crate::{
     decide::{AfterPlan, PlanFacts, Policy, What, after_plan},
     engine::{Engine, Failure, FailureKind, Goal, Inputs, Link, Planned, Session},
     events::News,
+    inputs::Grants,
     report,
     workspace::{Handle, policy, was_made},
 };
@@ -146,12 +147,17 @@ impl Run<'_> {
             return Ok(Verdict::Told);
         };
         let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
+        let grants = Grants {
+            update: grants.update && !self.only_looks,
+            ..grants
+        };
         let after = after_plan(
             grants,
             &self.requests,
             answered.unwrap_or(&BTreeMap::new()),
             PlanFacts {
-                exists: self.exists(&planned),
+                // What somebody else removed is no news of what was never made.
+                exists: self.exists(&planned) || self.only_looks,
                 is_empty: planned.plan.is_empty(),
                 is_destructive: planned.plan.is_destructive(),
                 id: planned.id.as_str(),
@@ -322,12 +328,16 @@ impl Run<'_> {
     /// Says what somebody else changed, before it is repaired.
     async fn say_drift(&mut self, planned: &Planned) {
         let (generation, now) = (self.about.generation, self.ctx.now());
-        if planned.plan.drift.is_empty() {
+        let is_only_told = self.only_looks && !planned.plan.is_empty();
+        if planned.plan.drift.is_empty() && !is_only_told {
             let none = (Type::Drifted, ConditionStatus::False, Reason::NoDrift);
             self.record.standing.take_back(none, generation, now);
             return;
         }
-        let message = report::drift(&planned.plan, &self.gate.redactor());
+        let message = match planned.plan.drift.is_empty() {
+            true => planned.plan.summary().to_string(),
+            false => report::drift(&planned.plan, &self.gate.redactor()),
+        };
         let found = (Type::Drifted, ConditionStatus::True, Reason::DriftFound);
         self.record.standing.say(found, &message, generation, now);
         self.ctx.options.metrics.drift();

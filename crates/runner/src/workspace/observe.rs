@@ -11,7 +11,9 @@ use capt_api::{
             EXTERNAL_CREATE_SUCCEEDED, EXTERNAL_NAME, POLL_INTERVAL, RECONCILE_REQUESTED,
         },
     },
-    marks::{ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME, UNLOCK},
+    marks::{
+        ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME, UNLOCK,
+    },
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -117,6 +119,7 @@ pub(crate) fn requests(view: &WorkspaceView) -> Requests {
     Requests {
         plan: annotation(PLAN_REQUESTED),
         retry: annotation(RETRY_REQUESTED),
+        mend: annotation(MEND),
         unlock: annotation(UNLOCK),
         look: annotation(RECONCILE_REQUESTED),
         approved: annotation(APPROVED),

@@ -70,7 +70,6 @@ impl Reading {
     fn drifted(self, drift: &str) -> Self {
         let what = format!("Somebody changed or removed it elsewhere: {drift}");
         let (phase, message) = match self.phase {
-            // Who mends it does not wait for a turn.
             Phase::Ready => (Phase::Updating, format!("{what}. That is being mended")),
             phase => (phase, format!("{}. {what}", self.message)),
         };
@@ -192,7 +191,13 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
     let reading = read_present(seen, is_written);
     let workspace = seen.workspace.as_ref();
     match workspace.and_then(|workspace| workspace.drift.as_deref()) {
-        Some(drift) => reading.drifted(drift),
+        Some(drift) => {
+            let mends = reading.phase == Phase::Ready && seen.is_to_be_mended();
+            Reading {
+                wants_turn: reading.wants_turn || mends,
+                ..reading.drifted(drift)
+            }
+        }
         None => reading,
     }
 }

@@ -111,10 +111,12 @@ fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargatePro
 fn place(part: &Part<'_>, turns: &Turns) -> String {
     let ahead = turns.queue.iter().position(|name| *name == part.apply);
     let place = ahead.map_or(turns.queue.len(), |ahead| ahead) + 1;
-    let what = if part.reading.phase == Phase::Deleting {
-        "It is to be removed. "
-    } else {
-        ""
+    let workspace = part.seen.and_then(|seen| seen.workspace.as_ref());
+    let drift = workspace.and_then(|workspace| workspace.drift.as_deref());
+    let what = match drift {
+        _ if part.reading.phase == Phase::Deleting => "It is to be removed. ".to_owned(),
+        Some(drift) => format!("Somebody changed or removed it elsewhere: {drift}. "),
+        None => String::new(),
     };
     let after = match &turns.holder {
         Some(holder) => format!("after {holder}"),

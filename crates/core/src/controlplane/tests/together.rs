@@ -47,6 +47,10 @@ struct Together {
     broken: Vec<String>,
     /// Names of those that AWS has no time for.
     throttled: Vec<String>,
+    /// Names of those that somebody changed by hand.
+    drifted: Vec<String>,
+    /// What was mended, by name.
+    mended: BTreeMap<String, String>,
     /// Names of those whose module does not come to an end.
     slow: Vec<String>,
     uids: usize,
@@ -61,6 +65,8 @@ impl Together {
             operations: Vec::new(),
             broken: Vec::new(),
             throttled: Vec::new(),
+            drifted: Vec::new(),
+            mended: BTreeMap::new(),
             slow: Vec::new(),
             uids: 0,
         }
@@ -140,6 +146,8 @@ impl Together {
             let operations = &mut self.operations;
             let is_broken = self.broken.contains(name) || self.throttled.contains(name);
             let is_slow = self.slow.contains(name);
+            let drifted = &mut self.drifted;
+            let mended = &mut self.mended;
             snapshot.workspaces.retain_mut(|workspace| {
                 let rendered = workspace.spec["version"].as_str().map(str::to_owned);
                 let state = workspace
@@ -187,6 +195,14 @@ impl Together {
                     workspace.status.conditions = Some(vec![said("Synced", false, "ReconcileError")]);
                     return true;
                 }
+                let mend = workspace.annotations.get(marks::MEND).cloned();
+                let mend = mend.filter(|token| token != marks::IN_TURN && mended.get(name) != Some(token));
+                if let Some(token) = mend {
+                    mended.insert(name.clone(), token);
+                    drifted.retain(|one| one != name);
+                    operating.push(name.clone());
+                    operations.push(format!("mend {name}"));
+                }
                 if infrastructure.get(&state) != Some(&rendered) {
                     infrastructure.insert(state, rendered.clone());
                     operating.push(name.clone());
@@ -196,6 +212,7 @@ impl Together {
                     conditions: Some(vec![
                         said("Synced", true, "ReconcileSuccess"),
                         said("Ready", true, "Available"),
+                        said("Drifted", drifted.contains(name), "DriftFound"),
                     ]),
                     at_provider: Some(AtProvider {
                         outputs: Some(
@@ -240,8 +257,12 @@ impl Together {
                 created_at: Some(at(0)),
                 deleting: workspace.deleting,
                 paused_by_hand: false,
-                drift: None,
+                drift: workspace.drifted_at(),
+                drifted_at: workspace.drifted_at(),
             });
+            if let Some(mended) = self.mended.get(seen.name()) {
+                seen.run.get_or_insert_default().mended = Some(mended.clone());
+            }
             let has_failed = seen
                 .condition("Synced")
                 .is_some_and(|synced| synced.reason == "ReconcileError");
@@ -726,5 +747,29 @@ fn who_is_tried_again_lets_others_go_first_and_comes_again_after_a_while() {
     all.throttled.clear();
     all.settle();
     assert_eq!(all.operations.last(), Some(&format!("apply {a}")));
+    assert_eq!(all.world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn what_somebody_changed_by_hand_is_mended_in_turn() {
+    let mut all = Together::new();
+    all.settle();
+    let eks = "blue-eks-controlplane-apply".to_owned();
+    let [a, b] = ["a", "b"].map(|name| format!("blue-{name}-fargate-apply"));
+    add_child(&mut all.world, &a, Role::FargateProfile("a".to_owned()));
+    all.settle();
+    all.slow = vec![b.clone()];
+    add_child(&mut all.world, &b, Role::FargateProfile("b".to_owned()));
+    all.settle();
+    let done = all.operations.len();
+    all.drifted = vec![eks.clone(), a.clone()];
+    all.settle();
+    assert_eq!(all.operations.len(), done, "b is being made");
+    let told = all.world.status().fargate_profile_statuses.expect("profiles");
+    assert_eq!(told[0].phase, Some(Phase::Queued), "{told:#?}");
+    all.slow.clear();
+    all.settle();
+    let expected = [format!("apply {b}"), format!("mend {eks}"), format!("mend {a}")];
+    assert_eq!(all.operations[done..], expected, "one after the other, and once");
     assert_eq!(all.world.status().state, Some(State::Ready));
 }

@@ -426,6 +426,7 @@ impl World {
                 deleting: false,
                 paused_by_hand: false,
                 drift: None,
+                drifted_at: None,
             });
             match terraform {
                 Terraform::Hangs => {

@@ -275,3 +275,81 @@ fn a_connection_secret_that_somebody_changed_is_written_again_but_not_too_often(
     assert!(until > at(0) && until <= at(1), "{until}");
     assert_eq!(decide(&alone, until), Next::HandOut);
 }
+
+#[test]
+fn what_takes_turns_is_only_looked_at_until_it_is_time_to_mend_it() {
+    let looks = |was_made, change: fn(&mut Snapshot)| {
+        let snapshot = with(|it| {
+            it.requests.mend = Some(IN_TURN.into());
+            change(it);
+        });
+        let memory = snapshot.memory.as_ref().expect("a memory");
+        (only_looks(&snapshot.requests, memory, was_made), now(&snapshot))
+    };
+    for (case, was_made, change, only, next) in [
+        (
+            "all is well",
+            true,
+            (|_| {}) as fn(&mut Snapshot),
+            true,
+            FOR_A_WHILE,
+        ),
+        (
+            "it takes no turns",
+            true,
+            |it| it.requests.mend = None,
+            false,
+            FOR_A_WHILE,
+        ),
+        (
+            "other inputs",
+            false,
+            |it| it.inputs = Some(ready("h2")),
+            false,
+            CHANGE,
+        ),
+        (
+            "it is time",
+            true,
+            |it| it.requests.mend = Some("t1".into()),
+            false,
+            CHANGE,
+        ),
+        (
+            "that was answered",
+            true,
+            |it| {
+                it.requests.mend = Some("t1".into());
+                memory(it).answered.insert(MEND.into(), "t1".into());
+            },
+            true,
+            FOR_A_WHILE,
+        ),
+        (
+            "a retry",
+            true,
+            |it| it.requests.retry = Some("t".into()),
+            false,
+            CHANGE,
+        ),
+    ] {
+        assert_eq!(looks(was_made, change), (only, next), "{case}");
+    }
+    let after = |has_acted| {
+        let snapshot = with(|it| {
+            it.requests.mend = Some(IN_TURN.into());
+            memory(it).settled = None;
+            memory(it).failed = Some(Failed {
+                has_acted,
+                ..failed(What::Converge, true, 1)
+            });
+        });
+        only_looks(
+            &snapshot.requests,
+            snapshot.memory.as_ref().expect("a memory"),
+            true,
+        )
+    };
+    assert!(after(false), "a look that failed is no reason to change anything");
+    assert!(!after(true), "what was begun is brought to its end");
+}

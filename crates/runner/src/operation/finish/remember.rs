@@ -2,7 +2,7 @@
 
 use capt_api::{
     foreign::marks::RECONCILE_REQUESTED,
-    marks::{APPROVED, PLAN_REQUESTED, RETRY_REQUESTED, UNLOCK},
+    marks::{APPROVED, IN_TURN, MEND, PLAN_REQUESTED, RETRY_REQUESTED, UNLOCK},
 };
 use k8s_openapi::jiff::Timestamp;
 
@@ -81,6 +81,7 @@ impl Run<'_> {
                     (RETRY_REQUESTED, requests.retry),
                     (RECONCILE_REQUESTED, requests.look),
                     (UNLOCK, requests.unlock),
+                    (MEND, requests.mend.filter(|token| token != IN_TURN)),
                 ],
             };
             for (mark, token) in answered {
