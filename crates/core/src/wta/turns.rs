@@ -48,11 +48,18 @@ fn is_done(snapshot: &Snapshot) -> bool {
     }
 }
 
-/// Whether nothing has to be done for a Workspace but to look at it again, because a pause is over that found it done. One
-/// that was put to rest because it is not its turn stays so.
-pub(super) fn only_rested(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+/// Whether nothing has to be done for a Workspace but to look at it again: a pause is over that found it done, or whoever runs
+/// it says that all is well and never of which generation, as with what was taken over. One that was put to rest because it is
+/// not its turn stays so.
+pub(super) fn only_to_be_seen(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let synced = workspace.condition("Synced");
-    let rested = synced.is_some_and(|synced| synced.reason == "ReconcilePaused") && workspace.is("Ready");
+    let was_well = synced.is_some_and(|synced| {
+        let says_of = synced
+            .observed_generation
+            .or(workspace.status.observed_generation);
+        synced.reason == "ReconcilePaused" || (synced.status == "True" && says_of.is_none())
+    });
+    let rested = was_well && workspace.is("Ready");
     let status = snapshot.wta.status.as_ref();
     let conditions = status.and_then(|status| status.conditions.as_deref());
     let said = |type_: &str| {

@@ -316,7 +316,7 @@ fn keep_alive(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen, resolved: 
         .kept
         .is_some_and(|kept| resolve::is_change(kept, &resolved.rendering));
     let is_done =
-        workspace.is_settled() || (!has_changed && turns::only_rested(deciding.snapshot, workspace));
+        workspace.is_settled() || (!has_changed && turns::only_to_be_seen(deciding.snapshot, workspace));
     let allowed = if resolved.stops || (turn.is_some() && !is_done) {
         Allowed::Nothing
     } else {

@@ -17,7 +17,7 @@ use super::{World, at, fresh, said, world::say};
 use crate::owned::OwnedSeen;
 
 /// A WorkspaceTemplateApply as the Go implementation leaves it.
-fn old_apply(name: &str, is_owned: bool) -> OwnedSeen {
+pub(super) fn old_apply(name: &str, is_owned: bool) -> OwnedSeen {
     let mut wta = WorkspaceTemplateApply::new(
         name,
         WorkspaceTemplateApplySpec {
@@ -76,7 +76,7 @@ fn old_apply(name: &str, is_owned: bool) -> OwnedSeen {
 }
 
 /// A cluster as the Go implementation leaves it.
-fn old(name: &str, is_owned: bool) -> World {
+pub(super) fn old(name: &str, is_owned: bool) -> World {
     let mut world = World::new(fresh());
     world.snapshot.applies.push(old_apply(name, is_owned));
     let control_plane = &mut world.snapshot.control_plane;

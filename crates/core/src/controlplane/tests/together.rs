@@ -1,6 +1,8 @@
 //! Control planes together with the real decisions about their WorkspaceTemplateApplies, and a runner that does what a
 //! Workspace lets it do.
 
+mod adopted;
+
 use std::collections::BTreeMap;
 
 use capt_api::{
