@@ -237,6 +237,11 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
         is_running: operation.is_some_and(|operation| operation.ended_at.is_none()),
         started_at: operation.and_then(|operation| operation.started_at),
         retry_answered: report.answered.get(marks::RETRY_REQUESTED).cloned(),
+        replaces: operation.zip(plan).is_some_and(|(operation, plan)| {
+            let is_of_it = plan.planned_at >= operation.started_at && operation.kind == "apply";
+            let has_ended_well = operation.outcome.as_deref() == Some("succeeded");
+            plan.destructive && !plan.awaits_approval && is_of_it && !has_ended_well
+        }),
         mended: report.answered.get(marks::MEND).cloned(),
         plan: plan
             .filter(|plan| plan.generation == workspace.generation)

@@ -73,6 +73,9 @@ pub struct RunGlance {
     pub started_at: Option<Timestamp>,
     /// The last request for another try that was answered: `answered` of the annotation `retry-requested`.
     pub retry_answered: Option<String>,
+    /// The running operation, or the last one if that did not succeed, was to end something and make another one in its
+    /// place: `plan.destructive` of a plan that it made and that needs no approval any more.
+    pub replaces: bool,
     /// What was mended last: `answered` of the annotation `mend`.
     pub mended: Option<String>,
     /// What the last plan would do, if it was made for the Workspace as it is: `plan.summary`.

@@ -15,6 +15,10 @@ use crate::{
 const REPLACEMENT: &str = "Other selectors, subnets or another role make it a replacement: AWS removes the profile, and \
                            its pods with it, and makes another one. ";
 
+/// What is told while that happens.
+const REPLACING: &str =
+    "The profile is being replaced: AWS removes it and makes another one, and no pods can run on it";
+
 /// How our runner marks what is gone, in what it tells of a drift.
 const REMOVED: &str = "(delete)";
 
@@ -62,6 +66,19 @@ impl Reading {
             failure: Some(format!("Failed to change Fargate profile: {why}")),
             message: why,
             wants_turn: false,
+            ..self
+        }
+    }
+
+    /// The same, while it is removed and another one is made in its place.
+    fn replaced(self) -> Self {
+        let message = match self.phase {
+            Phase::Updating if self.failure.is_none() => REPLACING.to_owned(),
+            _ => self.message,
+        };
+        Self {
+            ready: false,
+            message,
             ..self
         }
     }
@@ -188,7 +205,10 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
             ..Reading::default()
         };
     };
-    let reading = read_present(seen, is_written);
+    let mut reading = read_present(seen, is_written);
+    if seen.run.as_ref().is_some_and(|run| run.replaces) {
+        reading = reading.replaced();
+    }
     let workspace = seen.workspace.as_ref();
     match workspace.and_then(|workspace| workspace.drift.as_deref()) {
         Some(drift) => {

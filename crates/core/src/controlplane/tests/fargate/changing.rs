@@ -226,3 +226,28 @@ fn a_drift_is_told_in_every_phase_and_what_was_removed_is_not_ready() {
         assert!(asks || row.failure_message.is_none(), "{drift:?} {asks}");
     }
 }
+
+#[test]
+fn what_is_being_replaced_is_not_ready() {
+    for replaces in [false, true] {
+        let mut world = with(&["a"]);
+        world.settle();
+        let mut applies = world.snapshot.applies.iter_mut();
+        let seen = applies.find(|seen| seen.name() == "blue-a-fargate-apply");
+        let seen = seen.expect("its apply");
+        seen.run = Some(crate::owned::RunGlance {
+            is_running: true,
+            replaces,
+            ..crate::owned::RunGlance::default()
+        });
+        let status = seen.wta.status.get_or_insert_default();
+        status.last_applied_revision = Some("other".to_owned());
+        world.calm();
+        let row = of(&world, "a").expect("a row");
+        assert_eq!((row.phase, row.ready), (Some(Phase::Updating), !replaces));
+        let told = row.message.unwrap_or_default();
+        assert_eq!(told.contains("replaced"), replaces, "{told}");
+        let counted = world.status().fargate_profiles_ready;
+        assert_eq!(counted.as_deref(), Some(if replaces { "0/1" } else { "1/1" }));
+    }
+}
