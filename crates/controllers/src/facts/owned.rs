@@ -223,6 +223,7 @@ fn seen(
                 .filter(|drifted| drifted.status == "True")
                 .map(|drifted| drifted.message.clone().unwrap_or_default()),
             drifted_at: workspace.drifted_at(),
+            made_nothing: workspace.made_nothing(),
         }),
         run: workspace.zip(told).map(|(workspace, told)| run(workspace, told)),
     }
@@ -242,6 +243,7 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
             let has_ended_well = operation.outcome.as_deref() == Some("succeeded");
             plan.destructive && !plan.awaits_approval && is_of_it && !has_ended_well
         }),
+        is_in_doubt: !report.missing.is_empty() || report.cut_short.is_some(),
         mended: report.answered.get(marks::MEND).cloned(),
         plan: plan
             .filter(|plan| plan.generation == workspace.generation)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capt_api::{
-    WorkspaceTemplateApply,
+    WorkspaceTemplate, WorkspaceTemplateApply,
     captcontrolplane::{ControlPlaneState as State, FargateProfilePhase as Phase},
     marks,
 };
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     controlplane::ControlPlaneUser as _,
-    eks::{Eks, MINUTES},
+    eks::{Eks, MINUTES, slow_profile_template},
     fargate::profiles,
     fargate_turns::{begin, make_cluster, profile, until_busy, until_phase, want},
     stage::{CAPT, Setting, User as _, start_controllers},
@@ -110,13 +110,43 @@ async fn other_selectors_replace_a_profile_only_when_somebody_approves() {
     world
         .annotate("blue-a-fargate-apply", marks::ALLOW_DESTRUCTIVE, Some("true"))
         .await;
+    until_busy(&world, &eks, "change blue/a").await;
+    world
+        .until("it to be told", async || {
+            let told = profile(&world, "a").await.unwrap();
+            told.phase == Some(Phase::Updating) && !told.ready
+        })
+        .await;
     world.until_state("blue", State::Ready).await;
     world.settle_for(QUIET).await;
     let told = profile(&world, "a").await.unwrap();
+    assert!(told.ready);
     assert_ne!(told.observed_selectors_hash, hash);
     assert_eq!(eks.asked("change blue/a"), 1);
     let apply: WorkspaceTemplateApply = world.apply("blue-b-fargate-apply").await.unwrap();
     assert_eq!(apply.metadata.generation, Some(1), "the others are not touched");
+    eks.was_never_asked_too_much();
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_profile_of_which_nothing_was_made_can_be_made_from_another_template() {
+    let world = World::embedded_only().await;
+    let eks = begin(&world).await;
+    eks.refuse("blue/a", Some("InvalidParameterException: no such role"));
+    make_cluster(&world, "blue", profiles(&["a", "b"])).await;
+    until_phase(&world, "a", Phase::Failed).await;
+    until_phase(&world, "b", Phase::Ready).await;
+    eks.refuse("blue/a", None);
+    let mut template = slow_profile_template();
+    template["metadata"]["name"] = json!("mended");
+    let _: WorkspaceTemplate = world.create(template).await;
+    let mut other = profiles(&["a", "b"]);
+    other[0]["workspaceTemplateRef"] = json!({"name": "mended"});
+    want(&world, other).await;
+    until_phase(&world, "a", Phase::Ready).await;
+    let apply: WorkspaceTemplateApply = world.apply("blue-a-fargate-apply").await.unwrap();
+    assert_eq!(apply.spec.template_ref.name, "mended");
     eks.was_never_asked_too_much();
     world.finish().await;
 }

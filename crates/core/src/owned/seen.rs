@@ -57,6 +57,8 @@ pub struct WorkspaceGlance {
     pub deleting: bool,
     /// A person paused it: its annotation `crossplane.io/paused` is `true`.
     pub paused_by_hand: bool,
+    /// It says that everything which was begun for it failed and nothing exists: [`crate::wta::snapshot::WorkspaceSeen::made_nothing`].
+    pub made_nothing: bool,
     /// What somebody else changed of its infrastructure, if that is not mended yet: the message of its condition
     /// `Drifted`, if that is True.
     pub drift: Option<String>,
@@ -76,6 +78,8 @@ pub struct RunGlance {
     /// The running operation, or the last one if that did not succeed, was to end something and make another one in its
     /// place: `plan.destructive` of a plan that it made and that needs no approval any more.
     pub replaces: bool,
+    /// Something may exist that the state does not have: there is a list `missing`, or `cutShort`.
+    pub is_in_doubt: bool,
     /// What was mended last: `answered` of the annotation `mend`.
     pub mended: Option<String>,
     /// What the last plan would do, if it was made for the Workspace as it is: `plan.summary`.
@@ -171,6 +175,20 @@ impl OwnedSeen {
         let found = self.workspace.as_ref().and_then(|seen| seen.drifted_at.as_ref());
         let mended = self.run.as_ref().and_then(|run| run.mended.as_ref());
         found.is_some() && found != mended
+    }
+
+    /// Whether it is known that nothing was ever made for it. Only our runner tells whether a creation that failed left
+    /// something.
+    #[must_use]
+    pub fn made_nothing(&self) -> bool {
+        let status = self.wta.status.as_ref();
+        let was_ready = status.is_some_and(|status| status.ready_revision.is_some());
+        let rests = self
+            .run
+            .as_ref()
+            .is_some_and(|run| !run.is_running && !run.is_in_doubt);
+        let is_empty = self.workspace.as_ref().is_some_and(|seen| seen.made_nothing);
+        !was_ready && rests && is_empty
     }
 
     /// Whether its infrastructure stays when it goes.

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use capt_api::{
     WorkspaceTemplateApply,
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
-    foreign::workspace::{WorkspaceCondition, WorkspaceStatus},
+    foreign::{
+        marks as foreign_marks,
+        workspace::{WorkspaceCondition, WorkspaceStatus},
+    },
     workspacetemplate::WorkspaceTemplateSpec,
     workspacetemplateapply::WorkspaceProgress,
 };
@@ -195,6 +198,16 @@ impl WorkspaceSeen {
     #[must_use]
     pub fn is_current(&self, condition: &WorkspaceCondition) -> bool {
         condition.observed_generation.or(self.status.observed_generation) == Some(self.generation)
+    }
+
+    /// Whether nothing was ever made for it, as far as its marks tell: no creation began, or the last one failed and left
+    /// nothing. Another runner than ours calls a creation failed that left something.
+    #[must_use]
+    pub fn made_nothing(&self) -> bool {
+        let time = |mark: &str| self.annotations.get(mark)?.parse::<Timestamp>().ok();
+        let failed = time(foreign_marks::EXTERNAL_CREATE_FAILED);
+        let is_known = time(foreign_marks::EXTERNAL_CREATE_PENDING) <= failed;
+        is_known && time(foreign_marks::EXTERNAL_CREATE_SUCCEEDED).is_none() && !self.is("Ready")
     }
 
     /// Names what somebody else changed and is mended when it is the turn of this one, if there is anything.

@@ -126,8 +126,16 @@ fn write(
         retain: false,
         retry: deciding.retry_for(seen, was_late).map(str::to_owned),
     };
-    let refusal = seen
-        .filter(|seen| wanted.changes_template(&deciding.owner, seen))
+    let other = seen.filter(|seen| wanted.changes_template(&deciding.owner, seen));
+    // It cannot be made from another template. Where there is nothing to lose, it goes and another one takes its place.
+    if let Some(seen) = other.filter(|seen| seen.made_nothing()) {
+        super::step_to_end(deciding, seen, &wanted.role);
+        return Written {
+            is_change: true,
+            ..Written::default()
+        };
+    }
+    let refusal = other
         .map(|seen| {
             format!(
                 "workspaceTemplateRef cannot be changed while the profile exists: it is made from {}. Write that again, \

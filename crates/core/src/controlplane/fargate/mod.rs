@@ -210,14 +210,18 @@ fn status_of(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<FargateProfile
 /// Takes the next step to the end of a profile.
 fn remove<'a>(deciding: &mut Deciding<'a>, seen: &'a OwnedSeen) -> Part<'a> {
     let part = Part::going(deciding, seen);
-    let role = Role::FargateProfile(part.name.clone());
+    step_to_end(deciding, seen, &Role::FargateProfile(part.name.clone()));
+    part
+}
+
+/// Writes what the next step to the end of a profile needs.
+fn step_to_end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role) {
     let retry = deciding.retry_for(Some(seen), was_late(deciding, seen));
-    match owned::end(&deciding.owner, &role, seen, Fate::Destroyed, retry) {
+    match owned::end(&deciding.owner, role, seen, Fate::Destroyed, retry) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
         End::Wait { .. } | End::Stuck { .. } => {}
     }
-    part
 }
 
 impl<'a> Part<'a> {

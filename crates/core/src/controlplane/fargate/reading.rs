@@ -63,7 +63,11 @@ impl Reading {
     pub(super) fn refused(self, why: String) -> Self {
         Self {
             phase: Phase::Failed,
-            failure: Some(format!("Failed to change Fargate profile: {why}")),
+            // What went wrong before has to be known too.
+            failure: Some(match &self.failure {
+                Some(before) => format!("{before}. Besides, {why}"),
+                None => format!("Failed to change Fargate profile: {why}"),
+            }),
             message: why,
             wants_turn: false,
             ..self

@@ -259,6 +259,7 @@ impl Together {
                 created_at: Some(at(0)),
                 deleting: workspace.deleting,
                 paused_by_hand: false,
+                made_nothing: false,
                 drift: workspace.drifted_at(),
                 drifted_at: workspace.drifted_at(),
             });

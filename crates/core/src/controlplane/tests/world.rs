@@ -425,6 +425,7 @@ impl World {
                 created_at: created_at.or(Some(now)),
                 deleting: false,
                 paused_by_hand: false,
+                made_nothing: false,
                 drift: None,
                 drifted_at: None,
             });

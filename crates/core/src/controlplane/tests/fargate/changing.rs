@@ -251,3 +251,42 @@ fn what_is_being_replaced_is_not_ready() {
         assert_eq!(counted.as_deref(), Some(if replaces { "0/1" } else { "1/1" }));
     }
 }
+
+#[test]
+fn a_profile_of_which_nothing_was_made_can_be_made_from_another_template() {
+    for made_nothing in [true, false] {
+        let name = "blue-a-fargate-apply";
+        let mut world = with(&["a"]);
+        world.fails_for = vec![name.to_owned()];
+        world.settle();
+        assert_eq!(phase(&world, "a"), Some(Phase::Failed));
+        let mut applies = world.snapshot.applies.iter_mut();
+        let seen = applies.find(|seen| seen.name() == name).expect("its apply");
+        seen.workspace.get_or_insert_default().made_nothing = made_nothing;
+        seen.run = Some(crate::owned::RunGlance::default());
+        let uid = seen.uid().to_owned();
+        if made_nothing {
+            world.fails_for.clear();
+        }
+        world.edit(|spec| {
+            let profile = &mut spec.additional_fargate_profiles.as_mut().expect("profiles")[0];
+            profile.workspace_template_ref.name = "other".to_owned();
+        });
+        world.settle();
+        let mut applies = world.snapshot.applies.iter();
+        let seen = applies.find(|seen| seen.name() == name).expect("its apply");
+        let row = of(&world, "a").expect("a row");
+        assert_eq!(seen.uid() != uid, made_nothing, "another one takes its place");
+        if made_nothing {
+            assert_eq!(seen.wta.spec.template_ref.name, "other");
+            assert_eq!((row.phase, row.failure_message), (Some(Phase::Ready), None));
+        } else {
+            assert_eq!(seen.wta.spec.template_ref.name, "fargate-profile");
+            let text = row.failure_message.unwrap_or_default();
+            assert!(
+                text.contains("no subnets") && text.contains("cannot be changed"),
+                "{text}"
+            );
+        }
+    }
+}
