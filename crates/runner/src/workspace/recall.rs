@@ -1,7 +1,10 @@
 //! What a runner that starts knows about a Workspace from what an earlier one wrote.
 
 use capt_api::{
-    conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    conditions::{
+        Word as _,
+        workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    },
     run::{CutShort, MissingResource, Operation, RunReport},
 };
 use k8s_openapi::jiff::Timestamp;
@@ -126,6 +129,13 @@ pub(crate) fn note_cut_short(report: &mut RunReport) {
     }
 }
 
+/// Whether an operation failed in making or changing something. What would make something a second time is not begun.
+fn has_acted(operation: &Operation) -> bool {
+    let stage = operation.message.as_deref().and_then(Stage::of);
+    let is_refused = operation.reason.as_deref() == Some(Reason::ResourcesMissing.as_str());
+    stage.is_some_and(Stage::acts) && !is_refused
+}
+
 fn failed(operation: &Operation) -> Option<Failed> {
     let what = [What::Converge, What::Destroy]
         .into_iter()
@@ -138,11 +148,7 @@ fn failed(operation: &Operation) -> Option<Failed> {
             generation: operation.generation,
         },
         is_transient: operation.transient,
-        has_acted: operation
-            .message
-            .as_deref()
-            .and_then(Stage::of)
-            .is_some_and(Stage::acts),
+        has_acted: has_acted(operation),
         count: operation.failures.max(1),
         at: operation.ended_at?,
     })

@@ -66,7 +66,7 @@ impl Run<'_> {
                     what: self.what,
                     about,
                     is_transient: failure.kind.is_transient(),
-                    has_acted: self.stage.acts(),
+                    has_acted: self.stage.acts() && failure.kind != FailureKind::WouldRepeat,
                     count: before.map_or(1, |failed| failed.count.saturating_add(1)),
                     at: now,
                 });
