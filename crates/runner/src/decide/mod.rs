@@ -322,8 +322,9 @@ fn held_back(snapshot: &Snapshot, memory: &Memory, what: What, hash: &str, now: 
     }
     let until = match failed.is_transient {
         true => Some(later(failed.at, timing::backoff(failed.count, &salt(snapshot)))),
-        // To look again is harmless. To make the same thing again, which fails again, is not.
-        false if failed.has_acted && what == What::Converge => None,
+        // To look again is harmless, and so is to keep a state that could not be kept. To make the same thing again, which
+        // fails again, is not.
+        false if failed.has_acted && what == What::Converge && !memory.is_unfinished => None,
         false => snapshot
             .poll
             .map(|interval| timing::next_look(failed.at, interval, &salt(snapshot))),
@@ -372,7 +373,7 @@ fn is_held_by_us(snapshot: &Snapshot) -> bool {
 fn is_asked_to_try(snapshot: &Snapshot, memory: &Memory) -> bool {
     let requests = &snapshot.requests;
     is_asked(requests.retry.as_deref(), memory, RETRY_REQUESTED)
-        || is_asked_to_mend(requests, memory)
+        || (memory.failed.is_none() && is_asked_to_mend(requests, memory))
         || is_asked(requests.look.as_deref(), memory, RECONCILE_REQUESTED)
         || (memory.failed.is_some() && is_asked(requests.unlock.as_deref(), memory, UNLOCK))
 }

@@ -182,7 +182,7 @@ pub(crate) struct Failed {
     pub(crate) about: About,
     /// Trying again may help.
     pub(crate) is_transient: bool,
-    /// It failed in making or changing something, not in finding out what to do.
+    /// Terraform failed in making or changing something, not in finding out what to do.
     pub(crate) has_acted: bool,
     /// How often in a row.
     pub(crate) count: u32,

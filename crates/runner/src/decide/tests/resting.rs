@@ -124,6 +124,16 @@ fn what_may_pass_is_tried_for_ever_and_what_may_not_waits_for_a_change() {
     };
     assert_eq!(decide(&terminal(has_acted), at(1000 * HOUR)), FOR_EVER);
     assert_eq!(decide(&after(true, 1, has_acted), at(61)), CREATE);
+    let is_nowhere_else: fn(&mut Snapshot) = |it| {
+        let memory = memory(it);
+        memory.is_unfinished = true;
+        memory.failed.as_mut().expect("a failure").has_acted = true;
+    };
+    assert_eq!(
+        decide(&terminal(is_nowhere_else), at(HOUR)),
+        CREATE,
+        "a state that could not be kept is kept"
+    );
     assert_eq!(decide(&terminal(|it| it.poll = None), at(1000 * HOUR)), FOR_EVER);
     for (case, change) in [
         ("spec", (|it| it.generation = 2) as fn(&mut Snapshot)),
@@ -352,4 +362,17 @@ fn what_takes_turns_is_only_looked_at_until_it_is_time_to_mend_it() {
     };
     assert!(after(false), "a look that failed is no reason to change anything");
     assert!(!after(true), "what was begun is brought to its end");
+}
+
+#[test]
+fn a_mend_that_failed_is_tried_again_after_a_while_and_still_mends() {
+    let snapshot = with(|it| {
+        it.requests.mend = Some("yesterday".into());
+        memory(it).settled = None;
+        memory(it).failed = Some(failed(What::Converge, true, 1));
+    });
+    assert!(matches!(decide(&snapshot, at(0)), Next::Wait(Some(_))));
+    assert_eq!(decide(&snapshot, at(61)), CHANGE);
+    let memory = snapshot.memory.as_ref().expect("a memory");
+    assert!(!only_looks(&snapshot.requests, memory, true));
 }

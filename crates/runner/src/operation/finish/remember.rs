@@ -66,7 +66,7 @@ impl Run<'_> {
                     what: self.what,
                     about,
                     is_transient: failure.kind.is_transient(),
-                    has_acted: self.stage.acts() && failure.kind != FailureKind::WouldRepeat,
+                    has_acted: self.stage.acts() && matches!(failure.kind, FailureKind::Terraform(_)),
                     count: before.map_or(1, |failed| failed.count.saturating_add(1)),
                     at: now,
                 });
@@ -81,7 +81,13 @@ impl Run<'_> {
                     (RETRY_REQUESTED, requests.retry),
                     (RECONCILE_REQUESTED, requests.look),
                     (UNLOCK, requests.unlock),
-                    (MEND, requests.mend.filter(|token| token != IN_TURN)),
+                    // What failed is still to be mended, when it is tried again.
+                    (
+                        MEND,
+                        requests
+                            .mend
+                            .filter(|token| token != IN_TURN && matches!(end, End::Well(_))),
+                    ),
                 ],
             };
             for (mark, token) in answered {
