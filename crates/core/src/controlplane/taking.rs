@@ -151,7 +151,18 @@ fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
         let place = roles.iter().position(|known| Some(known.as_str()) == role);
         (seen.name() != deciding.found.name(), place.unwrap_or(roles.len()))
     });
-    takers.into_iter().map(Child::of).collect()
+    let is_going = deciding.is_deleting();
+    takers
+        .into_iter()
+        .map(|seen| {
+            let mut child = Child::of(seen);
+            // Nothing is mended for an owner that goes.
+            if is_going && seen.is_to_be_mended() && standing(seen) == Standing::Ready {
+                child.need = Need::Nothing;
+            }
+            child
+        })
+        .collect()
 }
 
 /// Writes down whose turn it is, if that changes.

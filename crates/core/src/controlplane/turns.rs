@@ -97,7 +97,7 @@ fn need(seen: &OwnedSeen) -> Need {
             }
         }
         Standing::Working | Standing::Retrying { .. } => Need::Work,
-        Standing::Ready if seen.is_to_be_mended() => Need::Work,
+        Standing::Ready if seen.is_to_be_mended() && !seen.is_paused() => Need::Work,
         Standing::Waiting {
             reason: Reason::WaitingForTurn,
             ..
@@ -458,6 +458,27 @@ mod tests {
                 ..crate::owned::RunGlance::default()
             });
             assert!(!Child::of(&seen).is_at_rest, "{reason}: it runs");
+        }
+    }
+
+    #[test]
+    fn who_is_paused_is_not_mended_in_turn_either() {
+        for (by_hand, need) in [(false, Need::Work), (true, Need::Nothing)] {
+            let mut seen = saying(
+                false,
+                &[
+                    ("Applied", "True", "Applied"),
+                    ("Synced", "True", "ReconcileSuccess"),
+                    ("Ready", "True", "Available"),
+                ],
+            );
+            seen.workspace = Some(crate::owned::WorkspaceGlance {
+                paused_by_hand: by_hand,
+                drift: Some("gone".to_owned()),
+                drifted_at: Some("yesterday".to_owned()),
+                ..crate::owned::WorkspaceGlance::default()
+            });
+            assert_eq!(Child::of(&seen).need, need, "{by_hand}");
         }
     }
 

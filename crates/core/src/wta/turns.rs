@@ -77,8 +77,10 @@ pub(super) fn mend(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Op
     if !takes_turns {
         return before;
     }
+    // Nothing is made for an owner that goes.
+    let is_going = snapshot.owner.as_ref().is_some_and(|owner| owner.deleting);
     let now = workspace
-        .filter(|_| waits_for(snapshot).is_none())
+        .filter(|_| !is_going && waits_for(snapshot).is_none())
         .and_then(WorkspaceSeen::drifted_at);
     now.or(before).or_else(|| Some(marks::IN_TURN.to_owned()))
 }

@@ -216,7 +216,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
     let workspace = seen.workspace.as_ref();
     match workspace.and_then(|workspace| workspace.drift.as_deref()) {
         Some(drift) => {
-            let mends = reading.phase == Phase::Ready && seen.is_to_be_mended();
+            let mends = reading.phase == Phase::Ready && seen.is_to_be_mended() && !seen.is_paused();
             Reading {
                 wants_turn: reading.wants_turn || mends,
                 ..reading.drifted(drift)
