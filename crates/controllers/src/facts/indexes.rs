@@ -176,7 +176,19 @@ pub(super) const WORKSPACES: &[Index<WorkspaceView>] = &[
         values: |_, workspace| {
             let workspace = workspace.without_spec();
             let observed = workspace.status.observed_generation.unwrap_or_default();
-            vec![format!("{} {} {observed}", workspace.uid, workspace.generation)]
+            let paused = workspace
+                .annotations
+                .get(capt_api::foreign::marks::CROSSPLANE_PAUSED);
+            let drift = workspace
+                .condition("Drifted")
+                .filter(|drifted| drifted.status == "True")
+                .map(|drifted| (&drifted.last_transition_time, &drifted.message));
+            vec![format!(
+                "{} {} {observed} {paused:?} {drift:?} {}",
+                workspace.uid,
+                workspace.generation,
+                workspace.drifted_at().is_some(),
+            )]
         },
     },
 ];
