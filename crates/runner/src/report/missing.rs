@@ -127,6 +127,10 @@ pub(crate) fn missing_words(report: &RunReport, view: &WorkspaceView) -> String 
     let mut then = Vec::new();
     if report.missing.iter().any(|one| one.provisioner.is_none()) {
         then.push(match view.deletion {
+            None if report.missing.iter().all(|one| one.replaces.is_some()) => {
+                "Delete what was made in the place of what the state has, before another try, which would make it a \
+                 second time"
+            }
             None => "Import or delete them before another try, which would make them a second time",
             Some(_) => {
                 "Nothing destroys them, because nobody knows more of them: look for them where the providers of the \
