@@ -210,11 +210,8 @@ pub(super) fn name_versions(deciding: &Deciding<'_>, reading: &mut Reading) {
     let going = version::next(&known_versions(deciding, wanted)).variable;
     let running = running_version(deciding, seen);
     let words = match running {
-        Some(running) if running < going && going == wanted => {
-            format!("upgrading from {running} to {wanted}")
-        }
-        Some(running) if running < going => format!("upgrading from {running} to {going}, then to {wanted}"),
-        _ if going < wanted => format!("version {going} first, then {wanted}"),
+        Some(running) if running < going => format!("upgrading {}", version::way(running, wanted)),
+        _ if going < wanted => format!("going {}", version::way(going, wanted)),
         _ => return,
     };
     note.message = format!("{}; {words}", note.message);

@@ -85,6 +85,14 @@ pub fn next(known: &Known) -> Step {
     }
 }
 
+/// Every version from one to a higher one, in order: EKS leaves none out.
+#[must_use]
+pub fn way(from: Minor, to: Minor) -> String {
+    let steps = (from.minor..=to.minor).map(|minor| Minor { minor, ..from }.to_string());
+    let steps: Vec<String> = steps.collect();
+    steps.join(" → ")
+}
+
 /// What runs, written as the spec writes versions.
 #[must_use]
 pub fn in_form_of(spec: &Version, running: Minor) -> String {

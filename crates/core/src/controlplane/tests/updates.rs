@@ -30,7 +30,7 @@ fn an_update_rolls_out_while_the_cluster_serves() {
     assert!(status.ready, "it serves all the while");
     assert_eq!(said(&status, "RollingOut"), "True/RollingOut");
     assert_eq!(said(&status, "Available"), "True/Available");
-    assert!(message(&status, "RollingOut").contains("upgrading from 1.31 to 1.32"));
+    assert!(message(&status, "RollingOut").contains("upgrading 1.31 → 1.32"));
     assert_eq!(status.version.as_deref(), Some("1.31"), "what runs");
     let progress = status.progress.expect("progress");
     assert_eq!(progress.current_operation.as_deref(), Some("Update"));
@@ -49,8 +49,7 @@ fn the_steps_of_an_upgrade_are_told_from_the_first_to_the_last() {
     world.settle();
     let told = &world.events[before..];
     assert!(
-        told[0].contains("Ready -> Provisioning")
-            && told[0].contains("upgrading from 1.31 to 1.32, then to 1.33"),
+        told[0].contains("Ready -> Provisioning") && told[0].contains("upgrading 1.31 → 1.32 → 1.33"),
         "{told:?}"
     );
     assert!(!told.iter().any(|event| event.contains("1.31 first")), "{told:?}");
