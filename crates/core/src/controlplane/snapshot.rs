@@ -91,8 +91,8 @@ pub struct ClusterSeen {
     pub paused: bool,
     /// The name in `spec.controlPlaneRef`, if that refers to a CAPTControlPlane.
     pub control_plane_ref: Option<String>,
-    /// It has a `spec.infrastructureRef`.
-    pub has_infrastructure_ref: bool,
+    /// Kind and name in `spec.infrastructureRef`, if it has one.
+    pub infrastructure_ref: Option<(String, String)>,
     /// `status.initialization.infrastructureProvisioned`.
     pub infrastructure_provisioned: bool,
     /// `spec.controlPlaneEndpoint`, if it has a host and a port.
@@ -118,7 +118,10 @@ impl ClusterSeen {
                     reference.kind == "CAPTControlPlane" && reference.api_group == CONTROL_PLANE_GROUP
                 })
                 .map(|reference| reference.name.clone()),
-            has_infrastructure_ref: spec.infrastructure_ref.is_some(),
+            infrastructure_ref: spec
+                .infrastructure_ref
+                .as_ref()
+                .map(|reference| (reference.kind.clone(), reference.name.clone())),
             infrastructure_provisioned: reached.and_then(|reached| reached.infrastructure_provisioned)
                 == Some(true),
             endpoint: endpoint.and_then(|endpoint| {

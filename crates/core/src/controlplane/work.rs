@@ -113,7 +113,7 @@ fn infrastructure(
         .is_some_and(|infrastructure| infrastructure.provisioned);
     let is_there = cluster.infrastructure_provisioned
         || seen_ready
-        || !cluster.has_infrastructure_ref
+        || cluster.infrastructure_ref.is_none()
         || deciding.was_initialized()
         || seen.is_some_and(OwnedSeen::has_workspace);
     if is_there {
@@ -125,9 +125,24 @@ fn infrastructure(
             infrastructure.name, infrastructure.message
         ),
         Some(infrastructure) => format!("Waiting for the CAPTCluster {}", infrastructure.name),
-        None => "Waiting for the infrastructure that the Cluster refers to".to_owned(),
+        None => nowhere(cluster),
     };
     Err(Note::new(Reason::WaitingForVpc, message))
+}
+
+/// That there is no CAPTCluster where the Cluster refers to. Other kinds are not looked at.
+fn nowhere(cluster: &ClusterSeen) -> String {
+    let name = &cluster.name;
+    match &cluster.infrastructure_ref {
+        Some((kind, missing)) if kind == "CAPTCluster" => format!(
+            "Waiting for the CAPTCluster {missing}, which does not exist. Make it, or mend spec.infrastructureRef of the \
+             Cluster {name}"
+        ),
+        Some((kind, other)) => format!(
+            "Waiting for the {kind} {other}: the Cluster {name} does not say yet that its infrastructure is provisioned"
+        ),
+        None => "Waiting for the infrastructure that the Cluster refers to".to_owned(),
+    }
 }
 
 fn infrastructure_impairment(deciding: &Deciding<'_>) -> Option<Note> {

@@ -331,3 +331,26 @@ fn what_somebody_must_see_to_is_a_warning_and_what_takes_a_while_is_none() {
         "{told:?}"
     );
 }
+
+#[test]
+fn an_infrastructure_that_does_not_exist_is_named_with_the_fix() {
+    for (kind, expected) in [
+        (
+            "CAPTCluster",
+            "the CAPTCluster net, which does not exist. Make it, or mend spec.infrastructureRef",
+        ),
+        (
+            "OtherCluster",
+            "the OtherCluster net: the Cluster blue does not say yet",
+        ),
+    ] {
+        let mut world = World::new(fresh());
+        world.snapshot.infrastructure = None;
+        let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+        cluster.infrastructure_ref = Some((kind.to_owned(), "net".to_owned()));
+        cluster.infrastructure_provisioned = false;
+        world.calm();
+        let told = message(&world.status(), "Ready");
+        assert!(told.contains(expected), "{told}");
+    }
+}

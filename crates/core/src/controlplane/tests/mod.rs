@@ -67,7 +67,7 @@ fn fresh() -> Snapshot {
         cluster: Some(ClusterSeen {
             name: "blue".to_owned(),
             control_plane_ref: Some("blue".to_owned()),
-            has_infrastructure_ref: true,
+            infrastructure_ref: Some(("CAPTCluster".to_owned(), "blue".to_owned())),
             infrastructure_provisioned: true,
             ..ClusterSeen::default()
         }),
