@@ -72,7 +72,11 @@ pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
         },
         Standing::Failed { message } => Stage::Failed {
             reason: Reason::VpcCreationFailed,
-            message,
+            message: format!(
+                "Terraform failed: {}. Mend it, or change the spec, and ask for another try: {}",
+                message.trim_end_matches(['.', '\n']),
+                apply.retry_command()
+            ),
         },
     })
 }

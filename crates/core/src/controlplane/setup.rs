@@ -157,7 +157,8 @@ pub fn answer(
         probe.message
     );
     if !was_initialized {
-        (Answer::Silent(message), None)
+        let way_out = "If it cannot be reached from here, write spec.endpointCheck: Optional";
+        (Answer::Silent(format!("{message}. {way_out}")), None)
     } else if silence >= DEAD_AFTER {
         (Answer::Dead(message), None)
     } else if silence >= PATIENCE {

@@ -211,7 +211,10 @@ fn trouble_that_stays_is_a_failure_with_reason_and_message() {
     );
     assert_eq!(
         world.status().failure_message.as_deref(),
-        Some("no more addresses")
+        Some(
+            "Terraform failed: no more addresses. Mend it, or change the spec, and ask for another try: capt retry \
+             captcluster/net -n team"
+        )
     );
     let report = world.status().workspace_template_status.expect("a report");
     assert_eq!(report.last_failure_message.as_deref(), Some("no more addresses"));
