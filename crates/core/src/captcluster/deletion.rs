@@ -11,6 +11,7 @@ use capt_api::{
 
 use super::{deciding::Deciding, secrets, work};
 use crate::{
+    commands,
     decision::{Event, EventKind},
     metadata,
     owned::{self, End, Fate, Found, Left, OwnedSeen, Role},
@@ -26,6 +27,35 @@ pub fn name_left(captcluster: &CAPTCluster, applies: &[OwnedSeen]) -> Option<Str
     let is_absent = super::apply_of(captcluster, applies).is_none();
     let is_left = metadata::is_deleting(&captcluster.metadata) && had_one && is_absent;
     is_left.then(|| super::apply_name(captcluster, applies))
+}
+
+/// What becomes of an object that is going away and is paused, as soon as it is not paused any more. Who ends a pause must
+/// not be surprised by what that destroys.
+pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
+    let captcluster = &deciding.snapshot.captcluster;
+    let apply = match deciding.found {
+        Found::Ours(apply) | Found::OtherRole { seen: apply, .. } => Some(apply),
+        _ => None,
+    };
+    let is_retained = captcluster.spec.retain_vpc_on_delete == Some(true);
+    match apply.filter(|apply| apply.has_workspace()) {
+        Some(apply) if is_retained || apply.is_retained() => {
+            "It is being deleted, and goes when the pause ends; its VPC is kept".to_owned()
+        }
+        Some(_) => format!(
+            "It is being deleted: ending the pause destroys its VPC. To keep that, first: {}",
+            commands::kubectl(
+                "patch captcluster",
+                &captcluster.metadata,
+                "--type merge -p '{\"spec\":{\"retainVpcOnDelete\":true}}'"
+            )
+        ),
+        None if deciding.snapshot.left.is_some() && !is_retained => {
+            "It is being deleted; when the pause ends, its VPC stays until somebody says what becomes of it"
+                .to_owned()
+        }
+        None => "It is being deleted, and goes when the pause ends; nothing is destroyed".to_owned(),
+    }
 }
 
 /// Decides about an object that is going away and holds our finalizer.

@@ -120,6 +120,10 @@ impl Gates for Deciding<'_> {
             Reason::Paused,
             format!("Nothing is done, because {}", sources.join(", ")),
         );
+        if self.is_deleting() {
+            let message = deletion::after_the_pause(self);
+            self.say(Type::Deleting, true, Reason::Paused, message);
+        }
         Some(())
     }
 

@@ -52,6 +52,24 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     finalizers.push(marks::CLUSTER_FINALIZER.to_owned());
 }
 
+/// What becomes of a Cluster that is going away and is paused, as soon as it is not paused any more.
+pub(super) fn after_the_pause(snapshot: &Snapshot) -> String {
+    let objects = [&snapshot.control_plane, &snapshot.infrastructure];
+    let names: Vec<String> = objects
+        .into_iter()
+        .filter_map(Referenced::found)
+        .filter(|object| is_ours(snapshot, object))
+        .map(|object| format!("{} {}", object.target.kind, object.target.name))
+        .collect();
+    if names.is_empty() {
+        return "It is being deleted, and goes when the pause ends".to_owned();
+    }
+    format!(
+        "It is being deleted: ending the pause deletes {}, with what they made",
+        names.join(" and ")
+    )
+}
+
 /// What another Cluster owns is not ours to delete.
 fn is_ours(snapshot: &Snapshot, object: &Contracted) -> bool {
     adoption::other_owner(snapshot, object).is_none()

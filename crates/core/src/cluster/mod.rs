@@ -76,6 +76,10 @@ impl Gates for Deciding<'_> {
             return None;
         }
         self.say(Type::Paused, true, Reason::Paused, sources.join(", "));
+        if self.is_deleting() {
+            let message = deletion::after_the_pause(self.snapshot);
+            self.say(Type::Deleting, true, Reason::Paused, message);
+        }
         Some(Answer::Paused)
     }
 

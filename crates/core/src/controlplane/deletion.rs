@@ -96,6 +96,28 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     deciding.arrive(&verdict, &Answer::Unknown);
 }
 
+/// What becomes of a control plane that is going away and is paused, as soon as it is not paused any more. Who ends a pause
+/// must not be surprised by what that destroys.
+pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
+    let (last, dependents) = in_order(deciding);
+    let is_destroyed = |seen: &&&OwnedSeen| seen.has_workspace() && !seen.is_retained();
+    let mut destroyed: Vec<&OwnedSeen> = dependents
+        .iter()
+        .filter(|seen| role_and_fate(deciding, seen).1 == Fate::Destroyed)
+        .filter(is_destroyed)
+        .copied()
+        .collect();
+    destroyed.extend(last.iter().filter(is_destroyed));
+    if destroyed.is_empty() {
+        return "It is being deleted, and goes when the pause ends; nothing is destroyed".to_owned();
+    }
+    format!(
+        "It is being deleted: ending the pause destroys what these WorkspaceTemplateApplies made, in this order: {}. To \
+         keep something of it, first write spec.retainWorkspaceOnDelete: true into its WorkspaceTemplateApply",
+        listed(&destroyed, &[])
+    )
+}
+
 fn listed(applies: &[&OwnedSeen], left: &[&Left]) -> String {
     let there = applies.iter().map(|seen| seen.name());
     let names: Vec<&str> = there.chain(left.iter().map(|left| left.apply.as_str())).collect();

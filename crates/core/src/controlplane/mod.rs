@@ -54,7 +54,10 @@ use capt_api::{
 };
 use k8s_openapi::jiff::Timestamp;
 
-use self::{deciding::Deciding, judging::Answer};
+use self::{
+    deciding::Deciding,
+    judging::{Answer, Note},
+};
 use crate::{
     decision::Decision,
     gates::{self, Gates},
@@ -108,6 +111,10 @@ impl Gates for Deciding<'_> {
         // Whoever looks into a paused cluster needs a token that is valid.
         self.renew_token();
         self.say(view::paused(Some(&sources.join(", "))));
+        if self.is_deleting() {
+            let note = Note::new(Reason::Paused, deletion::after_the_pause(self));
+            self.say(view::deleting(Some(&note)));
+        }
         Some(())
     }
 

@@ -135,6 +135,26 @@ fn pausing_stops_everything_even_deletion() {
 }
 
 #[test]
+fn what_the_end_of_a_pause_does_to_a_network_that_goes_is_said_before_it_ends() {
+    let to_keep =
+        "ending the pause destroys its VPC. To keep that, first: kubectl patch captcluster net -n team";
+    let mut retained = ready().snapshot;
+    retained.captcluster.spec.retain_vpc_on_delete = Some(true);
+    for (mut snapshot, expected) in [
+        (ready().snapshot, to_keep),
+        (retained, "its VPC is kept"),
+        (with_existing(), "nothing is destroyed"),
+    ] {
+        annotate(&mut snapshot, foreign_marks::PAUSED, "");
+        delete(&mut snapshot);
+        let decision = decide(&snapshot, at(9));
+        assert_eq!(verdict(&snapshot, &decision, "Deleting"), "True/Paused");
+        let told = condition(&snapshot, &decision, "Deleting").message;
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
 fn an_object_that_was_moved_is_left_to_the_other_side() {
     let mut snapshot = ready().snapshot;
     annotate(&mut snapshot, foreign_marks::DELETE_FOR_MOVE, "");

@@ -21,6 +21,7 @@ fn pausing_stops_everything_even_deletion() {
         assert!(decision.own.remove_finalizers.is_empty() && decision.own.spec.is_empty());
         assert_eq!(verdict(&snapshot, &decision, "Paused"), "True/Paused");
         assert_eq!(status(&snapshot, &decision).phase, None);
+        assert_eq!(verdict(&snapshot, &decision, "Deleting"), "True/Paused");
     }
     let decision = decide(&snapshot(), at(1));
     assert_eq!(verdict(&snapshot(), &decision, "Paused"), "False/NotPaused");

@@ -14,7 +14,10 @@ use super::{
     World, at, fresh, living, message, said,
     world::Terraform,
 };
-use crate::owned::TroubleClass;
+use crate::{
+    metadata,
+    owned::{OwnedSeen, TroubleClass},
+};
 
 #[test]
 fn a_control_plane_goes_from_nothing_to_ready_and_comes_to_rest() {
@@ -130,7 +133,8 @@ fn every_state_on_the_way_is_told() {
     assert_eq!(world.status().state, Some(State::Configuring));
     assert_eq!(world.status().phase, Some(Phase::Creating));
     assert!(!world.status().ready, "never before it answers");
-    assert!(message(&world.status(), "Ready").contains("refused"));
+    let told = message(&world.status(), "Ready");
+    assert!(told.contains("refused. If it cannot be reached from here, write spec.endpointCheck: Optional"));
     world.answers = true;
     world.settle();
     assert_eq!(world.status().state, Some(State::Ready));
@@ -258,8 +262,28 @@ fn a_pause_stops_everything_at_every_step_and_nothing_is_lost() {
             assert_eq!(said(&world.status(), "Paused"), "True/Paused");
             assert_eq!(world.status().state, before.state, "frozen");
             world.delete();
-            let decision = world.decide();
-            assert!(decision.is_quiet(), "paused comes before deletion: {decision:#?}");
+            let decision = world.step();
+            assert!(decision.children.is_empty() && decision.removals.is_empty());
+            assert!(
+                decision.own.remove_finalizers.is_empty(),
+                "paused comes before deletion"
+            );
+            if metadata::has_finalizer(
+                &world.snapshot.control_plane.metadata,
+                marks::CAPTCONTROLPLANE_FINALIZER,
+            ) {
+                assert_eq!(said(&world.status(), "Deleting"), "True/Paused");
+                let told = message(&world.status(), "Deleting");
+                let has_workspace = world.snapshot.applies.iter().any(OwnedSeen::has_workspace);
+                assert_eq!(
+                    told.contains(
+                        "destroys what these WorkspaceTemplateApplies made, in this order: blue-eks"
+                    ),
+                    has_workspace,
+                    "{told}"
+                );
+            }
+            assert!(world.decide().is_quiet(), "it is said once");
             world.snapshot.control_plane.metadata.deletion_timestamp = None;
             pause(&mut world, by_cluster, false);
             world.settle();
