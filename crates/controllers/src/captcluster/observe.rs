@@ -36,6 +36,10 @@ impl CaptClusters {
             let place = ObjectKey::within(namespace, name);
             facts.clusters.glance(reader, indexes::SPEC, &place)
         });
+        let paused_by = match snapshot::owner(&captcluster) {
+            Some(_) => None,
+            None => facts.paused_by(reader, indexes::INFRASTRUCTURE, key),
+        };
         let applies = facts.owned(
             reader,
             namespace,
@@ -77,6 +81,7 @@ impl CaptClusters {
         let control_planes = self.control_planes(reader, key, &captcluster, apply).await?;
         Ok(Some(Snapshot {
             cluster: cluster.as_deref().map(ClusterSeen::of),
+            paused_by,
             control_planes,
             template,
             peers,

@@ -45,6 +45,10 @@ impl ControlPlanes {
             return Err(unread);
         }
         let cluster = self.cluster(reader, &control_plane);
+        let paused_by = match cluster_of(&control_plane) {
+            Some(_) => None,
+            None => facts.paused_by(reader, indexes::CONTROL_PLANE, key),
+        };
         let infrastructure = match &cluster {
             Some(cluster) => self.infrastructure(reader, namespace, cluster).await,
             None => None,
@@ -102,6 +106,7 @@ impl ControlPlanes {
         let issued = self.issuer.issued(reader, key);
         Ok(Some(Snapshot {
             cluster: cluster.as_deref().map(ClusterSeen::of),
+            paused_by,
             infrastructure,
             template,
             peers,

@@ -1,6 +1,10 @@
 //! What objects are found by, besides their names, and what of them counts for those who need not know everything.
 
-use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster, marks};
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
+    foreign::{Cluster, cluster::ContractReference},
+    marks,
+};
 use capt_core::{names, render::WorkspaceGroup, wta::owner};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
@@ -8,7 +12,7 @@ use super::{
     kinds,
     views::{HeldView, ReportView, TemplateView, WorkerView, WorkspaceView},
 };
-use crate::engine::{key::ObjectKey, table::Index};
+use crate::engine::{key::ObjectKey, served::CustomKind, table::Index};
 
 /// WorkspaceTemplateApplies by the template that they refer to, as `namespace/name`.
 pub(crate) const TEMPLATE: &str = "template";
@@ -31,6 +35,8 @@ pub(crate) const LABEL: &str = "label";
 pub(crate) const CLUSTER: &str = "cluster";
 /// Clusters by the CAPTCluster that their specs name, as `namespace/name`.
 pub(crate) const INFRASTRUCTURE: &str = "infrastructure";
+/// Clusters by the CAPTControlPlane that their specs name, as `namespace/name`.
+pub(crate) const CONTROL_PLANE: &str = "control plane";
 /// CAPTControlPlanes by the WorkspaceTemplateApply that their specs name, as `namespace/name`.
 pub(crate) const APPLY: &str = "apply";
 /// Secrets by the Terraform workspace whose state they hold, as `namespace/name`.
@@ -202,16 +208,12 @@ pub(super) const CLUSTERS: &[Index<Cluster>] = &[
     Index {
         name: INFRASTRUCTURE,
         finds: true,
-        values: |key, cluster| {
-            let reference = cluster.spec.infrastructure_ref.iter();
-            reference
-                .filter(|reference| {
-                    reference.kind == kinds::CAPTCLUSTER.kind
-                        && reference.api_group == kinds::CAPTCLUSTER.group
-                })
-                .map(|reference| within(key.namespace(), &reference.name))
-                .collect()
-        },
+        values: |key, cluster| referred_to(key, &cluster.spec.infrastructure_ref, &kinds::CAPTCLUSTER),
+    },
+    Index {
+        name: CONTROL_PLANE,
+        finds: true,
+        values: |key, cluster| referred_to(key, &cluster.spec.control_plane_ref, &kinds::CAPTCONTROLPLANE),
     },
     Index {
         name: REACHED,
@@ -335,6 +337,15 @@ pub(super) const REPORTS: &[Index<ReportView>] = &[
 /// Something in a namespace, in an index.
 pub(crate) fn within(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
+}
+
+/// What a Cluster refers to, if it is of a kind.
+fn referred_to(key: &ObjectKey, reference: &Option<ContractReference>, kind: &CustomKind) -> Vec<String> {
+    reference
+        .iter()
+        .filter(|reference| reference.kind == kind.kind && reference.api_group == kind.group)
+        .map(|reference| within(key.namespace(), &reference.name))
+        .collect()
 }
 
 /// Changes with the spec, and when an object goes away.

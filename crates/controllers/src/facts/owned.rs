@@ -26,6 +26,18 @@ use super::{
 use crate::engine::{execute::Failure, key::ObjectKey, table::Serving, wakes::Reader};
 
 impl Facts {
+    /// The name of a paused Cluster that refers to an object which no Cluster owns yet. Whoever is owned is not woken for it.
+    pub(crate) fn paused_by(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Option<String> {
+        let members = self
+            .clusters
+            .members(reader, index, &within(key.namespace(), &key.name));
+        let mut clusters = members
+            .iter()
+            .filter_map(|place| self.clusters.glance(reader, indexes::SPEC, place));
+        let paused = clusters.find(|cluster| cluster.spec.paused == Some(true));
+        paused.and_then(|cluster| cluster.metadata.name.clone())
+    }
+
     /// What stands in the way where WorkspaceTemplateApplies cannot be read. An owner that sees none would go, and leave them behind.
     pub(crate) fn unread_applies(&self, reader: &Reader, namespace: &str) -> Option<Failure> {
         match self.applies.serving(reader) {

@@ -243,7 +243,8 @@ fn agree(status: &CAPTControlPlaneStatus) {
     let told = initialization.and_then(|one| one.control_plane_initialized) == Some(true);
     let is_agreed = (status.phase == Some(Phase::Failed)) == (state == State::Failed)
         && (status.phase == Some(Phase::Deleting)) == is_deleting
-        && holds("Deleting") == is_deleting
+        // A pause keeps everything but the words about it from changing.
+        && (holds("Deleting") == is_deleting || said(status, "Deleting") == "True/Paused")
         && holds("Failed") == has_failed
         && status.failure_reason.is_some() == has_failed
         && status.failure_message.is_some() == has_failed

@@ -27,7 +27,10 @@ pub use snapshot::Snapshot;
 use capt_api::{
     CAPTCluster,
     captcluster::CAPTClusterStatus,
-    conditions::captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    conditions::{
+        Word as _,
+        captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    },
     foreign::marks as foreign_marks,
     marks,
 };
@@ -86,7 +89,8 @@ pub fn apply_names(captcluster: &CAPTCluster) -> Vec<String> {
 }
 
 /// Whether somebody else manages the infrastructure. The contract says label, its own code looks at annotations.
-fn is_externally_managed(metadata: &ObjectMeta) -> bool {
+#[must_use]
+pub fn is_externally_managed(metadata: &ObjectMeta) -> bool {
     let labels = metadata.labels.as_ref();
     metadata::annotation(metadata, foreign_marks::MANAGED_BY).is_some()
         || labels.is_some_and(|labels| labels.contains_key(foreign_marks::MANAGED_BY))
@@ -106,6 +110,11 @@ impl Gates for Deciding<'_> {
         {
             sources.push("the Cluster has spec.paused: true".to_owned());
         }
+        if let Some(name) = &self.snapshot.paused_by {
+            sources.push(format!(
+                "the Cluster {name}, which refers to this object and will own it, has spec.paused: true"
+            ));
+        }
         if metadata::annotation(&self.snapshot.captcluster.metadata, foreign_marks::PAUSED).is_some() {
             sources.push(format!("the object has the annotation {}", foreign_marks::PAUSED));
         }
@@ -120,7 +129,11 @@ impl Gates for Deciding<'_> {
             Reason::Paused,
             format!("Nothing is done, because {}", sources.join(", ")),
         );
-        if self.is_deleting() {
+        // What goes already says how far it is.
+        let is_said = self
+            .condition(Type::Deleting)
+            .is_some_and(|said| said.status == "True" && said.reason != Reason::Paused.as_str());
+        if self.is_deleting() && !is_said {
             let message = deletion::after_the_pause(self);
             self.say(Type::Deleting, true, Reason::Paused, message);
         }

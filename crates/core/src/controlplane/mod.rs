@@ -99,6 +99,11 @@ impl Gates for Deciding<'_> {
         {
             sources.push("the Cluster has spec.paused: true".to_owned());
         }
+        if let Some(name) = &self.snapshot.paused_by {
+            sources.push(format!(
+                "the Cluster {name}, which refers to this object and will own it, has spec.paused: true"
+            ));
+        }
         let metadata = &self.snapshot.control_plane.metadata;
         if metadata::annotation(metadata, foreign_marks::PAUSED).is_some() {
             sources.push(format!("the object has the annotation {}", foreign_marks::PAUSED));
@@ -111,7 +116,8 @@ impl Gates for Deciding<'_> {
         // Whoever looks into a paused cluster needs a token that is valid.
         self.renew_token();
         self.say(view::paused(Some(&sources.join(", "))));
-        if self.is_deleting() {
+        // What goes already says how far it is.
+        if self.is_deleting() && self.status.state != Some(State::Deleting) {
             let note = Note::new(Reason::Paused, deletion::after_the_pause(self));
             self.say(view::deleting(Some(&note)));
         }

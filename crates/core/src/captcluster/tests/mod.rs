@@ -72,6 +72,7 @@ fn fresh() -> Snapshot {
         }),
         peers: Vec::new(),
         workspace_uid: None,
+        paused_by: None,
         left: None,
         workspace_secret: None,
         secrets: Vec::new(),

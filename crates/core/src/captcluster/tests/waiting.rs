@@ -191,3 +191,19 @@ fn what_was_begun_is_known_by_its_label_when_its_owner_is_stripped() {
     label(&mut begun);
     assert_eq!(super::super::snapshot::owner(&begun.captcluster), Some("blue"));
 }
+
+#[test]
+fn a_paused_cluster_that_refers_to_it_is_named_before_it_owns_it() {
+    let mut snapshot = fresh();
+    snapshot.captcluster.metadata.owner_references = None;
+    snapshot.cluster = None;
+    snapshot.paused_by = Some("blue".to_owned());
+    let decision = decide(&snapshot, at(1));
+    assert!(decision.children.is_empty() && decision.own.add_finalizers.is_empty());
+    assert_eq!(verdict(&snapshot, &decision, "Paused"), "True/Paused");
+    let told = condition(&snapshot, &decision, "Paused").message;
+    assert!(
+        told.contains("the Cluster blue, which refers to this object"),
+        "{told}"
+    );
+}

@@ -646,3 +646,22 @@ fn a_status_speaks_about_the_generation_that_its_own_write_makes() {
     assert_eq!(world.status().state, Some(State::Ready));
     assert!(writes <= 5, "{writes} statuses to get ready");
 }
+
+#[test]
+fn a_paused_cluster_that_refers_to_it_is_named_before_it_owns_it() {
+    let mut world = World::new(fresh());
+    world.snapshot.control_plane.metadata.owner_references = None;
+    world.snapshot.cluster = None;
+    world.snapshot.paused_by = Some("blue".to_owned());
+    let decision = world.step();
+    assert!(decision.children.is_empty() && decision.own.add_finalizers.is_empty());
+    assert_eq!(said(&world.status(), "Paused"), "True/Paused");
+    let told = message(&world.status(), "Paused");
+    assert!(
+        told.contains("the Cluster blue, which refers to this object"),
+        "{told}"
+    );
+    world.snapshot.paused_by = None;
+    world.calm();
+    assert_eq!(said(&world.status(), "Paused"), "False/NotPaused");
+}

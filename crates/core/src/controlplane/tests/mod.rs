@@ -100,6 +100,7 @@ fn fresh() -> Snapshot {
         }),
         connection: None,
         left_secret: None,
+        paused_by: None,
         left: Vec::new(),
         kubeconfig: None,
         user_kubeconfig: None,

