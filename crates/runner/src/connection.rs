@@ -48,7 +48,7 @@ pub enum Published {
 pub enum ConnectionError {
     /// It belongs to something else.
     #[error(
-        "Secret {namespace}/{name} belongs to {owner}, so that the outputs were not written to it: name another one in spec.writeConnectionSecretToRef"
+        "Secret {namespace}/{name} belongs to {owner}, so that the outputs were not written to it: name another one in spec.writeConnectionSecretToRef, or in spec.connectionSecretName of the CAPTCluster or CAPTControlPlane that it belongs to"
     )]
     Controlled {
         /// Its namespace.
@@ -60,7 +60,7 @@ pub enum ConnectionError {
     },
     /// It is of another type.
     #[error(
-        "Secret {namespace}/{name} is there already and is of type {kind}, so that the outputs were not written to it: name another one in spec.writeConnectionSecretToRef"
+        "Secret {namespace}/{name} is there already and is of type {kind}, so that the outputs were not written to it: name another one in spec.writeConnectionSecretToRef, or in spec.connectionSecretName of the CAPTCluster or CAPTControlPlane that it belongs to"
     )]
     OtherType {
         /// Its namespace.

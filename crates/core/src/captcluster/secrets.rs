@@ -30,6 +30,8 @@ pub struct SecretSeen {
     pub uid: String,
     /// Its version.
     pub resource_version: String,
+    /// Its type.
+    pub type_: String,
     /// The Cluster in its label `cluster.x-k8s.io/cluster-name`.
     pub cluster: Option<String>,
     /// Its owners.
@@ -56,6 +58,7 @@ impl SecretSeen {
             name: metadata.name.unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),
             resource_version: metadata.resource_version.unwrap_or_default(),
+            type_: secret.type_.clone().unwrap_or_default(),
             cluster: labels.get(foreign_marks::CLUSTER_NAME).cloned(),
             owners: metadata.owner_references.unwrap_or_default(),
             is_as_written: facts
@@ -169,20 +172,53 @@ fn of_apply(apply: &OwnedSeen) -> Option<&str> {
 }
 
 /// The Secret that the WorkspaceTemplateApply is told to write to; none if the template decides. A name that was chosen
-/// once is kept, also when somebody deleted the WorkspaceTemplateApply: then its Workspace still has it.
+/// once is kept, also when somebody deleted the WorkspaceTemplateApply: then its Workspace still has it. One that turned out
+/// to be somebody else's is given up.
 pub(super) fn to_write(snapshot: &Snapshot, apply: Option<&OwnedSeen>) -> Option<String> {
     let captcluster = &snapshot.captcluster;
     if let Some(named) = &captcluster.spec.connection_secret_name {
         return Some(named.clone());
     }
-    let present = apply.and_then(of_apply).map(str::to_owned);
+    let present = apply
+        .and_then(of_apply)
+        .filter(|name| !apply.is_some_and(|apply| is_taken(snapshot, apply, name)))
+        .map(str::to_owned);
     match &snapshot.template {
         Some(template) if template.names_secret => None,
         None => present,
         Some(_) => present
-            .or_else(|| of_workspace(snapshot))
+            .or_else(|| {
+                let of_workspace = of_workspace(snapshot)?;
+                let is_taken = apply.is_some_and(|apply| is_taken(snapshot, apply, &of_workspace));
+                (!is_taken).then_some(of_workspace)
+            })
             .or_else(|| Some(free_name(snapshot))),
     }
+}
+
+/// Whether a Secret of this name exists and is somebody else's, and there is a better name: a derived one stays, or it would
+/// be chosen anew for ever.
+fn is_taken(snapshot: &Snapshot, apply: &OwnedSeen, name: &str) -> bool {
+    let own = own_name(snapshot);
+    if name == own.preferred() || name == own.parted() {
+        return false;
+    }
+    let namespace = snapshot
+        .captcluster
+        .metadata
+        .namespace
+        .as_deref()
+        .unwrap_or_default();
+    let place = SecretName {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    };
+    at(snapshot, &place).is_some_and(|secret| {
+        let mut owners = secret.owners.iter();
+        let controller = owners.find(|owner| owner.controller == Some(true));
+        let controller = controller.map(|owner| (owner.kind.as_str(), owner.name.as_str()));
+        apply.cannot_write_to(&secret.type_, controller)
+    })
 }
 
 /// The Secret that the Workspace of the network writes, if that is one that a WorkspaceTemplateApply may name.

@@ -13,7 +13,8 @@ use crate::{
 pub const FIXED_NAME: &str = "eks-connection";
 
 /// The name that a WorkspaceTemplateApply is told, if it is told any: what the spec says, what it has, or, where the
-/// template names none, what its Workspace has that outlived it (`left`), or a derived one.
+/// template names none, what its Workspace has that outlived it (`left`), or a derived one. What it has is given up if that
+/// turned out to be somebody else's; `secret` is the one that the facts are read from.
 #[must_use]
 pub fn wanted_name(
     spec: &CAPTControlPlaneSpec,
@@ -21,20 +22,32 @@ pub fn wanted_name(
     template: Option<&WorkspaceTemplateSpec>,
     seen: Option<&OwnedSeen>,
     left: Option<&str>,
+    secret: Option<&SecretSeen>,
 ) -> Option<String> {
     if let Some(name) = &spec.connection_secret_name {
         return Some(name.clone());
     }
-    if let Some(reference) = seen.and_then(|seen| seen.wta.spec.write_connection_secret_to_ref.as_ref()) {
-        return Some(reference.name.clone());
+    let has = seen.and_then(|seen| seen.wta.spec.write_connection_secret_to_ref.as_ref());
+    let has = has.map(|reference| reference.name.as_str());
+    let derived = names::eks_connection(control_plane);
+    // A derived one stays, or it would be chosen anew for ever.
+    let is_derived = has == Some(derived.preferred()) || has == Some(derived.parted());
+    let taken =
+        secret.filter(|secret| !is_derived && has == Some(secret.name.as_str()) && is_taken(seen, secret));
+    if let (Some(name), None) = (has, taken) {
+        return Some(name.to_owned());
     }
     match template.and_then(template_name) {
         Some(_) => None,
-        None => {
-            let derived = names::eks_connection(control_plane);
-            Some(left.unwrap_or(derived.preferred()).to_owned())
-        }
+        None => Some(left.unwrap_or(derived.preferred()).to_owned()),
     }
+}
+
+/// Whether a Secret is somebody else's.
+fn is_taken(seen: Option<&OwnedSeen>, secret: &SecretSeen) -> bool {
+    let controller = secret.controller.as_ref();
+    let controller = controller.and_then(|(owner, _)| owner.split_once('/'));
+    seen.is_some_and(|seen| seen.cannot_write_to(&secret.type_, controller))
 }
 
 /// The names under which the Secret is looked for, in this order. The last is only to be used if it belongs to no other

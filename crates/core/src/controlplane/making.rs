@@ -90,6 +90,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
             template,
             seen,
             snapshot.left_secret.as_deref(),
+            snapshot.connection.as_ref(),
         ),
         wait_for_secrets: waits(seen, vpc_secret, |spec| {
             let names = spec.wait_for_secrets.as_deref().unwrap_or_default();

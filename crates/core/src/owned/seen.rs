@@ -8,6 +8,9 @@ use k8s_openapi::{
 
 use crate::commands;
 
+/// The type of Secrets that outputs are written to.
+const CONNECTION_SECRET: &str = "connection.crossplane.io/v1alpha1";
+
 /// A WorkspaceTemplateApply as its owner sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedSeen {
@@ -203,6 +206,18 @@ impl OwnedSeen {
         let status = self.wta.status.as_ref();
         self.annotation(capt_api::marks::WORKSPACE).is_some()
             || status.is_some_and(|status| status.workspace_name.is_some())
+    }
+
+    /// Whether a Secret that exists is somebody else's, so that no runner writes outputs to it: by its type, and by kind and
+    /// name of its controller.
+    #[must_use]
+    pub fn cannot_write_to(&self, type_: &str, controller: Option<(&str, &str)>) -> bool {
+        let status = self.wta.status.as_ref();
+        let workspace = status.and_then(|status| status.workspace_name.as_deref());
+        match controller {
+            Some((kind, name)) => kind != "Workspace" || workspace.is_some_and(|own| own != name),
+            None => !type_.is_empty() && type_ != CONNECTION_SECRET,
+        }
     }
 
     /// Whether its status speaks about its spec as it is now.

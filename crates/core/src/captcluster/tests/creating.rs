@@ -180,6 +180,32 @@ fn a_chosen_secret_name_is_kept() {
 }
 
 #[test]
+fn a_name_that_is_somebody_elses_is_given_up_once_the_spec_does_not_ask_for_it() {
+    for (type_, is_given_up) in [("Opaque", true), ("connection.crossplane.io/v1alpha1", false)] {
+        let mut world = World::new(fresh());
+        world.snapshot.captcluster.spec.connection_secret_name = Some("theirs".to_owned());
+        world.snapshot.secrets.push(SecretSeen {
+            type_: type_.to_owned(),
+            ..secret("theirs", "vpc-9")
+        });
+        let told = |world: &mut World| {
+            let reference = world.apply().wta.spec.write_connection_secret_to_ref.clone();
+            reference.expect("a name").name
+        };
+        world.rest();
+        assert_eq!(told(&mut world), "theirs", "the spec asks for it");
+        world.snapshot.captcluster.spec.connection_secret_name = None;
+        world.rest();
+        let expected = if is_given_up {
+            "net-vpc-connection"
+        } else {
+            "theirs"
+        };
+        assert_eq!(told(&mut world), expected);
+    }
+}
+
+#[test]
 fn a_secret_that_the_template_named_stays_its_own_when_the_template_is_gone() {
     let mut world = World::new(fresh());
     if let Some(template) = &mut world.snapshot.template {

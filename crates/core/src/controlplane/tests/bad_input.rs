@@ -354,3 +354,47 @@ fn an_infrastructure_that_does_not_exist_is_named_with_the_fix() {
         assert!(told.contains(expected), "{told}");
     }
 }
+
+#[test]
+fn a_connection_secret_that_is_somebody_elses_is_given_up_once_the_spec_does_not_ask_for_it() {
+    for (type_, controller, is_given_up) in [
+        ("Opaque", None, true),
+        ("connection.crossplane.io/v1alpha1", None, false),
+        ("Opaque", Some("Certificate/web"), true),
+        ("connection.crossplane.io/v1alpha1", Some("Workspace/other"), true),
+        (
+            "connection.crossplane.io/v1alpha1",
+            Some("Workspace/blue-eks-controlplane"),
+            false,
+        ),
+    ] {
+        let mut world = living();
+        world.edit(|spec| spec.connection_secret_name = Some("theirs".to_owned()));
+        world.calm();
+        let told = |world: &World| {
+            let reference = world.apply().wta.spec.write_connection_secret_to_ref.clone();
+            reference.expect("a name").name
+        };
+        assert_eq!(told(&world), "theirs");
+        world.snapshot.connection = Some(SecretSeen {
+            name: "theirs".to_owned(),
+            type_: type_.to_owned(),
+            controller: controller.map(|controller| (controller.to_owned(), "uid".to_owned())),
+            ..SecretSeen::default()
+        });
+        world.edit(|spec| spec.connection_secret_name = None);
+        world.calm();
+        let expected = if is_given_up {
+            "blue-eks-connection"
+        } else {
+            "theirs"
+        };
+        assert_eq!(told(&world), expected, "{type_} {controller:?}");
+        // Nor is a derived name changed for ever, whosever that is.
+        if let Some(secret) = &mut world.snapshot.connection {
+            expected.clone_into(&mut secret.name);
+        }
+        world.calm();
+        assert_eq!(told(&world), expected, "{type_} {controller:?}");
+    }
+}
