@@ -9,6 +9,7 @@ use capt_api::{
     foreign::forprovider::{ForProvider, ModuleSource},
     marks,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
     rendered::Rendered,
     snapshot::{PendingPlan, Problem, Snapshot},
 };
+use crate::{commands, render::WorkspaceGroup};
 
 /// Why a change must not be written yet. `kept` is what the Workspace has.
 pub(super) fn holds_back(
@@ -33,8 +35,13 @@ pub(super) fn holds_back(
         return Some(Problem {
             reason: Reason::AdoptedChange,
             message: format!(
-                "The Workspace was taken over, and this would be the first change of it, in {differences}. To let it \
+                "The Workspace was taken over, and this would be the first change of it, in {differences}.{} To let it \
                  happen: {}",
+                if is_foreign {
+                    to_compare(snapshot)
+                } else {
+                    String::new()
+                },
                 command(snapshot, &wanted.hash, used_up)
             ),
         });
@@ -64,6 +71,25 @@ pub(super) fn holds_back(
             command(snapshot, &wanted.hash, used_up)
         ),
     })
+}
+
+/// What a person compares where nobody can plan.
+fn to_compare(snapshot: &Snapshot) -> String {
+    let Some((group, name)) = super::place_of(snapshot) else {
+        return String::new();
+    };
+    let is_scoped = group == WorkspaceGroup::Namespaced;
+    let workspace = ObjectMeta {
+        name: Some(name),
+        namespace: snapshot.wta.metadata.namespace.clone().filter(|_| is_scoped),
+        ..ObjectMeta::default()
+    };
+    let what = format!("get workspaces.{}", group.name());
+    format!(
+        " Its runner cannot plan, so compare what it has with the WorkspaceTemplate {}: {}.",
+        snapshot.wta.spec.template_ref.name,
+        commands::kubectl(&what, &workspace, "-o yaml")
+    )
 }
 
 /// What to say of a plan of our runner, as long as it waits for an approval.

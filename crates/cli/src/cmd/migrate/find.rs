@@ -184,7 +184,9 @@ fn approval(report: &mut Report, apply: &WorkspaceTemplateApply, is_to_come: boo
             format!("waits for one: capt approve wtapply/{name} -n {namespace} --plan {revision}")
         }
         None if is_old && is_to_come => {
-            "its first change will wait for one, with the difference: capt plan shows it".to_owned()
+            "its first change will wait for one; its condition ApprovalNeeded then names the fields that differ, and \
+             where capt's runner runs it, capt plan shows what that changes"
+                .to_owned()
         }
         None => return,
     };

@@ -261,6 +261,19 @@ fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_cha
         reason(&world.snapshot, &decision, "ApprovalNeeded"),
         "True/AdoptedChange"
     );
+    for (usage, is_to_compare) in [(Usage::Yes, true), (Usage::No, false)] {
+        world.workspace_mut().used_by_provider = usage;
+        world.calm();
+        let told = world
+            .snapshot
+            .wta
+            .status
+            .as_ref()
+            .and_then(|status| status.message.clone());
+        let told = told.unwrap_or_default();
+        let compare = "kubectl get workspaces.tf.m.upbound.io blue -n team -o yaml";
+        assert_eq!(told.contains(compare), is_to_compare, "{told}");
+    }
     assert_eq!(
         world.snapshot.wta.metadata.finalizers.as_deref(),
         Some(&[marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()][..])
