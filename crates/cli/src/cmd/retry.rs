@@ -2,7 +2,12 @@
 
 use std::process::ExitCode;
 
-use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster as CapiCluster, marks};
+use capt_api::{
+    CAPTCluster, CAPTControlPlane,
+    foreign::{Cluster as CapiCluster, marks::MANAGED_BY},
+    marks,
+};
+use capt_core::captcluster::is_externally_managed;
 use kube::Api;
 use serde_json::json;
 
@@ -53,6 +58,13 @@ pub(crate) struct Args {
 )]
 struct NothingOfOurs(String);
 
+/// Somebody else manages it.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "captcluster/{0} is managed by somebody else ({MANAGED_BY}) and left alone, so that nothing of it is tried again"
+)]
+struct LeftAlone(String);
+
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
     let token = uuid::Uuid::new_v4().to_string();
@@ -79,6 +91,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut asked = Vec::new();
     for owner in &owners {
+        if owner.kind == Kind::CaptCluster && cluster.leaves_alone(&owner.name).await? {
+            if args.target.kind == Kind::Cluster {
+                continue;
+            }
+            return Err(LeftAlone(owner.name.clone()).into());
+        }
         if cluster
             .annotate_owner(owner, marks::RETRY_REQUESTED, &token)
             .await?
@@ -131,6 +149,13 @@ async fn parts(cluster: &Cluster, name: &str) -> Result<Vec<Target>, anyhow::Err
 }
 
 impl Cluster {
+    /// Whether somebody else manages a CAPTCluster.
+    async fn leaves_alone(&self, name: &str) -> Result<bool, ObjectError> {
+        let api: Api<CAPTCluster> = Api::namespaced(self.client.clone(), &self.namespace);
+        let found = call_opt(api.get_metadata(name)).await?;
+        Ok(found.is_some_and(|found| is_externally_managed(&found.metadata)))
+    }
+
     /// Writes a mark on a CAPTCluster or a CAPTControlPlane, and says whether it is there.
     async fn annotate_owner(&self, owner: &Target, mark: &str, value: &str) -> Result<bool, ObjectError> {
         let client = self.client.clone();

@@ -1,10 +1,16 @@
 //! What can be said about each object of a namespace.
 
 use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, conditions::find_condition, foreign::Cluster,
-    run::RunReport, workspacetemplateapply::WorkspaceProgress,
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
+    conditions::find_condition,
+    foreign::{Cluster, marks as foreign_marks},
+    run::RunReport,
+    workspacetemplateapply::WorkspaceProgress,
 };
-use capt_core::graph::{Cause, Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id};
+use capt_core::{
+    captcluster::is_externally_managed,
+    graph::{Cause, Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id},
+};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 use kube::ResourceExt as _;
 
@@ -169,6 +175,12 @@ impl<'a> View<'a> {
         if let Some(progress) = self.running(id) {
             return words(progress);
         }
+        if self.is_left_alone(id) {
+            return format!(
+                "somebody else manages it ({}), so that it is left alone",
+                foreign_marks::MANAGED_BY
+            );
+        }
         if let Some(who) = self.is_awaited(id) {
             return format!("no {who} has looked at it yet");
         }
@@ -228,6 +240,11 @@ impl<'a> View<'a> {
             .collect()
     }
 
+    /// Somebody else manages it, and no controller of capt looks at it.
+    pub(crate) fn is_left_alone(&self, id: &str) -> bool {
+        matches!(self.object(id), Some(Object::CaptCluster(one)) if is_externally_managed(&one.metadata))
+    }
+
     /// Who has to look at an object before anything happens, if nobody did.
     pub(crate) fn is_awaited(&self, id: &str) -> Option<&'static str> {
         let (is_new, who) = match self.object(id)? {
@@ -244,7 +261,7 @@ impl<'a> View<'a> {
                 (one.conditions.is_empty() && !one.deleting && !is_begun, "runner")
             }
         };
-        is_new.then_some(who)
+        (is_new && !self.is_left_alone(id)).then_some(who)
     }
 
     /// Nothing of it is real.

@@ -136,6 +136,9 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
     let object = placed(id, namespace);
     let name = &node.name;
     match (node.kind.as_str(), node.status.as_str(), node.reason.as_str()) {
+        _ if view.is_left_alone(id) => {
+            vec!["see to it where it is managed: whoever does that writes its status".to_owned()]
+        }
         _ if view.is_awaited(id).is_some() => match view.is_awaited(id) {
             Some("runner") => {
                 vec![

@@ -427,3 +427,16 @@ fn a_workspace_that_is_being_prepared_waits_for_no_runner() {
         "{told}"
     );
 }
+
+#[test]
+fn what_somebody_else_manages_waits_for_no_controller() {
+    for mark in ["labels", "annotations"] {
+        let mut object = json!({"metadata": {"name": "net"}, "spec": {"region": "eu-central-1"}});
+        let told = words(&json!({"captclusters": [object.clone()]}), "CAPTCluster/net");
+        assert!(told.contains("no controller has looked at it yet"), "{told}");
+        object["metadata"][mark] = json!({"cluster.x-k8s.io/managed-by": "others"});
+        let told = words(&json!({"captclusters": [object]}), "CAPTCluster/net");
+        assert!(told.contains("somebody else manages it"), "{told}");
+        assert!(!told.contains("controller"), "{told}");
+    }
+}
