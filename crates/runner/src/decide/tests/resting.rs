@@ -372,7 +372,7 @@ fn a_mend_that_failed_is_tried_again_after_a_while_and_still_mends() {
         memory(it).failed = Some(failed(What::Converge, true, 1));
     });
     assert!(matches!(decide(&snapshot, at(0)), Next::Wait(Some(_))));
-    assert_eq!(decide(&snapshot, at(61)), CHANGE);
+    assert_eq!(decide(&snapshot, at(61)), CREATE);
     let memory = snapshot.memory.as_ref().expect("a memory");
     assert!(!only_looks(&snapshot.requests, memory, true));
 }
