@@ -41,7 +41,7 @@ use crate::{
     events::News,
     inputs::{self, Home, Prepared},
     report::{self, Page},
-    store::{Kept, ListPlace, Lock, LockError, Place, Purpose},
+    store::{Before, Kept, ListPlace, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
     workspace::{
         Handle, Record, as_it_would_be, belongs_to_another, beside_backend, claim, facts_of, is_paused, kind,
@@ -413,7 +413,11 @@ impl<'a> Run<'a> {
         purpose: &Purpose,
         lost: CancellationToken,
     ) -> Result<Lock, LockError> {
-        let refused = match self.ctx.locks.acquire(place, purpose, lost.clone()).await {
+        let before = match self.record.is_unreported {
+            true => Before::HardlyEver,
+            false => Before::Perhaps,
+        };
+        let refused = match self.ctx.locks.acquire(place, purpose, before, lost.clone()).await {
             Err(LockError::Held {
                 namespace,
                 lease,
@@ -431,7 +435,11 @@ impl<'a> Run<'a> {
             && is_wanted
             && self.ctx.locks.unlock(place, id).await?
         {
-            return self.ctx.locks.acquire(place, purpose, lost).await;
+            return self
+                .ctx
+                .locks
+                .acquire(place, purpose, Before::Perhaps, lost)
+                .await;
         }
         Err(refused)
     }

@@ -25,6 +25,8 @@ pub struct Lock {
     pub(super) place: Place,
     pub(super) claim: Claim,
     pub(super) taken: Taken,
+    /// The Lease as it was last written.
+    pub(super) written: Arc<Mutex<Lease>>,
     pub(super) renewing: AbortOnDropHandle<()>,
     pub(super) _here: Here,
 }
@@ -61,7 +63,10 @@ impl Lock {
     /// If the API fails; then it expires.
     pub async fn release(self) -> Result<(), LockError> {
         self.renewing.abort();
-        give_back(&self.api, &self.place, &self.claim).await.map(drop)
+        let known = self.written.lock().clone();
+        give_back(&self.api, &self.place, &self.claim, Some(known))
+            .await
+            .map(drop)
     }
 
     /// Deletes it, when there is no state any more that it could be for.

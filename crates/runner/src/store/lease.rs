@@ -58,13 +58,22 @@ pub(super) fn write_to(lease: &mut Lease, state: &LeaseState, labels: BTreeMap<S
     spec.lease_transitions = i32::try_from(state.transitions).ok();
 }
 
-/// Frees a lock if it has the id of the claim. True if it had.
-pub(super) async fn give_back(api: &Api<Lease>, place: &Place, claim: &Claim) -> Result<bool, LockError> {
+/// Frees a lock if it has the id of the claim. True if it had. A Lease that is known is written as it is known, and read
+/// only if somebody wrote it since.
+pub(super) async fn give_back(
+    api: &Api<Lease>,
+    place: &Place,
+    claim: &Claim,
+    mut known: Option<Lease>,
+) -> Result<bool, LockError> {
     let name = place.location.lease_name();
     for _ in 0..TRIES {
-        let present = patiently(PATIENCE, || api.get_opt(&name))
-            .await
-            .map_err(failed(place))?;
+        let present = match known.take() {
+            Some(known) => Some(known),
+            None => patiently(PATIENCE, || api.get_opt(&name))
+                .await
+                .map_err(failed(place))?,
+        };
         let Some(present) = present else { return Ok(false) };
         let Some(free) = lock::release(&state_of(&present), claim) else {
             return Ok(false);

@@ -40,6 +40,15 @@ pub struct Locks {
 /// Namespace and name of a Lease.
 pub(super) type Key = (String, String);
 
+/// Whether a lock may have been taken before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// It may: what there is is read first.
+    Perhaps,
+    /// Probably never: it is made, and read only if it is there all the same.
+    HardlyEver,
+}
+
 /// What a lock is taken for; other people read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
@@ -80,16 +89,20 @@ impl Locks {
         &self,
         place: &Place,
         purpose: &Purpose,
+        before: Before,
         lost: CancellationToken,
     ) -> Result<Lock, LockError> {
         let api = self.api(place);
         let name = place.location.lease_name();
         let claim = self.claim(place, purpose);
         let here = self.hold_here(place, &claim)?;
-        for _ in 0..TRIES {
-            let present = patiently(PATIENCE, || api.get_opt(&name))
-                .await
-                .map_err(failed(place))?;
+        for attempt in 0..TRIES {
+            let present = match before {
+                Before::HardlyEver if attempt == 0 => None,
+                _ => patiently(PATIENCE, || api.get_opt(&name))
+                    .await
+                    .map_err(failed(place))?,
+            };
             let now = (self.clock)();
             let state = present.as_ref().map(lease::state_of);
             let since = self.unchanged_since(place, state.as_ref(), now);
@@ -104,13 +117,15 @@ impl Locks {
                 }
             };
             match write(&api, present, &name, &wanted, place).await {
-                Ok(_) => {
+                Ok(lease) => {
                     self.watched.lock().remove(&here.key);
+                    let written = Arc::new(Mutex::new(lease));
                     let renewing = renew::keep(
                         api.clone(),
                         place.clone(),
                         claim.clone(),
                         now,
+                        written.clone(),
                         self.clock.clone(),
                         lost,
                     );
@@ -119,6 +134,7 @@ impl Locks {
                         place: place.clone(),
                         claim,
                         taken,
+                        written,
                         renewing: AbortOnDropHandle::new(tokio::spawn(renewing)),
                         _here: here,
                     });
@@ -144,7 +160,7 @@ impl Locks {
             },
             stop_seconds: 0,
         };
-        give_back(&api, place, &claim).await
+        give_back(&api, place, &claim, None).await
     }
 
     fn api(&self, place: &Place) -> Api<Lease> {

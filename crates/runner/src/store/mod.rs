@@ -18,7 +18,7 @@ mod write;
 pub use error::{LockError, StoreError};
 pub use held::Lock;
 pub(crate) use list::ListPlace;
-pub use locks::{Locks, Purpose};
+pub use locks::{Before, Locks, Purpose};
 pub(crate) use names::Names;
 pub use secrets::{Kept, StateStore};
 

@@ -1,10 +1,11 @@
 //! Renewing a lock.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use capt_terraform::lock::{self, Claim, LeaseState, RENEW_SECONDS, Renewal};
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube::Api;
+use parking_lot::Mutex;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,7 @@ pub(super) async fn keep(
     place: Place,
     claim: Claim,
     taken_at: Timestamp,
+    written: Arc<Mutex<Lease>>,
     clock: Clock,
     lost: CancellationToken,
 ) {
@@ -51,7 +53,8 @@ pub(super) async fn keep(
             }
             Renewal::Write(wanted) => {
                 match write(&api, present.ok().flatten(), &name, &wanted, &place).await {
-                    Ok(_) => {
+                    Ok(lease) => {
+                        *written.lock() = lease;
                         renewed = now;
                         sleep(Duration::from_secs(RENEW_SECONDS.into())).await;
                     }

@@ -35,7 +35,7 @@ use crate::{
     inputs::{self, Home},
     operation::Stage,
     report::Page,
-    store::{Kept, LockError, Purpose, StoreError},
+    store::{Before, Kept, LockError, Purpose, StoreError},
     view::WorkspaceView,
 };
 
@@ -402,7 +402,7 @@ impl Looking<'_> {
         let lock = match self
             .ctx
             .locks
-            .acquire(&place, &purpose, CancellationToken::new())
+            .acquire(&place, &purpose, Before::Perhaps, CancellationToken::new())
             .await
         {
             Ok(lock) => Some(lock),

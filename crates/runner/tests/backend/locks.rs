@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use capt_runner::{
     engine::{Failure, FailureKind},
-    store::LockError,
+    store::{Before, LockError},
 };
 use capt_terraform::{diagnostics::Class, lock::Taken};
 use tokio::time::{sleep, timeout};
@@ -41,7 +41,12 @@ async fn our_lock_keeps_terraform_out() {
     };
     let lock = stage
         .locks("one")
-        .acquire(&stage.place, &purpose(), CancellationToken::new())
+        .acquire(
+            &stage.place,
+            &purpose(),
+            Before::Perhaps,
+            CancellationToken::new(),
+        )
         .await
         .unwrap();
     let refused = stage
@@ -65,7 +70,12 @@ async fn our_lock_keeps_terraform_out() {
     // What a runner left behind can be freed the way people know.
     let lock = stage
         .locks("one")
-        .acquire(&stage.place, &purpose(), CancellationToken::new())
+        .acquire(
+            &stage.place,
+            &purpose(),
+            Before::Perhaps,
+            CancellationToken::new(),
+        )
         .await
         .unwrap();
     let id = lock.id().to_owned();
@@ -90,7 +100,12 @@ async fn the_lock_of_terraform_keeps_us_out() {
     until("terraform's lock", async || stage.holder().await.is_some()).await;
 
     let held = locks
-        .acquire(&stage.place, &purpose(), CancellationToken::new())
+        .acquire(
+            &stage.place,
+            &purpose(),
+            Before::Perhaps,
+            CancellationToken::new(),
+        )
         .await
         .unwrap_err();
     let LockError::Held { holder, .. } = &held else {
@@ -111,7 +126,12 @@ async fn the_lock_of_terraform_keeps_us_out() {
             .success()
     );
     let lock = locks
-        .acquire(&stage.place, &purpose(), CancellationToken::new())
+        .acquire(
+            &stage.place,
+            &purpose(),
+            Before::Perhaps,
+            CancellationToken::new(),
+        )
         .await
         .unwrap();
     assert_eq!(*lock.taken(), Taken::Free);
@@ -136,14 +156,24 @@ async fn a_lock_that_a_killed_terraform_left_is_freed_by_name_only() {
     let id = stage.holder().await.unwrap();
     assert!(
         locks
-            .acquire(&stage.place, &purpose(), CancellationToken::new())
+            .acquire(
+                &stage.place,
+                &purpose(),
+                Before::Perhaps,
+                CancellationToken::new()
+            )
             .await
             .is_err()
     );
     assert!(!locks.unlock(&stage.place, "another").await.unwrap());
     assert!(locks.unlock(&stage.place, &id).await.unwrap());
     let lock = locks
-        .acquire(&stage.place, &purpose(), CancellationToken::new())
+        .acquire(
+            &stage.place,
+            &purpose(),
+            Before::Perhaps,
+            CancellationToken::new(),
+        )
         .await
         .unwrap();
     lock.release().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use capt_runner::store::StateStore;
+use capt_runner::store::{Before, StateStore};
 use capt_terraform::state::State;
 use serde_json::{Value, json};
 
@@ -108,7 +108,12 @@ async fn back_and_forth(size: &str, at_least_parts: usize) {
         .succeeded();
     let lock = stage
         .locks("one")
-        .acquire(&stage.place, &purpose(), CancellationToken::new())
+        .acquire(
+            &stage.place,
+            &purpose(),
+            Before::Perhaps,
+            CancellationToken::new(),
+        )
         .await
         .unwrap();
     store.remove(&stage.place).await.unwrap();

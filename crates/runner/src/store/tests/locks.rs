@@ -10,7 +10,7 @@ use capt_testkit::{Calls, Fault, Times, World};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{
     Api,
-    api::{DeleteParams, PostParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{clock, place};
 use crate::{
     engine::{Failure, FailureKind},
-    store::{Locks, Purpose},
+    store::{Before, Locks, Purpose},
 };
 
 const LEASE: &str = "lock-tfstate-prod-vpc-capt";
@@ -60,7 +60,7 @@ async fn a_lock_is_seen_by_terraform_and_given_back_as_terraform_does() {
     let world = World::new().await;
     let (place, locks) = (place(&world), locks(&world, "one"));
     let lock = locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     assert_eq!(*lock.taken(), Taken::Absent);
@@ -80,12 +80,33 @@ async fn a_lock_is_seen_by_terraform_and_given_back_as_terraform_does() {
     assert_eq!(lease.metadata.annotations.unwrap_or_default(), Default::default());
 
     let lock = locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     assert_eq!(*lock.taken(), Taken::Free);
     lock.discard().await.unwrap();
     assert!(leases(&world).get_opt(LEASE).await.unwrap().is_none());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_lock_that_somebody_wrote_to_is_given_back_all_the_same() {
+    let world = World::embedded_only().await;
+    let (place, locks) = (place(&world), locks(&world, "one"));
+    let lock = locks
+        .acquire(&place, &purpose(), Before::HardlyEver, CancellationToken::new())
+        .await
+        .unwrap();
+    let note = Patch::Merge(json!({"metadata": {"annotations": {"note": "hands off"}}}));
+    leases(&world)
+        .patch(LEASE, &PatchParams::default(), &note)
+        .await
+        .unwrap();
+
+    lock.release().await.unwrap();
+    let lease = leases(&world).get(LEASE).await.unwrap();
+    assert_eq!(lease.spec.unwrap().holder_identity, None);
+    assert_eq!(lease.metadata.annotations.unwrap()["note"], "hands off");
     world.finish().await;
 }
 
@@ -98,9 +119,9 @@ async fn a_lock_of_terraform_is_never_taken_but_can_be_freed_by_name() {
         .await
         .unwrap();
 
-    for _ in 0..2 {
+    for before in [Before::Perhaps, Before::HardlyEver] {
         let held = locks
-            .acquire(&place, &purpose(), CancellationToken::new())
+            .acquire(&place, &purpose(), before, CancellationToken::new())
             .await
             .unwrap_err();
         assert_eq!(held.until(), None);
@@ -124,7 +145,7 @@ async fn a_lock_of_terraform_is_never_taken_but_can_be_freed_by_name() {
     assert!(!locks.unlock(&place, "another").await.unwrap());
     assert!(locks.unlock(&place, "abc").await.unwrap());
     let lock = locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     assert_eq!(*lock.taken(), Taken::Free);
@@ -137,10 +158,13 @@ async fn a_lock_that_is_renewed_is_kept_and_one_that_is_not_expires() {
     let place = place(&world);
     let (one, two) = (locks(&world, "one"), locks(&world, "two"));
     let lost = CancellationToken::new();
-    let lock = one.acquire(&place, &purpose(), lost.clone()).await.unwrap();
+    let lock = one
+        .acquire(&place, &purpose(), Before::Perhaps, lost.clone())
+        .await
+        .unwrap();
     for _ in 0..10 {
         let held = two
-            .acquire(&place, &purpose(), CancellationToken::new())
+            .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
             .await
             .unwrap_err();
         assert!(held.until().is_some());
@@ -152,18 +176,18 @@ async fn a_lock_that_is_renewed_is_kept_and_one_that_is_not_expires() {
     // The process dies.
     drop(lock);
     let held = two
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap_err();
     assert!(held.until().is_some());
     // It may take a while until a holder notices, and has stopped.
     world.advance(Duration::from_secs(31)).await;
-    two.acquire(&place, &purpose(), CancellationToken::new())
+    two.acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap_err();
     world.advance(Duration::from_secs(30)).await;
     let lock = two
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     assert_eq!(
@@ -180,12 +204,12 @@ async fn a_runner_that_is_started_again_finds_its_own_lock() {
     let world = World::new().await;
     let place = place(&world);
     let before = locks(&world, "one")
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     drop(before);
     let after = locks(&world, "one")
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     assert_eq!(*after.taken(), Taken::Own);
@@ -197,17 +221,17 @@ async fn two_workspaces_of_one_runner_do_not_share_a_lock() {
     let world = World::new().await;
     let (place, locks) = (place(&world), locks(&world, "one"));
     let lock = locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     let held = locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap_err();
     assert!(held.to_string().contains("Workspace test/vpc"), "{held}");
     lock.release().await.unwrap();
     locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     world.finish().await;
@@ -219,7 +243,10 @@ async fn losing_a_lock_ends_the_operation() {
         let world = World::embedded_only().await;
         let (place, locks) = (place(&world), locks(&world, "one"));
         let lost = CancellationToken::new();
-        let lock = locks.acquire(&place, &purpose(), lost.clone()).await.unwrap();
+        let lock = locks
+            .acquire(&place, &purpose(), Before::Perhaps, lost.clone())
+            .await
+            .unwrap();
         leases(&world)
             .delete(LEASE, &DeleteParams::default())
             .await
@@ -247,7 +274,10 @@ async fn a_short_outage_does_not_lose_a_lock_and_a_long_one_does() {
         let world = World::embedded_only().await;
         let (place, locks) = (place(&world), locks(&world, "one"));
         let lost = CancellationToken::new();
-        let _lock = locks.acquire(&place, &purpose(), lost.clone()).await.unwrap();
+        let _lock = locks
+            .acquire(&place, &purpose(), Before::Perhaps, lost.clone())
+            .await
+            .unwrap();
         let outage = world
             .faults()
             .inject(Calls::by("one"), Times::Every, Fault::Refuse);
@@ -269,7 +299,7 @@ async fn a_lock_is_taken_even_if_answers_are_lost() {
         Fault::DropAnswer,
     );
     let lock = locks
-        .acquire(&place, &purpose(), CancellationToken::new())
+        .acquire(&place, &purpose(), Before::Perhaps, CancellationToken::new())
         .await
         .unwrap();
     let lease = leases(&world).get(LEASE).await.unwrap();
