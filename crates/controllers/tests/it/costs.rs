@@ -166,7 +166,8 @@ async fn clusters_on_a_slow_server_cost_only_the_words_that_tell_so() {
     );
     for (line, most) in [
         // State says at once that it moves, and how far an operation is is told only if that takes long.
-        ("capt Apply secrets", 5),
+        // Its certificate authority is among them.
+        ("capt Apply secrets", 6),
         ("runner Patch configmaps", 2),
         ("capt Apply captclusters/status", 4),
         ("capt Apply workspacetemplateapplies/status", 6),

@@ -156,6 +156,12 @@ pub fn ca_certificate(ca_data: &str) -> Option<String> {
     text.contains("-----BEGIN CERTIFICATE-----").then_some(text)
 }
 
+/// A certificate authority as kubeconfigs have it.
+#[must_use]
+pub fn ca_data(certificate: &str) -> String {
+    STANDARD.encode(certificate)
+}
+
 /// The token to use now: the one that lasts longest of the issued one and the one in the Secret. One that has ended is
 /// none.
 #[must_use]

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     decision::EventKind,
     metadata,
-    owned::{self, OwnedSeen, Role, Wanted},
+    owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
 };
 
 /// What became of making the WorkspaceTemplateApply.
@@ -168,6 +168,23 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
 pub(super) fn running_version(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<Minor> {
     let text = connection::output(deciding.snapshot, seen, "cluster_version").ok()?;
     Version::from(text.trim()).minor()
+}
+
+/// What is wrong with what the module tells about its version, if it tells anything.
+pub(super) fn version_output(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<Note> {
+    const OUTPUT: &str = "cluster_version";
+    let found = match connection::output(deciding.snapshot, seen, OUTPUT) {
+        Err(OutputProblem::Missing { .. }) => return None,
+        Err(OutputProblem::WrongType { found, .. }) => found,
+        Ok(text) if Version::from(text.trim()).minor().is_some() => return None,
+        Ok(_) => "no Kubernetes version",
+    };
+    let message = format!(
+        "The module's output {OUTPUT} of the Workspace {} is {found}. Make it the text of a version, such as \"1.31\", or \
+         leave it out; until then the version that the module got last is taken to run",
+        seen.workspace_name()
+    );
+    Some(Note::new(Reason::OutputInvalid, message))
 }
 
 /// That it was AWS cannot be told any more once the module got that version.

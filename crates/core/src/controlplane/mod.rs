@@ -10,6 +10,7 @@
 //!
 //! This module must never know how facts are gathered or how a decision is carried out.
 
+mod access;
 pub mod adoption;
 mod advancing;
 mod clock;

@@ -14,10 +14,9 @@ use capt_api::{
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 
 use super::{
-    connection, endpoint,
+    access, connection, endpoint,
     judging::{Answer, Note, Setup},
-    kubeconfig::{self, Source},
-    snapshot::{Snapshot, Token},
+    snapshot::Snapshot,
     timeouts::between,
 };
 use crate::{
@@ -46,7 +45,7 @@ pub struct Surroundings {
     /// How the kubeconfig stands.
     pub kubeconfig: Result<Note, Note>,
     /// What is not wholly as it should be.
-    pub impairment: Option<Note>,
+    pub impairments: Vec<Note>,
     /// When time alone may change any of this.
     pub look_again: Option<Duration>,
 }
@@ -192,7 +191,7 @@ pub fn look(
         secrets: Vec::new(),
         setup,
         kubeconfig: Err(note.clone()),
-        impairment: None,
+        impairments: Vec::new(),
         look_again: None,
     };
     let endpoint = match endpoint_of(snapshot, seen) {
@@ -203,20 +202,20 @@ pub fn look(
                 && snapshot.connection.is_none()
                 && !connection::has_outputs(seen) =>
         {
-            let note = secret_missing(snapshot, owner, seen, "cluster_endpoint");
+            let note = access::secret_missing(snapshot, owner, seen, "cluster_endpoint");
             return nothing(Setup::Outstanding(note.clone()), &note);
         }
         Err(note) => return nothing(Setup::Broken(note.clone()), &note),
     };
     let (answer, silence) = answer(snapshot, &endpoint, was_initialized, now);
-    let access = access(snapshot, owner, names, seen, &endpoint, now);
+    let access = access::look(snapshot, owner, names, seen, &endpoint, now);
     let mut around = Surroundings {
         endpoint: Some(endpoint),
         answer,
         secrets: access.secrets,
         setup: Setup::Done,
         kubeconfig: Ok(Note::new(Reason::KubeconfigGenerated, "The kubeconfig is there")),
-        impairment: None,
+        impairments: access.impairment.into_iter().collect(),
         look_again: [silence, access.look_again].into_iter().flatten().min(),
     };
     match access.outcome {
@@ -239,7 +238,9 @@ pub fn look(
             around.setup = Setup::Outstanding(Note::new(Reason::EndpointNotReady, message));
         }
         Answer::Silent(message) if was_initialized => {
-            around.impairment = Some(Note::new(Reason::EndpointNotReady, message));
+            around
+                .impairments
+                .push(Note::new(Reason::EndpointNotReady, message));
         }
         Answer::Silent(message) => {
             around.setup = Setup::Outstanding(Note::new(Reason::EndpointNotReady, message));
@@ -247,166 +248,4 @@ pub fn look(
         Answer::Dead(_) => {}
     }
     around
-}
-
-/// The Secrets that let others in.
-struct Access {
-    secrets: Vec<Desired>,
-    outcome: Result<Option<Note>, Setup>,
-    look_again: Option<Duration>,
-}
-
-fn access(
-    snapshot: &Snapshot,
-    owner: &Owner<'_>,
-    names: &Names<'_>,
-    seen: &OwnedSeen,
-    endpoint: &ApiEndpoint,
-    now: Timestamp,
-) -> Access {
-    let mut access = Access {
-        secrets: Vec::new(),
-        outcome: Ok(None),
-        look_again: None,
-    };
-    let ca_data = connection::output(snapshot, seen, "cluster_certificate_authority_data");
-    let source = kubeconfig::source(&snapshot.control_plane.spec, &endpoint.host);
-    let mut wanted = Vec::new();
-    let kubeconfig = match source {
-        Source::Output => from_output(snapshot, owner, seen, names),
-        Source::AwsIam => match &ca_data {
-            Err(problem) => Err(missing(snapshot, owner, seen, &problem.to_string())),
-            Ok(ca_data) => {
-                if let Some(region) = names.region {
-                    let people =
-                        kubeconfig::for_people(names.cluster, endpoint, ca_data, names.in_aws, region);
-                    wanted.push((people, snapshot.user_kubeconfig.as_ref(), false));
-                }
-                let token =
-                    kubeconfig::current_token(snapshot.token.as_ref(), snapshot.kubeconfig.as_ref(), now);
-                access.look_again = renewal(token.as_ref(), now);
-                match (token, &snapshot.token_trouble) {
-                    (Some(token), trouble) => {
-                        access.outcome = Ok(trouble.as_ref().map(|trouble| {
-                            let message = format!("The token is valid, and could not be renewed: {trouble}");
-                            Note::new(Reason::KubeconfigGenerationFailed, message)
-                        }));
-                        Ok(kubeconfig::with_token(names.cluster, endpoint, ca_data, &token))
-                    }
-                    (None, Some(trouble)) => Err(Setup::Outstanding(Note::new(
-                        Reason::KubeconfigGenerationFailed,
-                        format!("No token could be had: {trouble}"),
-                    ))),
-                    (None, None) => Err(Setup::Outstanding(Note::new(
-                        Reason::KubeconfigGenerationFailed,
-                        "Waiting for a token",
-                    ))),
-                }
-            }
-        },
-    };
-    match kubeconfig {
-        Ok(kubeconfig) => wanted.push((kubeconfig, snapshot.kubeconfig.as_ref(), true)),
-        Err(setup) => access.outcome = Err(setup),
-    }
-    if let Ok(ca_data) = &ca_data {
-        match kubeconfig::ca_certificate(ca_data) {
-            Some(certificate) => {
-                wanted.push((
-                    kubeconfig::ca(names.cluster, &certificate),
-                    snapshot.ca.as_ref(),
-                    false,
-                ));
-            }
-            None if source == Source::AwsIam => {
-                access.outcome = Err(Setup::Broken(Note::new(
-                    Reason::OutputInvalid,
-                    "The module's output cluster_certificate_authority_data is not base64 of a PEM certificate. Take \
-                     it from the EKS cluster as it is",
-                )));
-            }
-            // Nothing needs it here.
-            None => {}
-        }
-    }
-    for (secret, present, is_contract) in wanted {
-        match secret.change(owner, present, is_contract) {
-            Ok(change) => access.secrets.extend(change),
-            Err(message) if is_contract => {
-                access.outcome = Err(Setup::Broken(Note::new(Reason::SecretError, message)));
-            }
-            Err(message) => {
-                if let Ok(remark) = &mut access.outcome {
-                    *remark = Some(Note::new(Reason::SecretError, message));
-                }
-            }
-        }
-    }
-    access
-}
-
-fn from_output(
-    snapshot: &Snapshot,
-    owner: &Owner<'_>,
-    seen: &OwnedSeen,
-    names: &Names<'_>,
-) -> Result<kubeconfig::Wanted, Setup> {
-    match connection::output(snapshot, seen, "kubeconfig") {
-        Ok(text) => match kubeconfig::unusable(text) {
-            None => Ok(kubeconfig::from_output(names.cluster, text)),
-            Some(why) => Err(Setup::Broken(Note::new(
-                Reason::KubeconfigGenerationFailed,
-                format!("The module's output kubeconfig {why}"),
-            ))),
-        },
-        Err(_) if snapshot.connection.is_some() => Err(Setup::Broken(Note::new(
-            Reason::OutputInvalid,
-            "The module has no output kubeconfig, from which the kubeconfig is to be taken. Add it, marked as \
-             sensitive, or set spec.kubeconfig.source to AwsIam",
-        ))),
-        Err(_) => Err(Setup::Outstanding(secret_missing(
-            snapshot,
-            owner,
-            seen,
-            "kubeconfig",
-        ))),
-    }
-}
-
-/// What is missing is the module's fault only if everything else is there.
-fn missing(snapshot: &Snapshot, owner: &Owner<'_>, seen: &OwnedSeen, problem: &str) -> Setup {
-    if snapshot.connection.is_none() && !connection::has_outputs(seen) {
-        let key = "cluster_certificate_authority_data";
-        Setup::Outstanding(secret_missing(snapshot, owner, seen, key))
-    } else {
-        Setup::Broken(Note::new(Reason::OutputInvalid, problem))
-    }
-}
-
-/// That the connection Secret is not there, which one that is, and how it comes back.
-fn secret_missing(snapshot: &Snapshot, owner: &Owner<'_>, seen: &OwnedSeen, fact: &str) -> Note {
-    let template = snapshot.template.as_ref();
-    let names = connection::secret_names(
-        &snapshot.control_plane.spec,
-        owner.name,
-        template.and_then(|template| template.spec.as_ref()),
-        Some(seen),
-    );
-    let name = names.first().map_or(connection::FIXED_NAME, String::as_str);
-    Note::new(
-        Reason::SecretError,
-        format!(
-            "The connection Secret {name} of the EKS cluster is not there, from which {fact} is taken. Its Workspace \
-             writes it; to have it written again: {}",
-            seen.retry_command()
-        ),
-    )
-}
-
-/// When the next token is due; after that, when this one ends.
-fn renewal(token: Option<&Token>, now: Timestamp) -> Option<Duration> {
-    let token = token?;
-    let due = between(now, kubeconfig::renew_by(Some(token), now));
-    let end = between(now, token.expires_at);
-    [due, end].into_iter().find(|left| !left.is_zero())
 }

@@ -46,6 +46,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     making::name_versions(deciding, &mut reading);
     impairments.extend(reading.impairment.clone());
     impairments.extend(infrastructure_impairment(deciding));
+    impairments.extend(seen.and_then(|seen| making::version_output(deciding, seen)));
     let around = surroundings(deciding, cluster, seen, &reading, was_initialized);
     if let Some(around) = &around {
         publish(deciding, cluster, around, &mut impairments);
@@ -206,7 +207,7 @@ fn publish(
     impairments: &mut Vec<Note>,
 ) {
     deciding.children.extend(around.secrets.iter().cloned());
-    impairments.extend(around.impairment.clone());
+    impairments.extend(around.impairments.iter().cloned());
     let Some(new) = &around.endpoint else { return };
     deciding.status.endpoint = Some(endpoint::display(new));
     let old = deciding

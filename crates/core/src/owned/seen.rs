@@ -208,6 +208,14 @@ impl OwnedSeen {
             || status.is_some_and(|status| status.workspace_name.is_some())
     }
 
+    /// Name of its Workspace, or where that is not known what it is called itself.
+    #[must_use]
+    pub fn workspace_name(&self) -> &str {
+        let status = self.wta.status.as_ref();
+        let told = status.and_then(|status| status.workspace_name.as_deref());
+        told.unwrap_or_else(|| self.name())
+    }
+
     /// Whether a Secret that exists is somebody else's, so that no runner writes outputs to it: by its type, and by kind and
     /// name of its controller.
     #[must_use]

@@ -200,6 +200,58 @@ fn what_the_module_gets_wrong_is_told_with_the_output_and_the_fix() {
 }
 
 #[test]
+fn an_output_that_nothing_hangs_on_is_told_while_the_cluster_serves() {
+    let cases = [
+        (
+            "a version that is none",
+            ("cluster_version", json!("banana")),
+            "is no Kubernetes version. Make it the text of a version, such as \"1.31\"",
+        ),
+        (
+            "a version of the wrong type",
+            ("cluster_version", json!(1.31)),
+            "is a number. Make it the text of a version, such as \"1.31\"",
+        ),
+        (
+            "a certificate authority that is none",
+            ("cluster_certificate_authority_data", json!("banana")),
+            "is no certificate. Make it base64 of a PEM certificate",
+        ),
+        (
+            "a certificate authority of the wrong type",
+            ("cluster_certificate_authority_data", json!(7)),
+            "is a number. Make it base64 of a PEM certificate",
+        ),
+    ];
+    for (name, (output, value), words) in cases {
+        let mut world = living();
+        let good = (world.snapshot.ca.clone(), world.snapshot.kubeconfig.clone());
+        world.outputs.insert(output.to_owned(), value);
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Degraded), "{name}");
+        assert_eq!(said(&world.status(), "Ready"), "True/OutputInvalid", "{name}");
+        let told = message(&world.status(), "Ready");
+        let expected = format!("The module's output {output}");
+        assert!(told.contains(&expected) && told.contains(words), "{name}: {told}");
+        assert!(
+            told.contains("of the Workspace blue-eks-controlplane"),
+            "{name}: {told}"
+        );
+        assert!(
+            world.events.iter().any(|event| event.contains(words)),
+            "{name}: an event"
+        );
+        assert!(world.status().ready, "{name}");
+        assert_eq!(world.status().version.as_deref(), Some("1.31"), "{name}");
+        let after = (world.snapshot.ca.clone(), world.snapshot.kubeconfig.clone());
+        assert_eq!(after, good, "{name}");
+        world.outputs = World::new(fresh()).outputs;
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready), "{name}: mended");
+    }
+}
+
+#[test]
 fn a_mistake_in_the_spec_of_a_cluster_that_serves_degrades_it_and_changes_nothing() {
     let edits: Vec<(&str, Edit, &str)> = vec![
         (

@@ -6,6 +6,7 @@ mod outlived;
 
 use std::collections::BTreeMap;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capt_api::{
     captcontrolplane::{ControlPlaneState as State, FargateProfilePhase as Phase},
     foreign::{
@@ -297,7 +298,7 @@ impl Together {
             ("kubeconfig", "clusters: []\nusers: []\n"),
             ("cluster_name", "blue"),
             ("cluster_endpoint", "https://10.0.0.1:6443"),
-            ("cluster_certificate_authority_data", "eA=="),
+            ("cluster_certificate_authority_data", &STANDARD.encode(super::CA)),
         ];
         self.world.snapshot.connection = self.infrastructure.keys().next().map(|_| super::SecretSeen {
             name: "blue-eks-connection".to_owned(),

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     super::{
         kubeconfig,
-        snapshot::{Hidden, Token},
+        snapshot::{Hidden, SecretSeen, Token},
         wants,
     },
     World, at, fresh, message, said,
@@ -150,5 +150,38 @@ fn an_output_that_is_no_certificate_is_refused() {
         assert_eq!(said(&world.status(), "Failed"), format!("True/{reason}"));
         assert!(message(&world.status(), "Failed").contains(&key));
         world.apply_mut().wta.status = None;
+    }
+}
+
+#[test]
+fn a_certificate_authority_that_was_known_once_stays_and_tokens_go_on() {
+    let key = "cluster_certificate_authority_data".to_owned();
+    for (name, value) in [("spoilt", Some(json!("%%%"))), ("gone", None)] {
+        let mut world = eks();
+        issue(&mut world, "t-1");
+        world.settle();
+        let before = world.snapshot.clone();
+        match value {
+            Some(value) => world.outputs.insert(key.clone(), value),
+            None => world.outputs.remove(&key),
+        };
+        world.pass(10);
+        issue(&mut world, "t-2");
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Degraded), "{name}");
+        assert_eq!(
+            said(&world.status(), "KubeconfigReady"),
+            "False/OutputInvalid",
+            "{name}"
+        );
+        assert_eq!(token(&world).as_deref(), Some("t-2"), "{name}");
+        assert_eq!(world.snapshot.user_kubeconfig, before.user_kubeconfig, "{name}");
+        assert_eq!(world.snapshot.ca, before.ca, "{name}");
+        let of = |secret: &Option<SecretSeen>| {
+            let secret = secret.as_ref().expect("a kubeconfig");
+            let text = secret.text(kubeconfig::RELATIVE).expect("a text");
+            text.to_owned()
+        };
+        assert_eq!(of(&world.snapshot.kubeconfig), of(&before.kubeconfig), "{name}");
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct World {
     pub(super) fails_for: Vec<String>,
     /// Destroying takes longer than anybody looks.
     pub(super) goes_slowly: bool,
-    /// What the module says besides the version.
+    /// What the module says; also the version, if that is not in it.
     pub(super) outputs: BTreeMap<String, Value>,
     /// What it says and is sensitive.
     pub(super) hidden_outputs: BTreeMap<String, String>,
@@ -446,7 +446,9 @@ impl World {
                     status.progress = None;
                     status.ready_revision = Some(hash);
                     let mut outputs = outputs;
-                    outputs.insert("cluster_version".to_owned(), json!(version));
+                    outputs
+                        .entry("cluster_version".to_owned())
+                        .or_insert(json!(version));
                     status.outputs = Some(outputs);
                     said.push(("Synced", true, "ReconcileSuccess"));
                     said.push(("Ready", true, "Available"));
