@@ -16,9 +16,7 @@ mod stop;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use capt_api::{
-    conditions::workspace::WorkspaceConditionType as Type, marks::RETRY_REQUESTED, run::Operation,
-};
+use capt_api::{marks::RETRY_REQUESTED, run::Operation};
 use capt_terraform::{
     diagnostics::Class,
     lock::Taken,
@@ -225,10 +223,7 @@ impl<'a> Run<'a> {
         let is_retry = requests.retry.is_some()
             && requests.retry.as_ref() != answered.and_then(|answered| answered.get(RETRY_REQUESTED));
         let standing = &job.record.standing;
-        let is_ready = standing
-            .condition(Type::Ready)
-            .is_some_and(|ready| ready.status == "True");
-        let was_made = is_ready && standing.checksum.as_ref() == Some(&hash);
+        let was_made = standing.was_made(&hash, job.view.generation);
         let memory = job.record.memory.as_ref();
         let only_looks = memory.is_some_and(|memory| only_looks(&requests, memory, was_made));
         Self {

@@ -335,6 +335,11 @@ impl Run<'_> {
             return;
         }
         let message = match planned.plan.drift.is_empty() {
+            true if self.record.standing.checksum.as_ref() != Some(&self.about.hash) => format!(
+                "a Secret or ConfigMap that it reads says something else than before, which is applied when it is its turn: \
+                 {}",
+                planned.plan.summary()
+            ),
             true => planned.plan.summary().to_string(),
             false => report::drift(&planned.plan, &self.gate.redactor()),
         };

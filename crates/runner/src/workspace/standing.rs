@@ -102,6 +102,15 @@ impl Standing {
             .is_some_and(|condition| condition.reason == reason.as_str())
     }
 
+    /// Whether everything that is asked for was made at some time: with what Terraform is told now, or with other values of
+    /// the Secrets and ConfigMaps that the spec of this generation reads.
+    pub(crate) fn was_made(&self, hash: &str, generation: i64) -> bool {
+        let holds = |type_: Type| self.condition(type_).filter(|told| told.status == "True");
+        let is_synced =
+            holds(Type::Synced).is_some_and(|synced| synced.observed_generation == Some(generation));
+        holds(Type::Ready).is_some() && (is_synced || self.checksum.as_deref() == Some(hash))
+    }
+
     /// The outputs as they are published.
     pub(crate) fn published(&self) -> Option<&BTreeMap<String, Value>> {
         self.outputs.as_ref().filter(|outputs| !outputs.is_empty())
@@ -172,6 +181,28 @@ mod tests {
             outputs: serde_json::from_value(outputs).expect("outputs"),
             checksum: Some("c".to_owned()),
             ..Standing::default()
+        }
+    }
+
+    #[test]
+    fn what_was_made_with_other_values_of_what_it_reads_was_made() {
+        use ConditionStatus::{False, True};
+        let standing = |ready: ConditionStatus, synced: ConditionStatus| {
+            let mut standing = with_outputs(json!(null));
+            let now = Timestamp::UNIX_EPOCH;
+            standing.say((Type::Ready, ready, Reason::Available), "", 2, now);
+            standing.say((Type::Synced, synced, Reason::ReconcileSuccess), "", 2, now);
+            standing
+        };
+        for (name, standing, hash, generation, expected) in [
+            ("nothing changed", standing(True, True), "c", 2, true),
+            ("a Secret changed", standing(True, True), "d", 2, true),
+            ("the spec changed", standing(True, True), "d", 3, false),
+            ("only a pause is over", standing(True, True), "c", 3, true),
+            ("it failed since", standing(True, False), "d", 2, false),
+            ("it was never made", standing(False, True), "c", 2, false),
+        ] {
+            assert_eq!(standing.was_made(hash, generation), expected, "{name}");
         }
     }
 

@@ -1,6 +1,9 @@
 //! What Terraform is told, and what happens when it changes or is missing.
 
-use capt_api::run::{LOG_KEY, PREVIOUS_LOG_KEY};
+use capt_api::{
+    marks,
+    run::{LOG_KEY, PREVIOUS_LOG_KEY},
+};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
 use serde_json::json;
@@ -85,6 +88,38 @@ async fn a_changed_secret_is_applied_and_an_equal_one_is_not() {
         script.with(|stage| (stage.plans, stage.applies)),
         (before.0 + 1, before.1 + 1)
     );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_changed_secret_of_what_takes_turns_is_told_and_applied_in_turn() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    put_secret(&world, "credentials", "password", "correct-horse").await;
+    let mut object = reading("eks", "credentials");
+    object["metadata"]["annotations"] = json!({marks::MEND: marks::IN_TURN});
+    create(&world, object).await;
+    until_settled(&world, "eks").await;
+    let before = script.with(|stage| stage.applies);
+
+    put_secret(&world, "credentials", "password", "battery-staple").await;
+    until(&world, "eks", "Drifted", "True DriftFound").await;
+    world.settle().await;
+    assert_eq!(script.with(|stage| stage.applies), before, "it is not its turn");
+    let words = message(&world, "eks", "Drifted").await;
+    assert!(
+        words.starts_with("a Secret or ConfigMap that it reads"),
+        "{words}"
+    );
+    assert_eq!(
+        says(&world, "eks", "Ready").await.as_deref(),
+        Some("True Available")
+    );
+
+    annotate(&world, "eks", marks::MEND, "now").await;
+    until(&world, "eks", "Drifted", "False NoDrift").await;
+    assert_eq!(script.with(|stage| stage.applies), before + 1);
     world.finish().await;
 }
 
