@@ -51,7 +51,12 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
     let queues: [Arc<Queue>; 5] = Default::default();
     let wakes = Wakes::new(queues.to_vec());
     let namespace = options.namespace.as_deref();
-    let facts = Arc::new(Facts::new(&wakes, &client, namespace));
+    let facts = Arc::new(Facts::new(
+        &wakes,
+        &client,
+        namespace,
+        options.readiness.missing(),
+    ));
     let mut watches = facts.watch(&client, options.cluster_controller);
     // Nothing is decided from half of the facts.
     tokio::select! {

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::{
     captcontrolplane::{Endpoints, NetworkEndpoints, OwnCredentials, ProcessCredentials},
+    engine::rights::Missing,
     metrics::Metrics,
 };
 
@@ -100,11 +101,17 @@ impl Default for Concurrency {
 
 /// Tells whether the controllers know all that there is, which they need before they do anything. Cloning shares it.
 #[derive(Clone, Debug)]
-pub struct Readiness(watch::Sender<bool>);
+pub struct Readiness {
+    is_ready: watch::Sender<bool>,
+    missing: Missing,
+}
 
 impl Default for Readiness {
     fn default() -> Self {
-        Self(watch::Sender::new(false))
+        Self {
+            is_ready: watch::Sender::new(false),
+            missing: Missing::default(),
+        }
     }
 }
 
@@ -112,17 +119,35 @@ impl Readiness {
     /// Whether they do now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        *self.0.borrow()
+        *self.is_ready.borrow()
+    }
+
+    /// Why they do not, in words; none if they do. Rights that are missing are named.
+    #[must_use]
+    pub fn why_not(&self) -> Option<String> {
+        if self.is_ready() {
+            return None;
+        }
+        let why = "not everything could be read yet";
+        Some(match self.missing.words() {
+            Some(words) => format!("{why}: {words}"),
+            None => why.to_owned(),
+        })
+    }
+
+    /// Where rights that are missing are told.
+    pub(crate) fn missing(&self) -> &Missing {
+        &self.missing
     }
 
     /// Waits until they do.
     pub async fn wait(&self) {
         // It cannot fail: a sender is right here.
-        let _ = self.0.subscribe().wait_for(|ready| *ready).await;
+        let _ = self.is_ready.subscribe().wait_for(|ready| *ready).await;
     }
 
     pub(crate) fn set(&self, ready: bool) {
-        self.0.send_replace(ready);
+        self.is_ready.send_replace(ready);
     }
 }
 

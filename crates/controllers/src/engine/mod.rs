@@ -9,6 +9,7 @@ pub(crate) mod controller;
 pub(crate) mod execute;
 pub(crate) mod key;
 pub(crate) mod queue;
+pub(crate) mod rights;
 pub(crate) mod served;
 pub(crate) mod table;
 pub(crate) mod wakes;

@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     call::{CallError, within_deadline},
     key::ObjectKey,
+    rights::Missing,
     table::{Row, Table},
     watch::{ASK_AGAIN, Denials, Read, keep_up, keep_up_if_allowed, keep_up_when_allowed},
 };
@@ -98,15 +99,17 @@ pub(crate) async fn follow_definitions<K>(
     definitions: Arc<Definitions>,
     read: Read<K, Definition>,
     kinds: &'static [CustomKind],
+    missing: Missing,
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
+    let right = missing.right("apiextensions.k8s.io", "customresourcedefinitions");
     let (mut is_told, mut is_listed) = (false, false);
     let (mut denials, mut doubts) = (Denials::default(), Doubts::default());
     loop {
         let all: Api<K> = Api::all(client.clone());
         let began = Instant::now();
-        is_listed |= keep_up_if_allowed(all, watcher::Config::default(), &definitions, read).await;
+        is_listed |= keep_up_if_allowed(all, watcher::Config::default(), &definitions, read, &right).await;
         let mut after = denials.wait(began.elapsed());
         if is_listed {
             tracing::warn!(
@@ -190,8 +193,17 @@ async fn discovered(client: &Client, kinds: &[CustomKind]) -> Result<BTreeSet<Ob
     Ok(found)
 }
 
-/// Keeps a table up to date for as long as its kind is served, and empty while it is not. A kind that is there but cannot be
-/// read is hidden, such as one of the whole cluster for somebody who has rights in one namespace only. Never ends.
+/// What becomes of a table whose kind is there and may not be read.
+#[derive(Clone, Debug)]
+pub(crate) struct Unread {
+    /// It is hidden, and nobody waits for it. Else it stays as it is, and nothing begins before it was read once. A kind of the
+    /// whole cluster is always hidden from somebody who has rights in one namespace only.
+    pub(crate) is_hidden: bool,
+    /// Where that is told.
+    pub(crate) missing: Missing,
+}
+
+/// Keeps a table up to date for as long as its kind is served, and empty while it is not. Never ends.
 pub(crate) async fn follow<K, T>(
     client: Client,
     namespace: Option<String>,
@@ -199,6 +211,7 @@ pub(crate) async fn follow<K, T>(
     definitions: Arc<Definitions>,
     table: Arc<Table<T>>,
     read: Read<K, T>,
+    unread: Unread,
 ) where
     K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
         + Clone
@@ -231,11 +244,12 @@ pub(crate) async fn follow<K, T>(
                 };
                 let config = watcher::Config::default();
                 let is_limited = namespace.is_some() && !kind.is_namespaced;
+                let right = unread.missing.right(kind.group, kind.plural);
                 let watch = async {
-                    if is_limited {
-                        keep_up_when_allowed(api, config, &table, read, &name.name).await;
+                    if is_limited || unread.is_hidden {
+                        keep_up_when_allowed(api, config, &table, read, &right).await;
                     } else {
-                        keep_up(api, config, &table, read).await;
+                        keep_up(api, config, &table, read, &right).await;
                     }
                 };
                 tokio::select! {

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     key::ObjectKey,
+    rights::Right,
     table::{Row, Table},
 };
 
@@ -19,12 +20,17 @@ use super::{
 pub(crate) type Read<K, T> = fn(K) -> Option<T>;
 
 /// Keeps a table up to date. Never ends: what goes wrong is tried again, more and more slowly.
-pub(crate) async fn keep_up<K, T>(api: Api<K>, config: watcher::Config, table: &Table<T>, read: Read<K, T>)
-where
+pub(crate) async fn keep_up<K, T>(
+    api: Api<K>,
+    config: watcher::Config,
+    table: &Table<T>,
+    read: Read<K, T>,
+    right: &Right,
+) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     T: PartialEq,
 {
-    keep(api, config, table, read, false).await;
+    keep(api, config, table, read, right, false).await;
 }
 
 /// The same, but ends where the API does not let us read. Tells whether everything was read before that.
@@ -33,12 +39,13 @@ pub(crate) async fn keep_up_if_allowed<K, T>(
     config: watcher::Config,
     table: &Table<T>,
     read: Read<K, T>,
+    right: &Right,
 ) -> bool
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     T: PartialEq,
 {
-    keep(api, config, table, read, true).await
+    keep(api, config, table, read, right, true).await
 }
 
 /// Keeps a table up to date whenever the API lets us read, and hidden while it does not. Never ends.
@@ -47,7 +54,7 @@ pub(crate) async fn keep_up_when_allowed<K, T>(
     config: watcher::Config,
     table: &Table<T>,
     read: Read<K, T>,
-    kind: &str,
+    right: &Right,
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     T: PartialEq,
@@ -55,15 +62,11 @@ pub(crate) async fn keep_up_when_allowed<K, T>(
     let mut denials = Denials::default();
     loop {
         let began = Instant::now();
-        keep_up_if_allowed(api.clone(), config.clone(), table, read).await;
+        keep_up_if_allowed(api.clone(), config.clone(), table, read, right).await;
         let wait = denials.wait(began.elapsed());
         // A denial that passes is nobody's business where everything was read.
         if !table.is_listed() || denials.are_lasting() {
             table.hide();
-            tracing::warn!(
-                kind,
-                "a kind of the whole cluster may not be listed and watched; what it was stays, and it is asked for again"
-            );
         }
         sleep(wait).await;
     }
@@ -102,6 +105,7 @@ async fn keep<K, T>(
     config: watcher::Config,
     table: &Table<T>,
     read: Read<K, T>,
+    right: &Right,
     ends_if_forbidden: bool,
 ) -> bool
 where
@@ -120,7 +124,14 @@ where
     let mut events = pin!(watcher(api, config).default_backoff());
     let mut listed = Vec::new();
     let mut is_listed = false;
+    let mut is_denied = true;
     while let Some(event) = events.next().await {
+        // Each try begins with Init, which proves nothing.
+        let has_begun = matches!(&event, Ok(event) if !matches!(event, watcher::Event::Init));
+        if is_denied && has_begun {
+            is_denied = false;
+            right.is_granted();
+        }
         match event {
             Ok(watcher::Event::Init) => listed.clear(),
             Ok(watcher::Event::InitApply(object)) => listed.push(row(object)),
@@ -132,10 +143,14 @@ where
             Ok(watcher::Event::Delete(object)) => {
                 table.delete(ObjectKey::of(object.meta()), version(&object));
             }
-            Err(error) => {
-                if ends_if_forbidden && code(&error) == Some(403) {
+            Err(error) if code(&error) == Some(403) => {
+                is_denied = true;
+                right.is_denied();
+                if ends_if_forbidden {
                     break;
                 }
+            }
+            Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "a watch broke");
             }
         }

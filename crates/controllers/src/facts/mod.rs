@@ -27,6 +27,7 @@ use self::{
 use crate::engine::{
     execute::Written,
     key::ObjectKey,
+    rights::Missing,
     served::Definitions,
     table::Table,
     wakes::{Controller, Reader, Wakes},
@@ -71,11 +72,18 @@ pub(crate) struct Facts {
     pub(crate) reports: Arc<Table<ReportView>>,
     pub(crate) namespaces: Arc<Table<NamespaceView>>,
     others: Others,
+    /// Rights that are missing.
+    missing: Missing,
 }
 
 impl Facts {
     /// Tables of which nothing is known yet, about one namespace or all of them.
-    pub(crate) fn new(wakes: &Arc<Wakes>, client: &Client, namespace: Option<&str>) -> Self {
+    pub(crate) fn new(
+        wakes: &Arc<Wakes>,
+        client: &Client,
+        namespace: Option<&str>,
+        missing: &Missing,
+    ) -> Self {
         let definitions: Arc<Definitions> = Arc::new(Table::new("definitions", wakes, &[]));
         let workers = ["machine pools", "machine deployments", "machine sets", "machines"];
         Self {
@@ -83,7 +91,14 @@ impl Facts {
             namespace: namespace.map(str::to_owned),
             templates_elsewhere: Arc::new(Elsewhere::new("templates elsewhere", wakes)),
             workspaces_elsewhere: Arc::new(Elsewhere::new("workspaces elsewhere", wakes)),
-            others: Others::new(client.clone(), namespace, definitions.clone(), wakes.clone()),
+            others: Others::new(
+                client.clone(),
+                namespace,
+                definitions.clone(),
+                wakes.clone(),
+                missing.clone(),
+            ),
+            missing: missing.clone(),
             definitions,
             applies: Arc::new(Table::new("applies", wakes, indexes::APPLIES).of_controller(APPLIES)),
             templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),

@@ -16,7 +16,8 @@ use tokio::{task::JoinSet, time::timeout};
 use super::{Facts, kinds, views};
 use crate::engine::{
     key::ObjectKey,
-    served::{CustomKind, Definitions, follow},
+    rights::Missing,
+    served::{CustomKind, Definitions, Unread, follow},
     table::{Serving, Table},
     wakes::{Reader, Wakes},
 };
@@ -43,6 +44,7 @@ pub(super) struct Others {
     namespace: Option<String>,
     definitions: Arc<Definitions>,
     wakes: Arc<Wakes>,
+    missing: Missing,
     known: Mutex<Known>,
 }
 
@@ -59,9 +61,11 @@ impl Others {
         namespace: Option<&str>,
         definitions: Arc<Definitions>,
         wakes: Arc<Wakes>,
+        missing: Missing,
     ) -> Self {
         Self {
             client,
+            missing,
             namespace: namespace.map(str::to_owned),
             definitions,
             wakes,
@@ -94,6 +98,10 @@ impl Others {
             self.definitions.clone(),
             table.clone(),
             views::other,
+            Unread {
+                is_hidden: false,
+                missing: self.missing.clone(),
+            },
         ));
         known.tables.insert(place, table.clone());
         table

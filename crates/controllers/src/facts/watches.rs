@@ -6,7 +6,7 @@ use capt_api::marks;
 use capt_core::wta::kept::SECRET_TYPE;
 use k8s_openapi::{
     NamespaceResourceScope,
-    api::core::v1::{ConfigMap, Secret},
+    api::core::v1::{ConfigMap, Namespace, Secret},
 };
 use kube::{
     Api, Client, Resource,
@@ -20,7 +20,8 @@ use super::{Facts, kinds, views};
 use crate::{
     cluster::switch,
     engine::{
-        served::{CustomKind, follow, follow_definitions},
+        rights::Right,
+        served::{CustomKind, Unread, follow, follow_definitions},
         table::Table,
         watch::{Read, keep_up, keep_up_when_allowed},
     },
@@ -43,6 +44,7 @@ impl Facts {
             definitions,
             views::definition,
             kinds::ALL,
+            self.missing.clone(),
         ));
         watches.custom(kinds::APPLY, &self.applies, views::apply);
         watches.custom(kinds::TEMPLATE, &self.templates, views::template);
@@ -65,10 +67,10 @@ impl Facts {
             (kinds::CLUSTER_PROVIDER_CONFIG, &self.cluster_provider_configs),
             (kinds::LEGACY_PROVIDER_CONFIG, &self.legacy_provider_configs),
         ] {
-            watches.custom(kind, table, views::provider_config);
+            watches.custom_or_hidden(kind, table, views::provider_config);
         }
-        watches.custom(kinds::USAGE, &self.usages, views::usage);
-        watches.custom(kinds::LEGACY_USAGE, &self.legacy_usages, views::usage);
+        watches.custom_or_hidden(kinds::USAGE, &self.usages, views::usage);
+        watches.custom_or_hidden(kinds::LEGACY_USAGE, &self.legacy_usages, views::usage);
         if namespace.is_some() {
             let templates = self.templates_elsewhere.clone();
             watches.start(templates.watch(client.clone(), kinds::TEMPLATE, views::template));
@@ -90,16 +92,38 @@ impl Facts {
         };
         let api = Api::all(client.clone());
         let is_limited = namespace.is_some();
+        let right = watches.right::<Namespace>();
         watches.start(async move {
             if !is_limited {
-                return keep_up(api, config, &table, views::namespace).await;
+                return keep_up(api, config, &table, views::namespace, &right).await;
             }
             // Where it may not be watched it is asked for where something is made or destroyed, which needs the right to get
             // this one namespace.
-            keep_up_when_allowed(api, config, &table, views::namespace, "namespaces").await;
+            keep_up_when_allowed(api, config, &table, views::namespace, &right).await;
         });
         watches.tasks
     }
+}
+
+/// A kind that is known by name only.
+trait Dynamic:
+    Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
+    + Clone
+    + DeserializeOwned
+    + Debug
+    + Send
+    + 'static
+{
+}
+
+impl<K> Dynamic for K where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
+        + Clone
+        + DeserializeOwned
+        + Debug
+        + Send
+        + 'static
+{
 }
 
 struct Watches<'a> {
@@ -121,6 +145,7 @@ impl Watches<'_> {
                 definitions.clone(),
                 table.clone(),
                 views::worker,
+                self.unread(false),
             );
             self.start(async move {
                 switch::until_on(cluster_controller, &definitions).await;
@@ -133,14 +158,44 @@ impl Watches<'_> {
         self.tasks.spawn(watch);
     }
 
+    /// The right to read all objects of a built-in kind.
+    fn right<K: Resource<DynamicType = ()>>(&self) -> Right {
+        self.facts.missing.right(&K::group(&()), &K::plural(&()))
+    }
+
+    fn unread(&self, is_hidden: bool) -> Unread {
+        Unread {
+            is_hidden,
+            missing: self.facts.missing.clone(),
+        }
+    }
+
+    /// What nothing can be done without.
     fn custom<K, T>(&mut self, kind: CustomKind, table: &Arc<Table<T>>, read: Read<K, T>)
     where
-        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
-            + Clone
-            + DeserializeOwned
-            + Debug
-            + Send
-            + 'static,
+        K: Dynamic,
+        T: PartialEq + Send + Sync + 'static,
+    {
+        self.custom_unless(kind, table, read, false);
+    }
+
+    /// What is not known where it may not be read. Decisions reckon with that.
+    fn custom_or_hidden<K, T>(&mut self, kind: CustomKind, table: &Arc<Table<T>>, read: Read<K, T>)
+    where
+        K: Dynamic,
+        T: PartialEq + Send + Sync + 'static,
+    {
+        self.custom_unless(kind, table, read, true);
+    }
+
+    fn custom_unless<K, T>(
+        &mut self,
+        kind: CustomKind,
+        table: &Arc<Table<T>>,
+        read: Read<K, T>,
+        is_hidden: bool,
+    ) where
+        K: Dynamic,
         T: PartialEq + Send + Sync + 'static,
     {
         let watch = follow(
@@ -150,6 +205,7 @@ impl Watches<'_> {
             self.facts.definitions.clone(),
             table.clone(),
             read,
+            self.unread(is_hidden),
         );
         self.start(watch);
     }
@@ -168,7 +224,7 @@ impl Watches<'_> {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
         };
-        let table = table.clone();
-        self.start(async move { keep_up(api, config, &table, read).await });
+        let (table, right) = (table.clone(), self.right::<K>());
+        self.start(async move { keep_up(api, config, &table, read, &right).await });
     }
 }

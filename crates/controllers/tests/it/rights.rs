@@ -205,3 +205,52 @@ async fn a_workspace_whose_runner_may_not_be_known_is_changed_only_with_an_appro
         .await;
     stage.world.finish().await;
 }
+
+/// Who runs a Workspace is not known then, which decisions reckon with. Everything else waits.
+#[tokio::test]
+async fn what_may_not_be_read_at_the_start_is_named_with_the_rule_and_only_what_is_needed_is_waited_for() {
+    for (resource, rule, is_needed) in [
+        (
+            "providerconfigusages",
+            r#"{apiGroups: ["tf.upbound.io"], resources: ["providerconfigusages"], verbs: ["get", "list", "watch"]}"#,
+            false,
+        ),
+        (
+            "secrets",
+            r#"{apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch"]}"#,
+            true,
+        ),
+        (
+            "captclusters",
+            r#"{apiGroups: ["infrastructure.cluster.x-k8s.io"], resources: ["captclusters"], verbs: ["get", "list", "watch"]}"#,
+            true,
+        ),
+    ] {
+        let setting = Setting {
+            everywhere: true,
+            ..Setting::default()
+        };
+        let world = World::embedded_only().await;
+        let fits = match resource {
+            "secrets" => |call: &Call| call.resource == "secrets",
+            "captclusters" => |call: &Call| call.resource == "captclusters",
+            _ => |call: &Call| call.resource == "providerconfigusages",
+        };
+        let forbidden = forbid(&world, fits);
+        let stage = Stage::set(world, &setting);
+        stage.make_template("net").await;
+        stage.make_apply("blue", "net").await;
+        stage.advance(5 * MINUTE).await;
+        assert!(forbidden.acted() > 0, "{resource}");
+        let why_not = setting.readiness.why_not();
+        assert_eq!(why_not.is_some(), is_needed, "{resource}: {why_not:?}");
+        assert!(
+            why_not.is_none_or(|why| why.contains(rule)),
+            "{resource}: the rule is named"
+        );
+        forbidden.release();
+        stage.until_ready("blue").await;
+        assert_eq!(setting.readiness.why_not(), None, "{resource}");
+        stage.world.finish().await;
+    }
+}

@@ -3,7 +3,7 @@
 use std::{ops::Deref, sync::Arc};
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition, marks};
-use capt_controllers::{ClusterController, Metrics, Options, Outside};
+use capt_controllers::{ClusterController, Metrics, Options, Outside, Readiness};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
 use kube::{
@@ -39,6 +39,8 @@ pub(crate) struct Setting {
     pub(crate) cluster_controller: ClusterController,
     /// Where it is counted. Every start of the controllers counts from the beginning if left out.
     pub(crate) metrics: Option<Metrics>,
+    /// Where it is told whether they know everything.
+    pub(crate) readiness: Readiness,
 }
 
 impl Default for Setting {
@@ -51,6 +53,7 @@ impl Default for Setting {
             elsewhere: Elsewhere::default(),
             cluster_controller: ClusterController::Auto,
             metrics: None,
+            readiness: Readiness::default(),
         }
     }
 }
@@ -82,6 +85,7 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
             options.watch_filter = setting.watch_filter;
             options.cluster_controller = setting.cluster_controller;
             options.metrics = setting.metrics.unwrap_or_default();
+            options.readiness = setting.readiness;
             options.outside = Outside {
                 endpoints: Arc::new(setting.elsewhere.clone()),
                 credentials: Arc::new(setting.elsewhere),

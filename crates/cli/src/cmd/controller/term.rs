@@ -46,8 +46,8 @@ impl Standing {
         let (doing, facts) = (self.doing.clone(), self.facts.clone());
         Readiness::new(move || match *doing.lock() {
             Doing::Starting => Some("the lease could not be read yet".to_owned()),
-            Doing::Working if !facts.is_ready() => Some("not everything could be read yet".to_owned()),
-            Doing::StandingBy | Doing::Working => None,
+            Doing::Working => facts.why_not(),
+            Doing::StandingBy => None,
         })
     }
 

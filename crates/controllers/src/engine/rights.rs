@@ -1,0 +1,96 @@
+//! Rights to read that are missing: told once each, with the rule that is to be added.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use parking_lot::Mutex;
+
+/// The rules of rights that are missing now. Cloning shares them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Missing(Arc<Mutex<BTreeSet<String>>>);
+
+impl Missing {
+    /// What is missing, in words, if anything is.
+    pub(crate) fn words(&self) -> Option<String> {
+        let rules = self.0.lock();
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+        (!rules.is_empty()).then(|| {
+            format!(
+                "these rules are missing in the ClusterRole (or Role) of the service account: {}",
+                rules.join(", ")
+            )
+        })
+    }
+
+    /// The right to read all objects of a kind.
+    pub(crate) fn right(&self, group: &str, resource: &str) -> Right {
+        Right {
+            rule: format!(
+                r#"{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["get", "list", "watch"]}}"#
+            ),
+            resource: resource.to_owned(),
+            group: group.to_owned(),
+            missing: self.clone(),
+        }
+    }
+}
+
+/// The right to read all objects of a kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Right {
+    group: String,
+    resource: String,
+    rule: String,
+    missing: Missing,
+}
+
+impl Right {
+    /// Takes note that the API denied it. The first time in a row it is logged.
+    pub(crate) fn is_denied(&self) {
+        if self.missing.0.lock().insert(self.rule.clone()) {
+            tracing::warn!(
+                group = self.group,
+                resource = self.resource,
+                verbs = "list, watch",
+                "may not be read. Add this rule to the ClusterRole (or Role) of the service account: {}",
+                self.rule
+            );
+        }
+    }
+
+    /// Takes note that the API granted it.
+    pub(crate) fn is_granted(&self) {
+        if self.missing.0.lock().remove(&self.rule) {
+            tracing::info!(
+                group = self.group,
+                resource = self.resource,
+                "may be read from now on"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_by_the_rule_to_add_until_it_is_granted() {
+        let missing = Missing::default();
+        assert_eq!(missing.words(), None);
+        let usages = missing.right("tf.upbound.io", "providerconfigusages");
+        let secrets = missing.right("", "secrets");
+        for right in [&usages, &usages, &secrets] {
+            right.is_denied();
+        }
+        let words = missing.words().expect("something is missing");
+        assert!(
+            words.ends_with(
+                r#": {apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch"]}, {apiGroups: ["tf.upbound.io"], resources: ["providerconfigusages"], verbs: ["get", "list", "watch"]}"#
+            ),
+            "{words}"
+        );
+        usages.is_granted();
+        secrets.is_granted();
+        assert_eq!(missing.words(), None);
+    }
+}
