@@ -10,6 +10,7 @@ mod engine;
 mod facts;
 mod metrics;
 mod options;
+mod overlooked;
 mod rollout;
 mod workspacetemplate;
 mod workspacetemplateapply;

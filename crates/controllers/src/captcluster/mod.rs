@@ -15,7 +15,7 @@ use crate::{
         execute::{Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
-    facts::CAPTCLUSTERS,
+    facts::{CAPTCLUSTERS, indexes},
 };
 
 /// The controller of CAPTClusters.
@@ -36,7 +36,16 @@ impl Reconcile for CaptClusters {
     async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CAPTCLUSTERS, key);
         let Some(snapshot) = self.observe(&reader, key).await? else {
-            reader.forget();
+            match self.hands.facts.captclusters.peek(key) {
+                None => reader.forget(),
+                Some(found) => {
+                    let by = indexes::INFRASTRUCTURE;
+                    self.hands
+                        .tell_if_overlooked(&reader, by, key, &found.metadata, &subject(&found))
+                        .await;
+                    reader.finish();
+                }
+            }
             return Ok(Outcome::default());
         };
         reader.finish();

@@ -45,7 +45,7 @@ use crate::{
         execute::{Failure, Subject, Writes, Written},
         key::ObjectKey,
     },
-    facts::CONTROLPLANES,
+    facts::{CONTROLPLANES, indexes},
 };
 
 /// The controller of CAPTControlPlanes.
@@ -144,7 +144,16 @@ impl Reconcile for ControlPlanes {
     async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CONTROLPLANES, key);
         let Some(mut snapshot) = self.observe(&reader, key).await? else {
-            reader.forget();
+            match self.hands.facts.captcontrolplanes.peek(key) {
+                None => reader.forget(),
+                Some(found) => {
+                    let by = indexes::CONTROL_PLANE;
+                    self.hands
+                        .tell_if_overlooked(&reader, by, key, &found.metadata, &subject(&found))
+                        .await;
+                    reader.finish();
+                }
+            }
             self.wish(key, controlplane::Wants::default());
             self.hands.options.metrics.fargate().are(key, None);
             return Ok(Outcome::default());

@@ -7,8 +7,11 @@ use capt_api::{
 };
 use capt_controllers::ClusterController;
 use capt_testkit::{Call, Calls, Disturbance, Events, Fault, Times, Verb, World};
-use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, ResourceExt as _, api::DeleteParams};
+use k8s_openapi::api::{core::v1::Secret, events::v1::Event};
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, ListParams},
+};
 use serde_json::json;
 
 use crate::{
@@ -378,6 +381,15 @@ async fn what_somebody_else_manages_is_left_alone() {
     stage.world.finish().await;
 }
 
+/// What is told about objects that only their Cluster is labelled for.
+async fn overlooked(stage: &Stage) -> Vec<String> {
+    let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap();
+    let told = events.into_iter();
+    told.filter(|event| event.reason.as_deref() == Some("NotWatched"))
+        .filter_map(|event| event.note)
+        .collect()
+}
+
 #[tokio::test]
 async fn only_what_is_labelled_for_us_is_worked_on() {
     let world = World::embedded_only().await;
@@ -403,7 +415,16 @@ async fn only_what_is_labelled_for_us_is_worked_on() {
     assert!(red.status.is_none());
     assert!(red.owner_references().is_empty());
     assert!(stage.cluster("red").await.unwrap().status.is_none());
+    assert!(overlooked(&stage).await.is_empty());
     let _: Cluster = stage.patch("red", json!({"metadata": {"labels": labels}})).await;
+    stage.settle().await;
+    let told = overlooked(&stage).await;
+    assert!(
+        told.len() == 1
+            && told[0].contains("the Cluster red has the label cluster.x-k8s.io/watch-filter=ours"),
+        "{told:?}"
+    );
+    assert!(stage.network("red").await.unwrap().status.is_none());
     let _: CAPTCluster = stage.patch("red", json!({"metadata": {"labels": labels}})).await;
     stage.until_network_says("red", "Ready", "True/VPCCreated").await;
     stage.world.finish().await;
