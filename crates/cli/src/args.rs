@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use apiary_semantics::naming::{NameRule, label_value_errors, name_errors};
+
 /// A length of time that may be never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Length(pub(crate) Option<Duration>);
@@ -28,6 +30,31 @@ pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
         .map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
+/// Reads the name of a namespace.
+pub(crate) fn namespace(text: &str) -> Result<String, String> {
+    unless_faulty(text, name_errors(NameRule::DnsLabel, text))
+}
+
+/// Reads the name of an object.
+pub(crate) fn object_name(text: &str) -> Result<String, String> {
+    unless_faulty(text, name_errors(NameRule::DnsSubdomain, text))
+}
+
+/// Reads the value of a label, of which there must be one.
+pub(crate) fn label_value(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("write a value, or leave the option out".to_owned());
+    }
+    unless_faulty(text, label_value_errors(text))
+}
+
+fn unless_faulty(text: &str, faults: Vec<String>) -> Result<String, String> {
+    match faults.into_iter().next() {
+        None => Ok(text.to_owned()),
+        Some(fault) => Err(fault),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +69,21 @@ mod tests {
             ("many", None),
         ] {
             assert_eq!(at_least_one(text).ok().map(NonZeroUsize::get), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_kubernetes_would_refuse_is_refused_at_once() {
+        type Read = fn(&str) -> Result<String, String>;
+        for (read, good, bad) in [
+            (namespace as Read, "team-a", ["Team", "a.b", "", "a_b"]),
+            (object_name, "capt-controller.blue", ["Capt", "a_b", "", "a/b"]),
+            (label_value, "Blue_1.2", ["a b", "-a", "", "a/b"]),
+        ] {
+            assert_eq!(read(good).as_deref(), Ok(good));
+            for bad in bad {
+                assert!(read(bad).is_err(), "{bad}");
+            }
         }
     }
 

@@ -210,3 +210,24 @@ async fn it_tells_that_it_lives_that_it_is_ready_and_what_it_counts() {
     assert!(leases.get_opt(LEASE).await.unwrap().is_none());
     assert!(controller.stop().success());
 }
+
+#[tokio::test]
+async fn what_was_mistyped_is_refused_at_once_or_told() {
+    let world = World::start().await;
+    for (option, value) in [
+        ("--leader-elect-name", "Capt_Controller"),
+        ("--leader-elect-namespace", "a.b"),
+        ("--watch-namespace", "Team"),
+        ("--watch-filter", "a b"),
+        ("--runner", "a/b"),
+    ] {
+        let mut controller = world.controller(&[option, value]);
+        assert_eq!(controller.child.wait().unwrap().code(), Some(2), "{option}");
+        let log: Vec<String> = controller.lines.iter().collect();
+        assert!(log.join("\n").contains(option), "{option}: {log:?}");
+    }
+    let controller = world.controller(&["--watch-namespace", "nope"]);
+    let is_told = |line: String| line.contains("there is no such namespace") && line.contains("nope");
+    assert!(controller.lines.iter().any(is_told));
+    assert!(controller.stop().success());
+}

@@ -16,11 +16,11 @@ pub(crate) struct ElectionArgs {
     leader_elect: bool,
 
     /// Namespace of the lease [default: that of the context or service account]
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, value_name = "NAMESPACE", value_parser = args::namespace)]
     leader_elect_namespace: Option<String>,
 
     /// Name of the lease. Controllers for different parts of a cluster need different ones
-    #[arg(long, value_name = "NAME", default_value = "capt-controller")]
+    #[arg(long, value_name = "NAME", default_value = "capt-controller", value_parser = args::object_name)]
     leader_elect_name: String,
 
     /// What others read in the lease; no two may have the same [default: the machine's name and a random part]

@@ -9,6 +9,8 @@ use anyhow::Context;
 use capt_controllers::{Concurrency, Options};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client};
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +23,8 @@ use super::{
 };
 use crate::{
     access::Access,
+    args,
+    objects::call_opt,
     ports::{PortArgs, Process},
 };
 
@@ -48,15 +52,16 @@ pub(crate) struct Args {
     access: Access,
 
     /// Look at this namespace only [default: all of them]
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, value_name = "NAMESPACE", value_parser = args::namespace)]
     watch_namespace: Option<String>,
 
-    /// Work only on objects with this value in the label cluster.x-k8s.io/watch-filter, and on what belongs to them
-    #[arg(long, value_name = "VALUE")]
+    /// Work only on objects with this value in the label cluster.x-k8s.io/watch-filter. Cluster, CAPTCluster and
+    /// CAPTControlPlane need it each; what capt makes for them does not
+    #[arg(long, value_name = "VALUE", value_parser = args::label_value)]
     watch_filter: Option<String>,
 
     /// How many objects of a kind are worked on at a time
-    #[arg(long, value_name = "N", default_value = "8", value_parser = crate::args::at_least_one)]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = args::at_least_one)]
     concurrency: NonZeroUsize,
 
     /// Which Workspaces are made: those in namespaces (tf.m.upbound.io), or those of the whole cluster
@@ -65,7 +70,7 @@ pub(crate) struct Args {
     workspace_api: WorkspaceApi,
 
     /// Workspaces are labelled for `capt runner --name NAME`, which runs them [default: provider-terraform does]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = args::label_value)]
     runner: Option<String>,
 
     #[command(flatten)]
@@ -112,6 +117,9 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     let _ports = args.ports.open(&standing.readiness(), registry).await?;
 
     tracing::info!(cluster = %cluster.url, "running the controllers");
+    if let Some(namespace) = &args.watch_namespace {
+        tokio::spawn(warn_if_absent(cluster.client.clone(), namespace.clone()));
+    }
     let stop = CancellationToken::new();
     let working = term::work(cluster.client, options, candidacy, standing, stop.clone());
     let mut working = tokio::spawn(working);
@@ -130,6 +138,17 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         signal = signals.next() => Ok(StopSignal::exit_code(signal)),
+    }
+}
+
+/// Says that there is no such namespace, if that is known. It may still be made.
+async fn warn_if_absent(client: Client, namespace: String) {
+    let namespaces: Api<Namespace> = Api::all(client);
+    if let Ok(None) = call_opt(namespaces.get_metadata(&namespace)).await {
+        tracing::warn!(
+            namespace,
+            "there is no such namespace, so that there is nothing to do until somebody makes it; see --watch-namespace"
+        );
     }
 }
 
