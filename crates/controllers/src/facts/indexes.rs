@@ -328,7 +328,8 @@ pub(super) const REPORTS: &[Index<ReportView>] = &[
                 let times = (operation.started_at, operation.ended_at);
                 format!("{times:?}")
             });
-            let plan = report.plan.as_ref().map(|plan| (plan.generation, &plan.summary));
+            let plan = report.plan.as_ref();
+            let plan = plan.map(|plan| (plan.generation, &plan.id, &plan.summary));
             vec![format!("{operation:?} {plan:?} {:?}", report.answered)]
         },
     },

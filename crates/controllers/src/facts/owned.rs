@@ -9,7 +9,7 @@ use capt_api::{
 use capt_core::{
     decision::Target,
     names,
-    owned::{self, OwnedSeen, Peer, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance},
+    owned::{self, OwnedSeen, Peer, PlanGlance, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance},
     render::WorkspaceGroup,
     wta::snapshot::WorkspaceSeen,
 };
@@ -257,9 +257,17 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
         }),
         is_in_doubt: !report.missing.is_empty() || report.cut_short.is_some(),
         mended: report.answered.get(marks::MEND).cloned(),
-        plan: plan
-            .filter(|plan| plan.generation == workspace.generation)
-            .map(|plan| plan.summary.clone()),
+        plan: operation
+            .zip(plan)
+            .filter(|(operation, plan)| {
+                let is_running = operation.ended_at.is_none() && operation.kind == "apply";
+                let is_of_it = plan.planned_at >= operation.started_at;
+                is_running && is_of_it && plan.generation == workspace.generation
+            })
+            .map(|(_, plan)| PlanGlance {
+                id: plan.id.clone(),
+                summary: plan.summary.clone(),
+            }),
         setback: operation.and_then(setback),
     }
 }

@@ -216,21 +216,30 @@ fn version_note(wanted: &Version, step: &version::Step) -> Option<Note> {
     }
 }
 
-/// Says which version is on the way, where there is one.
+/// Says which version is on the way, where there is one, and what the runner is about to do to a cluster that serves.
 pub(super) fn name_versions(deciding: &Deciding<'_>, reading: &mut Reading) {
-    let wanted = deciding.snapshot.control_plane.spec.version.minor();
     let Some(seen) = deciding.found.usable() else {
         return;
     };
-    let (Eks::Building(note), Some(wanted)) = (&mut reading.eks, wanted) else {
+    let Eks::Building(note) = &mut reading.eks else {
         return;
     };
+    let plan = seen.run.as_ref().and_then(|run| run.plan.as_ref());
+    let plan = plan
+        .filter(|_| deciding.was_initialized())
+        .map(|plan| format!("plan {}: {}", plan.id, plan.summary));
+    for words in way_to_go(deciding, seen).into_iter().chain(plan) {
+        note.message = format!("{}; {words}", note.message);
+    }
+}
+
+/// The versions that are gone through.
+fn way_to_go(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<String> {
+    let wanted = deciding.snapshot.control_plane.spec.version.minor()?;
     let going = version::next(&known_versions(deciding, wanted)).variable;
-    let running = running_version(deciding, seen);
-    let words = match running {
-        Some(running) if running < going => format!("upgrading {}", version::way(running, wanted)),
-        _ if going < wanted => format!("going {}", version::way(going, wanted)),
-        _ => return,
-    };
-    note.message = format!("{}; {words}", note.message);
+    match running_version(deciding, seen) {
+        Some(running) if running < going => Some(format!("upgrading {}", version::way(running, wanted))),
+        _ if going < wanted => Some(format!("going {}", version::way(going, wanted))),
+        _ => None,
+    }
 }

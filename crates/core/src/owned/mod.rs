@@ -25,7 +25,7 @@ pub use outputs::{OutputProblem, list_of_texts, text};
 pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;
 pub(crate) use seen::retry_command;
-pub use seen::{OwnedSeen, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance};
+pub use seen::{OwnedSeen, PlanGlance, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance};
 pub use standing::{Standing, standing};
 pub use wanted::{Owner, Role, Wanted};
 

@@ -85,11 +85,21 @@ pub struct RunGlance {
     pub is_in_doubt: bool,
     /// What was mended last: `answered` of the annotation `mend`.
     pub mended: Option<String>,
-    /// What the last plan would do, if it was made for the Workspace as it is: `plan.summary`.
-    pub plan: Option<String>,
+    /// What the running operation is about to do: `plan`, if that was made for the Workspace as it is since the operation
+    /// began.
+    pub plan: Option<PlanGlance>,
     /// The last operation failed with something that passes by itself: `operation`, if its `outcome` is `failed` and it is
     /// `transient`.
     pub setback: Option<Setback>,
+}
+
+/// A plan, at a glance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanGlance {
+    /// What an approval would name: `id`.
+    pub id: String,
+    /// How much it adds, changes and destroys: `summary`.
+    pub summary: String,
 }
 
 /// A failure that passes by itself.

@@ -10,7 +10,7 @@ use super::{
     World, living, message, said,
     world::{Terraform, say},
 };
-use crate::owned::{Peer, TroubleClass};
+use crate::owned::{Peer, PlanGlance, RunGlance, TroubleClass};
 
 fn upgrade(world: &mut World, version: &str) {
     world.edit(|spec| spec.version = Version::from(version));
@@ -55,6 +55,28 @@ fn the_steps_of_an_upgrade_are_told_from_the_first_to_the_last() {
     assert!(!told.iter().any(|event| event.contains("1.31 first")), "{told:?}");
     let done = "NotRollingOut: The update is done: version 1.33 runs";
     assert_eq!(told.iter().filter(|event| *event == done).count(), 1, "{told:?}");
+}
+
+#[test]
+fn what_an_update_is_about_to_do_is_told_with_its_plan() {
+    let mut world = living();
+    upgrade(&mut world, "1.32");
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    world.apply_mut().run = Some(RunGlance {
+        is_running: true,
+        plan: Some(PlanGlance {
+            id: "4f2a".to_owned(),
+            summary: "0 to add, 1 to change, 0 to destroy".to_owned(),
+        }),
+        ..RunGlance::default()
+    });
+    world.calm();
+    let told = message(&world.status(), "RollingOut");
+    assert!(
+        told.ends_with("upgrading 1.31 → 1.32; plan 4f2a: 0 to add, 1 to change, 0 to destroy"),
+        "{told}"
+    );
 }
 
 #[test]
