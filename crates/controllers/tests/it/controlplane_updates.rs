@@ -235,6 +235,6 @@ async fn operations_are_learned_from_in_one_map_for_each_template() {
     let found = maps.list(&of_templates).await.unwrap().items;
     assert_eq!(found.len(), 1);
     let data = found[0].data.clone().unwrap();
-    assert_eq!(data.keys().collect::<Vec<_>>(), ["create", "update"]);
+    assert_eq!(data.keys().collect::<Vec<_>>(), ["create", "upgrade"]);
     stage.world.finish().await;
 }

@@ -7,9 +7,13 @@ use capt_api::{
 use super::{
     deciding::Deciding,
     judging::{Eks, Facts, Problem, Setup},
-    progress::{self, Now},
+    making,
+    progress::{self, Now, Walk},
 };
 use crate::{decision::EventKind, owned::OwnedSeen};
+
+/// What the runner calls it when it makes or changes something.
+const APPLY: &str = "apply";
 
 /// How far the operation is.
 pub(super) fn advance(
@@ -44,15 +48,27 @@ pub(super) fn advance(
     } else {
         None
     };
+    // That a plan is made says nothing about how much of it is done.
     let live = seen
         .and_then(|seen| seen.wta.status.as_ref())
-        .and_then(|status| status.progress.as_ref());
+        .and_then(|status| status.progress.as_ref())
+        .filter(|live| {
+            live.operation
+                .as_deref()
+                .is_none_or(|operation| operation == APPLY)
+        });
+    let walk = seen
+        .filter(|_| operation == Some(progress::UPDATE) && facts.problem.is_none())
+        .and_then(|seen| walk(deciding, seen, restarts));
     let share = live
         .and_then(|live| live.percent_complete)
         .unwrap_or_default()
         .clamp(0, 100);
     let percent = match (&facts.infrastructure, &facts.problem, &facts.eks) {
-        _ if facts.was_initialized => 5 + share * 90 / 100,
+        _ if facts.was_initialized => {
+            let done = walk.map_or(share, |walk| walk.percent(share));
+            5 + done * 90 / 100
+        }
         (Err(_), ..) => 0,
         (Ok(()), Some(_), _) => 5,
         (Ok(()), None, Eks::Up) => 90,
@@ -71,6 +87,7 @@ pub(super) fn advance(
         live_remaining: live
             .and_then(|live| live.estimated_time_remaining.as_ref())
             .and_then(capt_api::duration::Duration::to_std),
+        walk,
         outcome: if restarts && operation.is_some() {
             OperationResult::Cancelled
         } else {
@@ -92,4 +109,17 @@ pub(super) fn advance(
         deciding.tell(EventKind::Normal, Reason::NotRollingOut, &message);
     }
     deciding.status.progress = Some(progress);
+}
+
+/// The upgrade that an update is, if it is one.
+fn walk(deciding: &Deciding<'_>, seen: &OwnedSeen, restarts: bool) -> Option<Walk> {
+    let at = making::running_version(deciding, seen)?;
+    let to = deciding.snapshot.control_plane.spec.version.minor()?;
+    let running = progress::running(deciding.history()).filter(|_| !restarts);
+    let from = match running.filter(|record| record.operation == progress::UPDATE) {
+        // What it began as, it stays: nobody knows how long it went on before.
+        Some(record) => Walk::beginning(record)?,
+        None => at,
+    };
+    (from < to && from.major == to.major).then_some(Walk { from, at, to })
 }

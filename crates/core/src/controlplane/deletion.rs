@@ -238,6 +238,7 @@ fn advance(deciding: &mut Deciding<'_>, percent: i32, note: &Note) {
         operation: (!is_stuck).then_some(progress::DELETE),
         percent,
         live_remaining: None,
+        walk: None,
         outcome: if is_stuck {
             OperationResult::Failed
         } else {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use capt_api::{
     captcontrolplane::{OperationRecord, OperationResult, ProgressInfo},
     duration,
+    version::{Minor, Version},
 };
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
@@ -39,20 +40,75 @@ pub struct Statistics {
     pub create: Option<Duration>,
     /// How long it takes to change one.
     pub update: Option<Duration>,
+    /// How long it takes to bring one to the next minor version.
+    pub upgrade: Option<Duration>,
     /// How long it takes to remove one.
     pub delete: Option<Duration>,
 }
 
 impl Statistics {
     /// How long an operation takes.
-    #[must_use]
-    pub fn of(&self, operation: &str) -> Option<Duration> {
-        match operation {
-            CREATE => self.create,
-            UPDATE => self.update,
-            DELETE => self.delete,
+    fn of(&self, operation: &str, walk: Option<&Walk>) -> Option<Duration> {
+        match (operation, walk) {
+            (CREATE, _) => self.create,
+            (UPDATE, Some(walk)) => Some(self.upgrade?.saturating_mul(walk.steps())),
+            (UPDATE, None) => self.update,
+            (DELETE, _) => self.delete,
             _ => None,
         }
+    }
+}
+
+/// An upgrade, which goes through every minor version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Where it began.
+    pub from: Minor,
+    /// What runs.
+    pub at: Minor,
+    /// Where it ends.
+    pub to: Minor,
+}
+
+impl Walk {
+    /// How many steps it has.
+    fn steps(&self) -> u32 {
+        self.to.minor.saturating_sub(self.from.minor).max(1)
+    }
+
+    /// How many of them are done.
+    fn done(&self) -> u32 {
+        let done = self.at.minor.saturating_sub(self.from.minor);
+        done.min(self.steps())
+    }
+
+    /// How much of it is done in per cent, with so many of the step under way.
+    #[must_use]
+    pub fn percent(&self, step: i32) -> i32 {
+        let whole = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+        let hundredths = whole(self.done()).saturating_mul(100).saturating_add(step);
+        (hundredths / whole(self.steps())).clamp(0, 100)
+    }
+
+    /// What is remembered of it with the operation.
+    fn words(&self) -> String {
+        format!("from {} to {}", self.from, self.to)
+    }
+
+    /// Where an operation began to walk, if it does.
+    #[must_use]
+    pub fn beginning(record: &OperationRecord) -> Option<Minor> {
+        let rest = record.message.as_deref()?.strip_prefix("from ")?;
+        Version::from(rest.split_once(" to ")?.0).minor()
+    }
+
+    /// How many steps an operation that is over had, if it walked.
+    #[must_use]
+    pub fn steps_of(record: &OperationRecord) -> Option<u32> {
+        let from = Self::beginning(record)?;
+        let (_, to) = record.message.as_deref()?.split_once(" to ")?;
+        let to = Version::from(to).minor()?;
+        Some(Self { from, at: to, to }.steps())
     }
 }
 
@@ -63,8 +119,10 @@ pub struct Now<'a> {
     pub operation: Option<&'a str>,
     /// How much of it is done, in per cent.
     pub percent: i32,
-    /// How long the rest takes, if the runner knows.
+    /// How long the rest takes, if the runner knows; of an upgrade, the rest of the step under way.
     pub live_remaining: Option<Duration>,
+    /// The upgrade that it is, if it is one.
+    pub walk: Option<Walk>,
     /// How the operation before this one ended, if it has to end now.
     pub outcome: OperationResult,
     /// More about how it ended.
@@ -140,9 +198,17 @@ pub fn advance(
                     start_time: Time(at),
                     end_time: None,
                     result: None,
-                    message: None,
+                    message: now.walk.as_ref().map(Walk::words),
                 },
             );
+        }
+    } else if let Some(walk) = &now.walk {
+        let running = history
+            .iter_mut()
+            .rfind(|record| record.end_time.is_none() && record.operation != PAUSED);
+        // Somebody may want another version meanwhile.
+        if let Some(running) = running {
+            running.message = Some(walk.words());
         }
     }
     let percent = match (now.operation, before.is_some()) {
@@ -178,12 +244,27 @@ fn remaining(
     statistics: &Statistics,
     at: Timestamp,
 ) -> Option<duration::Duration> {
+    let began = || running(history).map(|record| record.start_time.0);
     let by_statistics = || {
-        let began = running(history)?.start_time.0;
-        let usual = statistics.of(operation)?;
-        usual.checked_sub(timeouts::elapsed(began, history, at))
+        let usual = statistics.of(operation, now.walk.as_ref())?;
+        usual.checked_sub(timeouts::elapsed(began()?, history, at))
     };
-    let left = now.live_remaining.or_else(by_statistics)?;
+    // What the runner knows ends with the step, and the others take as long as those before, or as usual.
+    let live = || {
+        let step = now.live_remaining?;
+        let Some(walk) = now.walk else { return Some(step) };
+        let others = walk.steps().saturating_sub(walk.done()).saturating_sub(1);
+        if others == 0 {
+            return Some(step);
+        }
+        let measured = || {
+            let whole = timeouts::elapsed(began()?, history, at);
+            whole.checked_div(walk.done())
+        };
+        let each = statistics.upgrade.or_else(measured)?;
+        Some(step.saturating_add(each.saturating_mul(others)))
+    };
+    let left = live().or_else(by_statistics)?;
     let steps = left.as_secs().div_ceil(10) * 10;
     Some(Duration::from_secs(steps).into())
 }
@@ -195,10 +276,12 @@ fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
     for record in open {
         record.end_time = Some(Time(at));
         record.result = Some(now.outcome);
-        record.message = now
-            .message
-            .filter(|_| now.outcome != OperationResult::Succeeded)
-            .map(|message| message.chars().take(MAX_MESSAGE).collect());
+        // What was gone through is worth knowing where nothing went wrong.
+        if now.outcome != OperationResult::Succeeded {
+            record.message = now
+                .message
+                .map(|message| message.chars().take(MAX_MESSAGE).collect());
+        }
     }
 }
 
@@ -224,6 +307,7 @@ mod tests {
             operation,
             percent,
             live_remaining: None,
+            walk: None,
             outcome: OperationResult::Succeeded,
             message: None,
             restarts: false,
@@ -331,5 +415,48 @@ mod tests {
         };
         let told = advance(Some(&first), &live, &statistics, at(1));
         assert_eq!(told.estimated_time_remaining, Some("50s".into()));
+    }
+
+    #[test]
+    fn the_rest_of_an_upgrade_is_the_rest_of_its_step_and_all_others() {
+        let minor = |minor| Minor { major: 1, minor };
+        let now = |at: u32, live: Option<u64>| Now {
+            live_remaining: live.map(Duration::from_secs),
+            walk: Some(Walk {
+                from: minor(31),
+                at: minor(at),
+                to: minor(34),
+            }),
+            ..doing(Some(UPDATE), i32::try_from(at).expect("small"))
+        };
+        let usual = Statistics {
+            // What other updates take says nothing.
+            update: Some(Duration::from_secs(10)),
+            upgrade: Some(Duration::from_secs(600)),
+            ..none()
+        };
+        let unknown = Statistics {
+            upgrade: None,
+            ..usual
+        };
+        let left = |statistics: &Statistics, at_minor, live| {
+            let begun = advance(None, &now(31, None), &none(), at(0));
+            let after = advance(Some(&begun), &now(at_minor, live), statistics, at(300));
+            after.estimated_time_remaining.map(|left| left.0)
+        };
+        let seconds = |seconds| Some(duration::Duration::from(Duration::from_secs(seconds)).0);
+        for (name, told, expected) in [
+            ("as usual", left(&usual, 32, None), seconds(3 * 600 - 300)),
+            ("the runner knows", left(&usual, 32, Some(90)), seconds(90 + 600)),
+            ("the last step", left(&usual, 33, Some(90)), seconds(90)),
+            (
+                "as the steps before",
+                left(&unknown, 32, Some(90)),
+                seconds(90 + 300),
+            ),
+            ("nobody knows", left(&unknown, 32, None), None),
+        ] {
+            assert_eq!(told, expected, "{name}");
+        }
     }
 }

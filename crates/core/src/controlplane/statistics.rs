@@ -8,13 +8,15 @@ use k8s_openapi::jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    progress::{self, Statistics},
+    progress::{self, Statistics, Walk},
     timeouts,
 };
 use crate::decision::Decision;
 
 /// The operations that are worth an average.
 const OPERATIONS: [&str; 3] = [progress::CREATE, progress::UPDATE, progress::DELETE];
+/// What an update is called here that brings a cluster to the next minor version: it takes minutes where others take seconds.
+const UPGRADE: &str = "Upgrade";
 /// How many of the last operations count.
 const MEMORY: u32 = 10;
 /// No operation takes longer, in seconds.
@@ -34,7 +36,7 @@ impl Averages {
     /// Reads them from what a ConfigMap holds. What cannot be understood is left out: it is learned again.
     #[must_use]
     pub fn of(data: &BTreeMap<String, String>) -> Self {
-        let known = OPERATIONS.into_iter().filter_map(|operation| {
+        let known = OPERATIONS.into_iter().chain([UPGRADE]).filter_map(|operation| {
             let average: Average = serde_json::from_str(data.get(&key(operation))?).ok()?;
             // Whoever edits a ConfigMap may write any number.
             (average.seconds <= LONGEST).then(|| (operation.to_owned(), average))
@@ -74,6 +76,7 @@ impl Averages {
         Statistics {
             create: of(progress::CREATE),
             update: of(progress::UPDATE),
+            upgrade: of(UPGRADE),
             delete: of(progress::DELETE),
         }
     }
@@ -105,9 +108,14 @@ pub fn lesson(
         Some(status) => progress::just_ended(before, status.progress.as_ref()?)
             .is_some_and(|record| record.result == Some(OperationResult::Succeeded)),
     };
-    has_ended.then(|| Lesson {
-        operation,
-        took: timeouts::elapsed(running.start_time.0, history, now),
+    let took = timeouts::elapsed(running.start_time.0, history, now);
+    let steps = Walk::steps_of(running);
+    has_ended.then(|| match steps {
+        Some(steps) => Lesson {
+            operation: UPGRADE,
+            took: took / steps,
+        },
+        None => Lesson { operation, took },
     })
 }
 
@@ -215,5 +223,31 @@ mod tests {
             assert_eq!(lesson(Some(before), decision, at(90)), expected, "{name}");
         }
         assert_eq!(lesson(None, &done, at(90)), None);
+    }
+
+    #[test]
+    fn an_upgrade_is_learned_from_by_its_steps_and_not_as_any_update() {
+        let walked = |mut status: CAPTControlPlaneStatus| {
+            let progress = status.progress.as_mut().expect("progress");
+            let records = progress.history.as_mut().expect("records");
+            records[0].message = Some("from 1.31 to 1.33".to_owned());
+            status
+        };
+        let decision = Decision {
+            own: OwnChange {
+                status: Some(walked(status(
+                    Some((90, OperationResult::Succeeded)),
+                    progress::UPDATE,
+                ))),
+                ..OwnChange::default()
+            },
+            ..Decision::default()
+        };
+        let learned = lesson(Some(&walked(status(None, progress::UPDATE))), &decision, at(90));
+        assert_eq!(learned, Some(lesson_of(UPGRADE, 45)));
+        let mut averages = Averages::default();
+        averages.learn(&learned.expect("a lesson"));
+        let kept = Averages::of(&averages.data()).statistics();
+        assert_eq!((kept.update, kept.upgrade), (None, Some(Duration::from_secs(45))));
     }
 }

@@ -69,7 +69,7 @@ impl Durations {
     #[must_use]
     pub fn trusts(&self, resource_type: &str, action: &Action) -> bool {
         let Some(samples) = self.kinds.get(&key(resource_type, action)) else {
-            return is_typical(resource_type);
+            return is_typical(resource_type, action);
         };
         let shortest = samples.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = samples.iter().copied().fold(0.0, f64::max);
@@ -79,12 +79,14 @@ impl Durations {
     /// Whether an expectation for such an operation rests on anything.
     #[must_use]
     pub fn knows(&self, resource_type: &str, action: &Action) -> bool {
-        self.kinds.contains_key(&key(resource_type, action)) || is_typical(resource_type)
+        self.kinds.contains_key(&key(resource_type, action)) || is_typical(resource_type, action)
     }
 }
 
-fn is_typical(resource_type: &str) -> bool {
-    TYPICAL.iter().any(|(name, ..)| *name == resource_type)
+/// How long it takes to make something says nothing about how long it takes to change it.
+fn is_typical(resource_type: &str, action: &Action) -> bool {
+    let is_known = TYPICAL.iter().any(|(name, ..)| *name == resource_type);
+    is_known && matches!(action, Action::Create | Action::Delete)
 }
 
 fn key(resource_type: &str, action: &Action) -> String {

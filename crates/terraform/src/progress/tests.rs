@@ -457,3 +457,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_change_takes_as_long_as_changes_took_and_not_as_making_it() {
+    let mut durations = Durations::default();
+    assert!(durations.knows("aws_eks_cluster", &Action::Create));
+    assert!(!durations.knows("aws_eks_cluster", &Action::Update));
+    assert!(!durations.trusts("aws_eks_cluster", &Action::Update));
+    durations.learn("aws_eks_cluster", &Action::Update, 600.0);
+    assert!(durations.knows("aws_eks_cluster", &Action::Update));
+    assert!((durations.expected("aws_eks_cluster", &Action::Update) - 600.0).abs() < f64::EPSILON);
+}

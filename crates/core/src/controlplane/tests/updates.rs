@@ -80,6 +80,47 @@ fn what_an_update_is_about_to_do_is_told_with_its_plan() {
 }
 
 #[test]
+fn an_upgrade_is_as_far_as_its_steps_are() {
+    let mut world = living();
+    upgrade(&mut world, "1.34");
+    let mut shown = Vec::new();
+    for step in 0..3 {
+        world.terraform = Terraform::Hangs;
+        world.settle();
+        // A plan that is made is nothing that is done.
+        let status = world.apply_mut().wta.status.as_mut().expect("a status");
+        let live = status.progress.as_mut().expect("progress");
+        live.operation = Some("plan".to_owned());
+        live.percent_complete = Some(100);
+        world.calm();
+        shown.push(world.status().progress.expect("progress").percent_complete);
+        world.settle();
+        let progress = world.status().progress.expect("progress");
+        shown.push(progress.percent_complete);
+        let record = progress.history.expect("records").pop().expect("a record");
+        assert_eq!(
+            record.message.as_deref(),
+            Some("from 1.31 to 1.34"),
+            "step {step}"
+        );
+        world.terraform = Terraform::Works;
+        world.calm();
+        world.act();
+        world.step();
+    }
+    // Each step is a third, and half of it is done where it hangs.
+    assert_eq!(shown, [19, 19, 50, 50, 79, 79].map(Some));
+    world.settle();
+    let progress = world.status().progress.expect("progress");
+    assert_eq!(progress.percent_complete, Some(100));
+    let last = progress.history.expect("records").pop().expect("a record");
+    assert_eq!(
+        (last.message.as_deref(), last.result),
+        (Some("from 1.31 to 1.34"), Some(OperationResult::Succeeded))
+    );
+}
+
+#[test]
 fn a_failed_update_of_a_cluster_that_serves_degrades_it() {
     let mut world = living();
     upgrade(&mut world, "1.32");
