@@ -32,8 +32,12 @@ impl Graph {
         while let Some(id) = open.pop_front() {
             let mut is_last = true;
             // What is paused waits for nothing but the end of that, and what it is made of is paused with it.
-            let is_paused = self.node(id).is_some_and(|node| node.status == "Paused");
+            let is = |id: &str, status: &str| self.node(id).is_some_and(|node| node.status == status);
+            let is_paused = is(id, "Paused");
+            // Who goes waits for nobody's leave to change what goes with it.
+            let is_going = is(id, "Deleting");
             let needed = self.needs(id).filter(|(needed, _)| self.is_unwell(needed));
+            let needed = needed.filter(|(needed, _)| !(is_going && is(needed, "ApprovalNeeded")));
             for (needed, _) in needed.filter(|_| !is_paused) {
                 is_last = false;
                 if !before.contains_key(needed) {

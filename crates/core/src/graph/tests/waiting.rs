@@ -1,5 +1,7 @@
 //! What is waited for in the end.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+
 use super::*;
 
 fn ways(graph: &Graph, root: &str) -> Vec<String> {
@@ -85,4 +87,25 @@ fn a_circle_is_walked_once() {
         graph.relate(who, Relation::Input, whom);
     }
     assert_eq!(ways(&graph, "a"), ["a > b > c"]);
+}
+
+#[test]
+fn who_goes_waits_for_nobodys_leave() {
+    let mut snapshot = demo();
+    let going = |metadata: &mut ObjectMeta| metadata.deletion_timestamp = Some(Time(at(1)));
+    going(&mut snapshot.clusters[0].metadata);
+    going(&mut snapshot.captclusters[0].metadata);
+    snapshot.control_planes.clear();
+    snapshot.applies.truncate(1);
+    snapshot.applies[0].status = Some(read(
+        json!({"applied": true, "workspaceName": "net-vpc", "conditions": [
+            condition("ApprovalNeeded", "True", "AdoptedChange", ""),
+        ]}),
+    ));
+    let told = ways(&build(&snapshot), "Cluster/blue");
+    assert!(
+        told.contains(&"Cluster/blue > CAPTCluster/net".to_owned()),
+        "{told:?}"
+    );
+    assert!(!told.iter().any(|way| way.contains("net-vpc")), "{told:?}");
 }
