@@ -106,9 +106,12 @@ impl Gathered {
             let namespace = secret.namespace().unwrap_or_default();
             // Where there is nothing of capt, Secrets are nobody's business.
             if let Some(part) = gathered.namespaces.get_mut(&namespace) {
+                let mut owners = secret.owner_references().iter();
+                let controller = owners.find(|owner| owner.controller == Some(true));
                 part.snapshot.secrets.push(SecretSeen {
                     name: secret.name_any(),
                     created_at: secret.creation_timestamp().map(|time| time.0),
+                    controller: controller.map(|owner| (owner.kind.clone(), owner.name.clone())),
                 });
             }
         }

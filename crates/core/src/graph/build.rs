@@ -63,6 +63,8 @@ pub struct SecretSeen {
     pub name: String,
     /// `metadata.creationTimestamp`.
     pub created_at: Option<Timestamp>,
+    /// Kind and name of the owner that controls it.
+    pub controller: Option<(String, String)>,
 }
 
 /// Builds the graph of the objects that there are, and of those that they name and that are not there.
@@ -269,6 +271,7 @@ impl Building<'_> {
         };
         if let Some(secret) = self.connection_secret(apply, workspace.as_deref()) {
             self.relate_product(&maker, &secret, true);
+            self.tell_if_taken(&maker, &secret);
         }
         if let Some(seen) = workspace.and_then(|workspace| self.seen(&workspace)) {
             let spec = seen.spec.clone();
@@ -377,11 +380,31 @@ impl Building<'_> {
         }
     }
 
+    /// Says of a Secret that outputs should be in that it is somebody else's: whoever writes outputs controls it from then on.
+    fn tell_if_taken(&mut self, maker: &str, secret: &str) {
+        let mut secrets = self.snapshot.secrets.iter();
+        let (Some(workspace), Some(found)) = (self.seen(maker), secrets.find(|seen| seen.name == secret))
+        else {
+            return;
+        };
+        let mut conditions = workspace.conditions.iter();
+        let is_ready = conditions.any(|one| one.type_ == "Ready" && one.status == "True");
+        let whose = match &found.controller {
+            Some((kind, name)) if kind == "Workspace" && *name == workspace.name => return,
+            Some((kind, name)) => format!("It belongs to {kind}/{name}"),
+            None if is_ready => "It is nobody's".to_owned(),
+            None => return,
+        };
+        let node = health::taken(&found.name, found.created_at, &whose);
+        self.graph.add(id("Secret", secret), node);
+    }
+
     fn secret(&mut self, reference: &SecretReference) -> String {
         let id = self.placed("Secret", reference.namespace.as_deref(), &reference.name);
         let is_at_home = id == self::id("Secret", &reference.name);
         let mut secrets = self.snapshot.secrets.iter();
         match secrets.find(|seen| is_at_home && seen.name == reference.name) {
+            Some(_) if self.graph.node(&id).is_some() => {}
             Some(seen) => self
                 .graph
                 .add(id.clone(), health::secret(&seen.name, seen.created_at)),

@@ -56,6 +56,15 @@ pub(super) fn secret(name: &str, created_at: Option<Timestamp>) -> Node {
     }
 }
 
+/// A Secret of which somebody else has the name.
+pub(super) fn taken(name: &str, created_at: Option<Timestamp>, whose: &str) -> Node {
+    Node {
+        created_at,
+        message: format!("{whose}, and no outputs are written to it"),
+        ..named("Secret", name, "Foreign", Health::Bad)
+    }
+}
+
 pub(super) fn cluster(cluster: &Cluster) -> Node {
     let status = cluster.status.clone().unwrap_or_default();
     let conditions = status.conditions.as_deref().unwrap_or_default();

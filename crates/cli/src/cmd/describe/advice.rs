@@ -152,10 +152,14 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             "mend what it failed with, and try again: capt retry {object}"
         )],
         (kind, "Paused", _) => paused(view, id, kind, namespace),
+        (_, "ApprovalNeeded", _) if node.message.contains("cannot plan") => going::unplanned(&node.message),
         (_, "ApprovalNeeded", _) => vec![
             format!("look at what it would change: capt plan {object}"),
             format!("approve exactly that: capt approve {object} --plan ID"),
         ],
+        ("Secret", "Foreign", _) => vec![format!(
+            "delete or rename the Secret {name}, or write another spec.connectionSecretName"
+        )],
         ("Secret", "Missing", _) => vec![format!("make the Secret {name}, or see to what should write it")],
         (kind, "Missing", _) => vec![format!(
             "make the {kind} {name}, or name another one that there is"

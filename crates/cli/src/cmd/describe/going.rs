@@ -57,6 +57,17 @@ pub(super) fn ways_out_or(message: &str, otherwise: &str) -> Vec<String> {
     advice
 }
 
+/// What to do about a change that waits for an approval where nobody can plan it.
+pub(super) fn unplanned(message: &str) -> Vec<String> {
+    let text = text::plain(message);
+    let compare = text
+        .split(". ")
+        .find_map(|sentence| sentence.split_once("so compare "));
+    let compare = compare.map(|(_, what)| format!("compare {what}"));
+    let ways = ways_out(message).into_iter();
+    compare.into_iter().chain(ways).collect()
+}
+
 /// As it is written within a list of things to do.
 fn lowered(sentence: &str) -> String {
     let mut characters = sentence.chars();

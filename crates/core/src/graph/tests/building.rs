@@ -405,3 +405,40 @@ fn a_template_that_goes_says_who_uses_it() {
         ("Deleting", "WaitingForUsers", "It goes after net-vpc")
     );
 }
+
+#[test]
+fn a_secret_that_is_somebody_elses_is_not_the_one_that_outputs_are_in() {
+    let is_told = |controller: Option<(&str, &str)>, is_ready: bool| {
+        let mut snapshot = demo();
+        snapshot.secrets[0].controller = controller.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
+        if !is_ready {
+            snapshot.workspaces[0].conditions.clear();
+        }
+        let graph = build(&snapshot);
+        let node = graph.node("Secret/net-vpc-connection").expect("a Secret");
+        (node.status.clone(), node.message.clone())
+    };
+    let present = ("Present".to_owned(), String::new());
+    let foreign = |whose: &str| {
+        let message = format!("{whose}, and no outputs are written to it");
+        ("Foreign".to_owned(), message)
+    };
+    let theirs = Some(("Certificate", "web"));
+    for (name, told, expected) in [
+        ("its own", is_told(Some(("Workspace", "net-vpc")), true), &present),
+        (
+            "somebody's",
+            is_told(theirs, true),
+            &foreign("It belongs to Certificate/web"),
+        ),
+        (
+            "another one's",
+            is_told(Some(("Workspace", "other")), true),
+            &foreign("It belongs to Workspace/other"),
+        ),
+        ("nobody's", is_told(None, true), &foreign("It is nobody's")),
+        ("not written yet", is_told(None, false), &present),
+    ] {
+        assert_eq!(&told, expected, "{name}");
+    }
+}

@@ -78,10 +78,11 @@ fn workspace(name: &str, spec: Value) -> WorkspaceSeen {
     }
 }
 
-fn secret(name: &str) -> SecretSeen {
+fn secret(name: &str, controller: (&str, &str)) -> SecretSeen {
     SecretSeen {
         name: name.to_owned(),
         created_at: Some(at(0)),
+        controller: Some((controller.0.to_owned(), controller.1.to_owned())),
     }
 }
 
@@ -134,9 +135,9 @@ fn demo() -> Snapshot {
             workspace("plane-web-fargate", json!({})),
         ],
         secrets: vec![
-            secret("net-vpc-connection"),
-            secret("plane-eks-connection"),
-            secret("blue-kubeconfig"),
+            secret("net-vpc-connection", ("Workspace", "net-vpc")),
+            secret("plane-eks-connection", ("Workspace", "plane-eks-controlplane")),
+            secret("blue-kubeconfig", ("CAPTControlPlane", "plane")),
         ],
     }
 }

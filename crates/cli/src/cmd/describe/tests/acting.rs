@@ -236,6 +236,34 @@ fn an_approval_that_is_waited_for_is_told_to_the_top() {
 }
 
 #[test]
+fn where_nobody_plans_nobody_is_told_to_look_at_a_plan() {
+    for (message, expected) in [
+        (
+            "The runner cannot plan, so that this change, in module, may destroy or replace infrastructure. To let it happen: \
+             capt approve wtapply/net-vpc -n team --plan 12",
+            vec!["to let it happen: capt approve wtapply/net-vpc -n team --plan 12"],
+        ),
+        (
+            "The Workspace was taken over, and this would be the first change of it, in module. Its runner cannot plan, so \
+             compare what it has with the WorkspaceTemplate vpc: kubectl get workspaces.tf.upbound.io net-vpc -o yaml. To let \
+             it happen: capt approve wtapply/net-vpc -n team --plan 12",
+            vec![
+                "compare what it has with the WorkspaceTemplate vpc: kubectl get workspaces.tf.upbound.io net-vpc -o yaml",
+                "to let it happen: capt approve wtapply/net-vpc -n team --plan 12",
+            ],
+        ),
+    ] {
+        let mut objects = replacing();
+        objects["applies"][0]["status"]["conditions"][0]["message"] = json!(message);
+        let told = words(&objects, "WorkspaceTemplateApply/net-vpc");
+        assert!(!told.contains("capt plan"), "{told}");
+        for line in expected {
+            assert!(told.contains(line), "{line}\n{told}");
+        }
+    }
+}
+
+#[test]
 fn who_must_act_is_not_told_to_wait() {
     let cluster = |type_: &str, reason: &str, message: &str| {
         let mut objects = provisioning();
