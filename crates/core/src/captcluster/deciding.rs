@@ -117,7 +117,7 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    fn was_provisioned(&self) -> bool {
+    pub(super) fn was_provisioned(&self) -> bool {
         let flags = self.status.initialization.as_ref();
         flags.and_then(|flags| flags.provisioned) == Some(true)
     }

@@ -204,11 +204,17 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     if let Ok(zones) = &zones {
         status.failure_domains = failure_domains(zones);
     }
+    // What was ready has not failed because of what is told about it.
+    let was_provisioned = deciding.was_provisioned();
+    let broken = |message: String| {
+        let reason = Reason::OutputInvalid;
+        match was_provisioned {
+            true => Stage::Waiting { reason, message },
+            false => Stage::Failed { reason, message },
+        }
+    };
     let stage = stage::of_apply(apply).unwrap_or_else(|| match (&output, secret, vpc_id) {
-        (Err(problem @ OutputProblem::WrongType { .. }), None, _) => Stage::Failed {
-            reason: Reason::OutputInvalid,
-            message: problem.to_string(),
-        },
+        (Err(problem @ OutputProblem::WrongType { .. }), None, _) => broken(problem.to_string()),
         (_, Some(_), Some(vpc_id)) => Stage::Ready {
             reason: Reason::VpcCreated,
             message: match &zones {
@@ -218,10 +224,10 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
                 _ => format!("The VPC {vpc_id} is there"),
             },
         },
-        _ if secrets::is_unusable(snapshot, apply) => Stage::Failed {
-            reason: Reason::OutputInvalid,
-            message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),
-        },
+        _ if secrets::is_unusable(snapshot, apply) => broken(format!(
+            "The VPC is there, but {}",
+            secrets::trouble(snapshot, apply)
+        )),
         _ => Stage::Creating {
             reason: Reason::WaitingForSecret,
             message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),

@@ -369,6 +369,41 @@ fn outputs_that_are_missing_or_wrong_are_named() {
 }
 
 #[test]
+fn what_cannot_be_used_any_more_is_told_and_no_failure_of_what_was_ready() {
+    let empty: Vec<(&str, Vec<u8>)> =
+        vec![("vpc_id", b"vpc-1".to_vec()), ("private_subnets", b"[]".to_vec())];
+    let facts = VpcFacts::read(|key| {
+        let found = empty.iter().find(|(name, _)| *name == key);
+        found.map(|(_, value)| value.as_slice())
+    });
+    let spoil = |world: &mut World| {
+        let spoilt = SecretSeen {
+            facts: facts.clone(),
+            ..secret("net-vpc-connection", "")
+        };
+        world.snapshot.secrets = vec![spoilt];
+    };
+    let mut world = ready();
+    spoil(&mut world);
+    world.now = minute(100);
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/OutputInvalid");
+    assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
+    assert_eq!(world.verdict("VPCFailed"), "False/OutputInvalid");
+    assert_eq!(world.status().failure_reason, None);
+    assert!(message(&world, "Ready").contains("private_subnets that is a list without subnets"));
+    let mut told = world.history.iter().flat_map(|decision| &decision.events);
+    assert!(told.any(|event| event.reason == "OutputInvalid" && event.kind == EventKind::Warning));
+    // What never was ready cannot get so.
+    let mut new = World::new(fresh());
+    new.rest();
+    new.make_real();
+    spoil(&mut new);
+    new.rest();
+    assert_eq!(new.verdict("VPCFailed"), "True/OutputInvalid");
+}
+
+#[test]
 fn a_request_for_another_try_is_passed_on_and_then_forgotten() {
     let mut world = ready();
     annotate(&mut world.snapshot, marks::RETRY_REQUESTED, "try-1");
