@@ -82,7 +82,10 @@ async fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
     for is_kept in [false, true] {
         let stage = outlived().await;
         let made = stage.ledger.made().len();
-        let patch = json!({"metadata": {"annotations": {marks::LET_GO: (!is_kept).to_string()}}});
+        let answer = |apply: &str| {
+            let answer = if is_kept { "false" } else { apply };
+            json!({"metadata": {"annotations": {marks::LET_GO: answer}}})
+        };
         stage
             .until_plane_says("blue", "Deleting", "True/DeletionFailed")
             .await;
@@ -101,14 +104,14 @@ async fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
         let writes = stage.world.recorder().writes_since(before);
         assert!(writes.iter().all(|entry| entry.call.caller != CAPT), "it rests");
 
-        let _: CAPTControlPlane = stage.patch("blue", patch.clone()).await;
+        let _: CAPTControlPlane = stage.patch("blue", answer("blue-eks-controlplane-apply")).await;
         stage.until_plane_is_gone("blue").await;
         stage
             .until_network_says("blue", "Deleting", "True/VPCDeletionFailed")
             .await;
         stage.settle().await;
         assert_eq!(stage.ledger.destroyed().len(), usize::from(!is_kept));
-        let _: CAPTCluster = stage.patch("blue", patch).await;
+        let _: CAPTCluster = stage.patch("blue", answer("blue-vpc")).await;
         stage.until_cluster_is_gone("blue").await;
         stage.settle().await;
         assert_eq!(stage.ledger.made().len(), made, "nothing is made for what goes");

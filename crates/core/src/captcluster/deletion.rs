@@ -136,7 +136,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
 /// Sees to a network that outlived its WorkspaceTemplateApply, which somebody deleted. Whether there is anything to wait for.
 fn see_to(deciding: &mut Deciding<'_>, left: &Left, is_retained: bool) -> bool {
     let metadata = &deciding.snapshot.captcluster.metadata;
-    let answer = owned::answer(metadata);
+    let answer = owned::answer(metadata, &left.apply);
     if is_retained || answer == Some(Fate::Retained) {
         deciding.decision.events.push(Event {
             kind: EventKind::Warning,

@@ -63,7 +63,7 @@ pub(super) fn kept<'a>(deciding: &Deciding<'a>) -> Vec<&'a Left> {
 }
 
 fn is_kept(deciding: &Deciding<'_>) -> bool {
-    owned::answer(&deciding.snapshot.control_plane.metadata) == Some(Fate::Retained)
+    owned::is_kept(&deciding.snapshot.control_plane.metadata)
 }
 
 /// What is left, without what another control plane names too: that may be the other one's.
@@ -77,7 +77,7 @@ fn own<'a>(deciding: &Deciding<'a>) -> impl Iterator<Item = &'a Left> {
 /// Asks what becomes of it, or does what somebody answered. Says what is waited for, or what is asked.
 pub(super) fn end(deciding: &mut Deciding<'_>, left: &Left) -> Result<String, String> {
     let metadata = &deciding.snapshot.control_plane.metadata;
-    if owned::answer(metadata) != Some(Fate::Destroyed) {
+    if owned::answer(metadata, &left.apply) != Some(Fate::Destroyed) {
         return Err(left.question("captcontrolplane", metadata));
     }
     // Only another WorkspaceTemplateApply can end it. Nothing is changed for an owner that goes, so that it needs to know

@@ -82,15 +82,17 @@ impl Left {
     /// What an owner that goes asks a person. `resource` is the owner's, as kubectl takes it.
     #[must_use]
     pub fn question(&self, resource: &str, owner: &ObjectMeta) -> String {
-        let command = |answer: bool| {
-            let mark = format!("{}={answer}", marks::LET_GO);
+        let is_answered = metadata::annotation(owner, marks::LET_GO).is_some();
+        let overwrite = if is_answered { " --overwrite" } else { "" };
+        let command = |answer: &str| {
+            let mark = format!("{}={answer}{overwrite}", marks::LET_GO);
             commands::kubectl(&format!("annotate {resource}"), owner, &mark)
         };
         format!(
             "{}; whether that was to be kept is not known any more. To destroy it: {}. To keep it: {}",
             self.in_words(),
-            command(true),
-            command(false)
+            command(&self.apply),
+            command(KEPT)
         )
     }
 
@@ -113,14 +115,24 @@ impl Left {
     }
 }
 
-/// What a person answered on an owner that asked what becomes of that.
+/// The answer by which everything that is left stays.
+const KEPT: &str = "false";
+
+/// What a person answered on an owner that asked what becomes of what is left of a WorkspaceTemplateApply. Whoever lets
+/// something be destroyed names it: what is left later was not spoken about.
 #[must_use]
-pub fn answer(owner: &ObjectMeta) -> Option<Fate> {
-    match metadata::annotation(owner, marks::LET_GO) {
-        Some("true") => Some(Fate::Destroyed),
-        Some("false") => Some(Fate::Retained),
+pub fn answer(owner: &ObjectMeta, apply: &str) -> Option<Fate> {
+    match metadata::annotation(owner, marks::LET_GO)? {
+        KEPT => Some(Fate::Retained),
+        named if named.split(',').any(|name| name.trim() == apply) => Some(Fate::Destroyed),
         _ => None,
     }
+}
+
+/// Whether a person wants that everything stays that is left.
+#[must_use]
+pub fn is_kept(owner: &ObjectMeta) -> bool {
+    metadata::annotation(owner, marks::LET_GO) == Some(KEPT)
 }
 
 /// Whether a WorkspaceTemplateApply of an owner that goes may be deleted. One that was made again to end what is left has to
@@ -128,5 +140,6 @@ pub fn answer(owner: &ObjectMeta) -> Option<Fate> {
 #[must_use]
 pub fn may_end(owner: &ObjectMeta, seen: &OwnedSeen) -> bool {
     let finalizers = seen.wta.metadata.finalizers.as_deref().unwrap_or_default();
-    answer(owner) != Some(Fate::Destroyed) || seen.is_deleting() || !finalizers.is_empty()
+    let is_asked_for = metadata::annotation(owner, marks::LET_GO).is_some_and(|answer| answer != KEPT);
+    !is_asked_for || seen.is_deleting() || !finalizers.is_empty()
 }

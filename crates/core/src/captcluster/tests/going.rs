@@ -83,7 +83,7 @@ fn a_workspace_that_outlived_its_apply_waits_for_a_word() {
     for part in [
         "the WorkspaceTemplateApply net-vpc before",
         "workspaces.tf.m.upbound.io/net-vpc (ready)",
-        "kubectl annotate captcluster net -n team infrastructure.cluster.x-k8s.io/let-go=true",
+        "kubectl annotate captcluster net -n team infrastructure.cluster.x-k8s.io/let-go=net-vpc",
         "let-go=false",
     ] {
         assert!(told.contains(part), "{part}: {told}");
@@ -97,7 +97,7 @@ fn a_workspace_that_outlived_its_apply_waits_for_a_word() {
         decision.events
     );
 
-    annotate(&mut world.snapshot, marks::LET_GO, "true");
+    annotate(&mut world.snapshot, marks::LET_GO, "net-vpc");
     let decision = world.step();
     let made = written(&decision, "WorkspaceTemplateApply").expect("it is made again");
     assert_eq!(made.target.name, "net-vpc");

@@ -12,15 +12,19 @@ fn owner(said: Option<&str>) -> ObjectMeta {
 }
 
 #[test]
-fn only_two_words_are_an_answer() {
+fn only_what_is_named_may_be_destroyed() {
     for (said, expected) in [
         (None, None),
-        (Some("true"), Some(Fate::Destroyed)),
+        (Some("blue-a"), Some(Fate::Destroyed)),
+        (Some("blue-b, blue-a"), Some(Fate::Destroyed)),
         (Some("false"), Some(Fate::Retained)),
-        (Some("yes"), None),
+        // Something else was left when somebody said so.
+        (Some("blue-b"), None),
+        (Some("true"), None),
         (Some(""), None),
     ] {
-        assert_eq!(answer(&owner(said)), expected, "{said:?}");
+        assert_eq!(answer(&owner(said), "blue-a"), expected, "{said:?}");
+        assert_eq!(is_kept(&owner(said)), said == Some("false"), "{said:?}");
     }
 }
 
@@ -28,9 +32,10 @@ fn only_two_words_are_an_answer() {
 fn what_is_made_again_goes_only_when_it_holds_what_is_left() {
     for (said, is_held, is_deleting, expected) in [
         (None, false, false, true),
-        (Some("true"), false, false, false),
-        (Some("true"), true, false, true),
-        (Some("true"), false, true, true),
+        (Some("blue-a"), false, false, false),
+        (Some("blue-a"), true, false, true),
+        (Some("blue-a"), false, true, true),
+        (Some("false"), false, false, true),
     ] {
         let mut seen = living();
         let metadata = &mut seen.wta.metadata;
@@ -67,7 +72,7 @@ fn what_is_left_is_told_by_name_and_state_with_what_to_type() {
             &question,
             [
                 "workspaces.tf.m.upbound.io/one (ready), workspaces.tf.upbound.io/two (being deleted)",
-                "destroy it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=true",
+                "destroy it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=blue-a",
                 "keep it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=false",
             ],
         ),
