@@ -68,7 +68,7 @@ impl CaptClusters {
             }
         };
         let left = match captcluster::name_left(&captcluster, &applies) {
-            Some(name) => facts.left(&self.hands.client, reader, namespace, &name).await?,
+            Some(name) => facts.left(&self.hands, reader, namespace, &name).await?,
             None => None,
         };
         let workspace_secret = workspace

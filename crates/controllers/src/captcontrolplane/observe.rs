@@ -97,7 +97,7 @@ impl ControlPlanes {
         };
         let mut left = Vec::new();
         for name in controlplane::names_left(&control_plane, &applies) {
-            left.extend(facts.left(&self.hands.client, reader, namespace, &name).await?);
+            left.extend(facts.left(&self.hands, reader, namespace, &name).await?);
         }
         let of_cluster = async |name: fn(&str) -> String| match cluster_of(&control_plane) {
             Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,

@@ -6,6 +6,7 @@
 
 use capt_api::marks;
 use capt_core::{
+    decision::Target,
     names,
     owned::{Left, LeftWorkspace},
     render::WorkspaceGroup,
@@ -17,17 +18,52 @@ use kube::{
 };
 
 use super::Facts;
-use crate::engine::{call::within_deadline, execute::Failure, wakes::Reader};
+use crate::{
+    Hands,
+    engine::{call::within_deadline, execute::Failure, table::Serving, wakes::Reader},
+};
 
 impl Facts {
+    /// What stands in the way where Workspaces cannot be read: whoever sees none would say that none is left. Those of the whole
+    /// cluster count only where they are made, because somebody who has rights in one namespace only cannot read them.
+    fn unread_workspaces(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        made: Option<WorkspaceGroup>,
+    ) -> Option<Failure> {
+        let hides = |group| {
+            let serving = self.workspaces_of(group).serving(reader);
+            matches!(serving, Serving::Unknown | Serving::Hidden)
+        };
+        let made = made.unwrap_or(match self.workspaces.serving(reader) {
+            Serving::No => WorkspaceGroup::ClusterScoped,
+            _ => WorkspaceGroup::Namespaced,
+        });
+        let groups = [WorkspaceGroup::Namespaced, made];
+        let hidden = groups.into_iter().find(|group| hides(*group));
+        hidden.map(|group| Failure::Hidden {
+            target: Target {
+                api_version: format!("{}/v1beta1", group.name()),
+                kind: "Workspace".to_owned(),
+                namespace: Some(namespace.to_owned()),
+                name: String::new(),
+            },
+        })
+    }
+
     /// What is left of a WorkspaceTemplateApply that is gone, if anything is.
     pub(crate) async fn left(
         &self,
-        client: &Client,
+        hands: &Hands,
         reader: &Reader,
         namespace: &str,
         apply: &str,
     ) -> Result<Option<Left>, Failure> {
+        let (client, made) = (&hands.client, hands.options.workspace_api);
+        if let Some(unread) = self.unread_workspaces(reader, namespace, made) {
+            return Err(unread);
+        }
         let mut workspaces = Vec::new();
         for known in self.workspaces_left_for(reader, namespace, apply) {
             let known = known.whole();

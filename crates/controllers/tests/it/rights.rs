@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capt_api::{CAPTCluster, WorkspaceTemplate, foreign::Cluster, marks};
+use capt_api::{CAPTCluster, WorkspaceTemplate, WorkspaceTemplateApply, foreign::Cluster, marks};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Call, Calls, Disturbance, Events, Fault, Process, Rule, Times, Verb, World};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -167,6 +167,40 @@ async fn an_owner_stays_as_long_as_what_it_owns_may_not_be_read() {
         })
         .await;
     assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
+
+/// Whoever sees no Workspace does not know that none is left.
+#[tokio::test]
+async fn an_owner_stays_as_long_as_what_may_be_left_cannot_be_read() {
+    let setting = Setting {
+        workspace_api: Some(WorkspaceGroup::ClusterScoped),
+        ..Setting::default()
+    };
+    let stage = Stage::set(World::embedded_only().await, &setting);
+    stage.make_template("net").await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(made_network("blue")).await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    stage.world.stop(CAPT);
+    stage.delete_apply("blue-vpc").await;
+    let _: WorkspaceTemplateApply = stage
+        .patch("blue-vpc", json!({"metadata": {"finalizers": null}}))
+        .await;
+    stage.delete_network("blue").await;
+    let forbidden = forbid(&stage.world, |call| {
+        call.group == "tf.upbound.io" && call.resource == "workspaces"
+    });
+    start_controllers(&stage.world, &setting);
+    stage.advance(10 * MINUTE).await;
+    assert!(stage.network("blue").await.is_some());
+    assert!(stage.ledger.destroyed().is_empty());
+    forbidden.release();
+    stage.advance(20 * MINUTE).await;
+    stage
+        .until_network_says("blue", "Deleting", "True/VPCDeletionFailed")
+        .await;
     stage.world.finish().await;
 }
 
