@@ -180,6 +180,41 @@ fn what_runs_the_controllers_is_what_is_kept() {
 }
 
 #[test]
+fn the_controllers_ask_for_no_rights_to_everything() {
+    let documents: Vec<serde_json::Value> =
+        serde_saphyr::from_multiple(&stdout(&["manifests", "controller"])).unwrap();
+    let rules = documents
+        .iter()
+        .filter_map(|document| document["rules"].as_array());
+    let rules: Vec<&serde_json::Value> = rules.flatten().collect();
+    assert!(!rules.is_empty());
+    for rule in rules {
+        for part in ["apiGroups", "resources", "verbs"] {
+            let words = rule[part].as_array().unwrap();
+            assert!(
+                !words.is_empty() && words.iter().all(|word| word != "*"),
+                "{rule}"
+            );
+        }
+        let of_others = [
+            "pods",
+            "pods/exec",
+            "nodes",
+            "persistentvolumes",
+            "deployments",
+            "clusterroles",
+        ];
+        let resources = rule["resources"].as_array().unwrap();
+        assert!(
+            resources
+                .iter()
+                .all(|resource| of_others.iter().all(|other| resource != other)),
+            "{rule}"
+        );
+    }
+}
+
+#[test]
 fn what_runs_terraform_is_what_is_kept() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/runner.yaml");
     let kept = std::fs::read_to_string(file).unwrap_or_default();

@@ -47,6 +47,23 @@ fn hashes_are_stable() {
     );
 }
 
+/// Workspaces of the whole cluster and states have names that all namespaces share.
+#[test]
+fn clusters_of_one_name_in_two_namespaces_share_nothing() {
+    for apply in [vpc_apply("demo"), eks_apply("demo")] {
+        let (one, other) = (
+            workspace("team-a", apply.preferred()),
+            workspace("team-b", apply.preferred()),
+        );
+        assert_ne!(other.choose(|name| name == one.preferred()), one.preferred());
+        assert_ne!(one.parted(), other.parted());
+        assert_ne!(
+            external_name("team-a", one.preferred()),
+            external_name("team-b", one.preferred())
+        );
+    }
+}
+
 #[test]
 fn a_clash_is_parted_by_the_hash() {
     let (one, other) = (fargate_apply("a-b", "c"), fargate_apply("a", "b-c"));
