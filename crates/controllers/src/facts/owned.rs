@@ -279,6 +279,7 @@ fn setback(operation: &Operation) -> Option<Setback> {
         at: operation.ended_at.filter(|_| has_failed)?,
         count: operation.failures,
         message: operation.message.clone().unwrap_or_default(),
+        is_of_end: operation.kind == "destroy",
     })
 }
 
@@ -287,7 +288,11 @@ fn trouble(apply: &WorkspaceTemplateApply) -> Option<Trouble> {
     let conditions = apply.status.as_ref()?.conditions.as_deref()?;
     let synced = find_condition(conditions, "Synced")
         .filter(|synced| synced.status == "False" && synced.reason == "ReconcileError")?;
+    // Who goes on after a failure or a pause takes back what was said, and is not synced before it is done.
     let message = diagnostics::readable(&synced.message);
+    if message.trim().is_empty() {
+        return None;
+    }
     let class = if diagnostics::classify_text(&message).is_transient() {
         TroubleClass::Transient
     } else {

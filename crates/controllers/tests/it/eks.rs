@@ -48,6 +48,8 @@ struct Book {
     refused: Vec<String>,
     /// Everything that was asked for, as often as it was.
     asked: Vec<String>,
+    /// What Terraform began to make or to change, also where EKS was not asked in the end.
+    begun: Vec<String>,
     /// What EKS refuses for another reason, and what it says then.
     troubles: BTreeMap<String, &'static str>,
 }
@@ -85,6 +87,11 @@ impl Eks {
     /// How often something was asked for, such as `create blue/jobs`.
     pub(crate) fn asked(&self, what: &str) -> usize {
         self.0.lock().asked.iter().filter(|one| *one == what).count()
+    }
+
+    /// How often Terraform began to make or to change this, be it that it found nothing to do or was stopped.
+    pub(crate) fn begun(&self, what: &str) -> usize {
+        self.0.lock().begun.iter().filter(|one| *one == what).count()
     }
 
     /// What exists, as `cluster` or `cluster/profile`.
@@ -256,6 +263,9 @@ struct Asking {
 impl Session for Asking {
     fn plan(&mut self, goal: Goal) -> BoxFuture<'_, Result<Planned, Failure>> {
         Box::pin(async move {
+            if let (Some(what), Goal::Converge) = (&self.what, goal) {
+                self.aws.eks.0.lock().begun.push(what.clone());
+            }
             let planned = self.session.plan(goal).await?;
             let is_new = planned.state.is_none();
             self.verb = (!planned.plan.changes.is_empty()).then_some(match goal {

@@ -191,7 +191,7 @@ async fn what_a_failed_one_waits_for_is_told_as_it_is() {
 }
 
 /// A cluster with these profiles, and a runner that looks for what somebody else changed every ten minutes.
-async fn looking(names: &[&str]) -> (World, Eks) {
+pub(crate) async fn looking(names: &[&str]) -> (World, Eks) {
     let world = World::embedded_only().await;
     start_controllers(&world, &Setting::default());
     let eks = start_eks_polling(&world, Some(Duration::from_secs(600)));
@@ -203,7 +203,7 @@ async fn looking(names: &[&str]) -> (World, Eks) {
 }
 
 /// Somebody deletes a profile on AWS, by hand.
-async fn remove_by_hand(world: &World, eks: &Eks, name: &str) {
+pub(crate) async fn remove_by_hand(world: &World, eks: &Eks, name: &str) {
     eks.by_hand(&format!("blue/{name}"), false);
     let apply = format!("blue-{name}-fargate-apply");
     world

@@ -22,6 +22,7 @@ mod eks;
 mod fargate;
 mod fargate_edits;
 mod fargate_metrics;
+mod fargate_removal;
 mod fargate_secrets;
 mod fargate_telling;
 mod fargate_turns;

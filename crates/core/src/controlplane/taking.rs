@@ -1,15 +1,18 @@
 //! Whose turn it is among the children of a control plane.
 
+use std::{collections::BTreeMap, time::Duration};
+
 use capt_api::marks;
+use k8s_openapi::jiff::Timestamp;
 
 use super::{
     deciding::Deciding,
     turns::{self, Child, Need},
 };
 use crate::{
-    decision::Desired,
+    decision::{Desired, Target},
     metadata,
-    owned::{Found, OwnedSeen, Role, Standing, standing},
+    owned::{Found, OwnedSeen, Role, Standing, destruction_trouble, standing},
     wta::owner,
 };
 
@@ -18,8 +21,33 @@ use crate::{
 pub(super) struct Turns {
     /// Whose turn it is from now on.
     pub(super) holder: Option<String>,
+    /// Who gets it as soon as its removal is seen. It counts as if it had it.
+    pub(super) announced: Option<String>,
+    /// Whom the others wait for: who has it and needs it, or is about to.
+    pub(super) at_work: Option<String>,
     /// Who waits for it, in this order.
     pub(super) queue: Vec<String>,
+    /// Who was tried and lets others go first, and until when.
+    pub(super) resting: BTreeMap<String, Timestamp>,
+}
+
+impl Turns {
+    /// Whether it is the turn of this one, or as good as that.
+    pub(super) fn is_of(&self, name: &str) -> bool {
+        let known = [&self.holder, &self.announced];
+        known.into_iter().any(|one| one.as_deref() == Some(name))
+    }
+
+    /// The place of one that waits, and whom it waits for. Who is not in the queue comes after it.
+    pub(super) fn place(&self, name: &str) -> String {
+        let ahead = self.queue.iter().position(|one| one == name);
+        let place = ahead.unwrap_or(self.queue.len()) + 1;
+        let after = match &self.at_work {
+            Some(name) => format!("after {name}"),
+            None => "until all others rest".to_owned(),
+        };
+        format!("EKS does one thing at a time: number {place} in the queue, {after}")
+    }
 }
 
 /// Says whose turn it is. `late` are those that took too long, `unwanted` those that are to be removed.
@@ -43,53 +71,69 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &
             child.need = Need::Work;
             child.is_at_rest &= holder != Some(&child.name);
         }
+        // Nothing is made or changed of what goes, be it alone or with its owner.
+        let is_ending = deciding.is_deleting() || is_about_to_go(deciding, &child.name);
+        if is_ending && child.need == Need::Work {
+            child.need = Need::Nothing;
+        }
         if unwanted.contains(&child.name) {
             child.need = Need::Deletion;
+            child.is_announced = !is_going(deciding, &child.name);
         }
     }
-    set_back(deciding, &mut children);
+    let resting = set_back(deciding, &mut children);
     // Who took too long, cannot be destroyed or is being tried again lets others go first, and stays where it is if there
     // are none.
-    let is_late = |child: &Child| late.contains(&child.name) || has_trouble(deciding, &child.name);
+    let is_late = |child: &Child| {
+        late.contains(&child.name) || (!child.is_announced && has_trouble(deciding, &child.name))
+    };
     let others_wait = children
         .iter()
         .any(|child| !is_late(child) && child.need != Need::Nothing);
-    if others_wait {
-        for child in children.iter_mut().filter(|child| is_late(child)) {
-            child.need = Need::Nothing;
+    let mut last = Vec::new();
+    for child in children.iter_mut().filter(|child| others_wait && is_late(child)) {
+        if child.need != Need::Nothing {
+            last.push(child.name.clone());
         }
+        child.need = Need::Nothing;
     }
-    give(deciding, &children)
+    let mut turns = give(deciding, &children);
+    turns.queue.extend(last);
+    turns.resting = resting;
+    turns
 }
 
 /// Whether one is being tried again, or its destruction failed.
 fn has_trouble(deciding: &Deciding<'_>, name: &str) -> bool {
     let mut applies = deciding.snapshot.applies.iter();
     applies.any(|seen| {
-        let is_going = seen.is_deleting() && seen.trouble.is_some();
+        let is_stuck = destruction_trouble(seen).is_some();
         let is_retrying = matches!(standing(seen), Standing::Retrying { .. });
-        seen.name() == name && (is_going || is_retrying)
+        seen.name() == name && (is_stuck || is_retrying)
     })
 }
 
 /// Who was tried and left the turn to others does not come again at once: what it failed with takes a while to pass.
-fn set_back(deciding: &mut Deciding<'_>, children: &mut [Child]) {
+fn set_back(deciding: &mut Deciding<'_>, children: &mut [Child]) -> BTreeMap<String, Timestamp> {
     let (snapshot, now) = (deciding.snapshot, deciding.now);
     let holder = metadata::annotation(&snapshot.control_plane.metadata, marks::TURN);
+    let mut resting = BTreeMap::new();
     for child in children
         .iter_mut()
-        .filter(|child| Some(child.name.as_str()) != holder)
+        .filter(|child| Some(child.name.as_str()) != holder && child.is_at_rest)
     {
         let mut applies = snapshot.applies.iter();
         let Some(seen) = applies.find(|seen| seen.name() == child.name) else {
             continue;
         };
-        let left = turns::rests_for(seen, now).filter(|_| !is_about_to_work(deciding, &child.name));
-        if left.is_some() && child.is_at_rest {
+        let until = turns::rests_until(seen, child.need, now);
+        if let Some(until) = until.filter(|_| !is_about_to_work(deciding, &child.name)) {
             child.need = Need::Nothing;
-            deciding.look_again(left);
+            deciding.look_again(Duration::try_from(until.duration_since(now)).ok());
+            resting.insert(child.name.clone(), until);
         }
     }
+    resting
 }
 
 /// Whether something else is about to be wanted of a WorkspaceTemplateApply that exists, or another try.
@@ -108,6 +152,24 @@ fn is_about_to_work(deciding: &Deciding<'_>, name: &str) -> bool {
             && child.rendered_from.is_some()
             && (child.rendered_from.as_deref() != has(marks::AUTHORED) || is_retry)
     })
+}
+
+/// Whether a WorkspaceTemplateApply is about to be deleted, or to be told so.
+fn is_about_to_go(deciding: &Deciding<'_>, name: &str) -> bool {
+    let is_it = |target: &Target| target.kind == "WorkspaceTemplateApply" && target.name == name;
+    let is_removed = deciding.removals.iter().any(|removal| is_it(&removal.target));
+    let is_told = deciding.children.iter().any(|child| {
+        let annotations = child.fields.pointer("/metadata/annotations");
+        is_it(&child.target)
+            && annotations.is_some_and(|annotations| annotations.get(marks::LET_GO).is_some())
+    });
+    is_removed || is_told
+}
+
+/// Whether a WorkspaceTemplateApply is seen going.
+fn is_going(deciding: &Deciding<'_>, name: &str) -> bool {
+    let mut applies = deciding.snapshot.applies.iter();
+    applies.any(|seen| seen.name() == name && seen.is_deleting())
 }
 
 /// WorkspaceTemplateApplies that are about to be made.
@@ -151,18 +213,7 @@ fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
         let place = roles.iter().position(|known| Some(known.as_str()) == role);
         (seen.name() != deciding.found.name(), place.unwrap_or(roles.len()))
     });
-    let is_going = deciding.is_deleting();
-    takers
-        .into_iter()
-        .map(|seen| {
-            let mut child = Child::of(seen);
-            // Nothing is mended for an owner that goes.
-            if is_going && seen.is_to_be_mended() && standing(seen) == Standing::Ready {
-                child.need = Need::Nothing;
-            }
-            child
-        })
-        .collect()
+    takers.into_iter().map(Child::of).collect()
 }
 
 /// Writes down whose turn it is, if that changes.
@@ -176,9 +227,20 @@ fn give(deciding: &mut Deciding<'_>, children: &[Child]) -> Turns {
             .insert(marks::TURN.to_owned(), next.clone());
         deciding.own.only_if_unchanged = true;
     }
+    let announced = turns::announced(next.as_deref(), children).map(str::to_owned);
+    let is_used = |name: &&String| {
+        let mut holders = children.iter().filter(|child| child.name == **name);
+        holders.any(|child| child.need != Need::Nothing)
+    };
+    let at_work = announced.as_ref().or(next.as_ref().filter(is_used)).cloned();
     let queue = turns::queue(children).into_iter().map(|child| child.name.clone());
     Turns {
-        queue: queue.filter(|name| Some(name) != next.as_ref()).collect(),
+        queue: queue
+            .filter(|name| Some(name) != next.as_ref() && Some(name) != announced.as_ref())
+            .collect(),
         holder: next,
+        announced,
+        at_work,
+        resting: BTreeMap::new(),
     }
 }

@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 pub(super) use crate::owned::cannot_go;
 use crate::owned::{OwnedSeen, Setback, Standing, standing};
@@ -45,6 +45,8 @@ pub struct Child {
     /// Its Workspace was written, and who runs it has not said anything about that yet. It may be on its way to rest, so
     /// that what it seems to need is not known.
     pub is_in_doubt: bool,
+    /// It is to be removed, and that is not seen on it yet. With the turn it would still make or change something.
+    pub is_announced: bool,
     /// Since when it waits for the turn, if it does.
     pub waiting_since: Option<Timestamp>,
 }
@@ -67,6 +69,7 @@ impl Child {
             need: need(seen),
             is_at_rest: is_at_rest(seen),
             is_in_doubt: !seen.is_deleting() && !is_looked_at(seen),
+            is_announced: false,
             waiting_since: since.map(|since| since.0),
         }
     }
@@ -79,6 +82,7 @@ impl Child {
             need: Need::Work,
             is_at_rest: true,
             is_in_doubt: false,
+            is_announced: false,
             waiting_since: None,
         }
     }
@@ -169,26 +173,28 @@ fn waits_for_turn(seen: &OwnedSeen) -> bool {
             .is_some_and(|waiting| waiting.status == "True" && waiting.reason == "WaitingForTurn")
 }
 
-/// How much longer one that was tried and waits for its turn again lets others go first, if it does. It comes again at once
-/// if something else is wanted of it, or a person asks for another try.
+/// Until when one that was tried and waits for its turn again lets others go first, if it does. It comes again at once if
+/// something else is wanted of it, or a person asks for another try. `need` is what it could do with the turn.
 #[must_use]
-pub fn rests_for(seen: &OwnedSeen, now: Timestamp) -> Option<Duration> {
-    let setback = setback(seen)?;
+pub fn rests_until(seen: &OwnedSeen, need: Need, now: Timestamp) -> Option<Timestamp> {
+    let setback = setback(seen, need)?;
     let doubled = FIRST_REST.saturating_mul(1 << setback.count.saturating_sub(1).min(8));
-    let since = Duration::try_from(now.duration_since(setback.at)).unwrap_or_default();
-    let left = doubled.min(LONGEST_REST).checked_sub(since)?;
-    (!left.is_zero()).then_some(left)
+    let rest = SignedDuration::try_from(doubled.min(LONGEST_REST)).ok()?;
+    let until = setback.at.checked_add(rest).ok()?;
+    (until > now).then_some(until)
 }
 
-/// What one that waits for its turn failed with the last time, if it only has to be tried again.
+/// What one that waits for its turn failed with the last time, if it only has to be tried again. That something could not be
+/// made is no reason not to remove it.
 #[must_use]
-pub fn setback(seen: &OwnedSeen) -> Option<&Setback> {
+pub fn setback(seen: &OwnedSeen, need: Need) -> Option<&Setback> {
     let run = seen.run.as_ref().filter(|run| !run.is_running)?;
     let requested = seen.annotation(marks::RETRY_REQUESTED);
     let is_answered = requested.is_none() || run.retry_answered.as_deref() == requested;
     let status = seen.wta.status.as_ref();
     let is_the_same = status.is_some_and(|status| status.pending_revision.is_none());
-    run.setback.as_ref().filter(|_| is_answered && is_the_same)
+    let setback = run.setback.as_ref().filter(|_| is_answered && is_the_same)?;
+    (setback.is_of_end == (need == Need::Deletion)).then_some(setback)
 }
 
 /// Whose turn it is from now on. `None` is nobody's, until everybody is at rest.
@@ -204,12 +210,30 @@ pub fn hand_out(holder: Option<&str>, children: &[Child]) -> Option<String> {
     if let Some(current) = current.filter(|current| current.need != Need::Nothing) {
         return Some(current.name.clone());
     }
+    // It is a matter of moments until it goes. Nobody overtakes it, and nothing has to be written.
+    if queue.first().is_some_and(|first| first.is_announced) {
+        return holder.map(str::to_owned);
+    }
     // One that runs although it is not its turn can only be brought to an end by giving it the turn.
-    let next = queue.iter().find(|next| {
-        let mut others = children.iter().filter(|child| child.name != next.name);
-        !next.is_in_doubt && others.all(|child| child.is_at_rest)
-    });
+    let next = queue
+        .iter()
+        .find(|next| !next.is_in_doubt && !next.is_announced && others_rest(next, children));
     next.map(|next| next.name.clone())
+}
+
+/// Who gets the turn as soon as its removal is seen, and has nobody to wait for until then.
+#[must_use]
+pub fn announced<'a>(holder: Option<&str>, children: &'a [Child]) -> Option<&'a str> {
+    let is_used = children
+        .iter()
+        .any(|child| Some(child.name.as_str()) == holder && child.need != Need::Nothing);
+    let first = queue(children).into_iter().next().filter(|_| !is_used)?;
+    (first.is_announced && others_rest(first, children)).then_some(first.name.as_str())
+}
+
+fn others_rest(one: &Child, children: &[Child]) -> bool {
+    let mut others = children.iter().filter(|child| child.name != one.name);
+    others.all(|child| child.is_at_rest)
 }
 
 /// Those that could use the turn, in the order in which they get it: deletions first, then who waits longest.
@@ -238,6 +262,7 @@ mod tests {
             need,
             is_at_rest,
             is_in_doubt: false,
+            is_announced: false,
             waiting_since: waiting_since.map(|second| Timestamp::from_second(second).expect("a time")),
         }
     }
@@ -256,6 +281,13 @@ mod tests {
 
     fn deleting(name: &str, is_at_rest: bool) -> Child {
         child(name, Need::Deletion, is_at_rest, None)
+    }
+
+    fn announced_one(name: &str) -> Child {
+        Child {
+            is_announced: true,
+            ..deleting(name, true)
+        }
     }
 
     #[test]
@@ -349,6 +381,30 @@ mod tests {
                 Some("b"),
             ),
             (
+                "who is to be removed gets nothing before its removal is seen",
+                Some("eks"),
+                vec![idle("eks"), announced_one("a")],
+                Some("eks"),
+            ),
+            (
+                "the same where nobody has the turn",
+                None,
+                vec![idle("eks"), announced_one("a")],
+                None,
+            ),
+            (
+                "and nobody overtakes it",
+                Some("eks"),
+                vec![idle("eks"), waiting("b", 1), announced_one("a")],
+                Some("eks"),
+            ),
+            (
+                "who has the turn already keeps it",
+                Some("a"),
+                vec![idle("eks"), waiting("b", 1), announced_one("a")],
+                Some("a"),
+            ),
+            (
                 "a deletion that runs is not overtaken",
                 Some("a"),
                 vec![idle("eks"), deleting("a", false), deleting("b", true)],
@@ -357,6 +413,24 @@ mod tests {
         ] {
             let given = hand_out(holder, &children);
             assert_eq!(given.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn who_is_to_be_removed_is_next_if_nobody_else_is_at_work() {
+        for (holder, children, expected) in [
+            (Some("eks"), vec![idle("eks"), announced_one("a")], Some("a")),
+            (Some("a"), vec![idle("eks"), announced_one("a")], None),
+            (Some("eks"), vec![running("eks"), announced_one("a")], None),
+            (
+                None,
+                vec![child("eks", Need::Nothing, false, None), announced_one("a")],
+                None,
+            ),
+            (None, vec![announced_one("a"), announced_one("b")], Some("a")),
+            (None, vec![deleting("a", true), announced_one("b")], None),
+        ] {
+            assert_eq!(announced(holder, &children), expected, "{holder:?} {children:#?}");
         }
     }
 

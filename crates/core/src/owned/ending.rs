@@ -7,8 +7,8 @@ use capt_api::marks;
 use serde_json::{Value, json};
 
 use super::{
-    seen::OwnedSeen,
-    standing::failed,
+    seen::{OwnedSeen, Trouble, TroubleClass},
+    standing::trouble,
     wanted::{self, Owner, Role},
 };
 use crate::decision::{Desired, Removal, Strip};
@@ -88,12 +88,10 @@ pub fn cannot_go(seen: &OwnedSeen) -> Option<&str> {
     is_final.then_some(deleting.message.as_str())
 }
 
-/// The same, or that its infrastructure could not be destroyed, and what to do.
-fn stuck(seen: &OwnedSeen) -> Option<String> {
-    if let Some(message) = cannot_go(seen) {
-        return Some(message.to_owned());
-    }
-    // What went wrong before is no news about what is going.
+/// What went wrong with the destruction of what a WorkspaceTemplateApply that goes has made. What went wrong before is no news
+/// about that.
+#[must_use]
+pub fn destruction_trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     let is_at_it = seen
         .workspace
         .as_ref()
@@ -101,7 +99,15 @@ fn stuck(seen: &OwnedSeen) -> Option<String> {
         && seen
             .condition("Deleting")
             .is_some_and(|deleting| deleting.reason == "Destroying");
-    let trouble = failed(seen).filter(|_| is_at_it)?;
+    trouble(seen).filter(|_| is_at_it && seen.is_deleting())
+}
+
+/// Why it cannot go, or that its infrastructure could not be destroyed, and what to do.
+fn stuck(seen: &OwnedSeen) -> Option<String> {
+    if let Some(message) = cannot_go(seen) {
+        return Some(message.to_owned());
+    }
+    let trouble = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal)?;
     let message = trouble.message.trim_end_matches(['.', '\n']);
     Some(format!(
         "Terraform could not destroy it: {message}. Mend that, and ask for another try: {}",

@@ -17,7 +17,7 @@ mod seen;
 mod standing;
 mod wanted;
 
-pub use ending::{End, Fate, cannot_go, end};
+pub use ending::{End, Fate, cannot_go, destruction_trouble, end};
 pub(crate) use failure::remembered;
 pub use finding::{Found, find};
 pub use left::{Left, LeftWorkspace, answer, is_kept, may_end};

@@ -111,6 +111,8 @@ pub struct Setback {
     pub count: u32,
     /// What it was: `message`.
     pub message: String,
+    /// Something was to be destroyed: `kind` is `destroy`.
+    pub is_of_end: bool,
 }
 
 impl OwnedSeen {

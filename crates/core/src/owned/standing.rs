@@ -132,15 +132,10 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
 }
 
 /// What went wrong with Terraform, if that is about what is wanted of it now.
-fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
+pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     let synced = seen.condition(Type::Synced.as_str())?;
     let is_told = synced.status == "False" && is_current(seen, synced);
     seen.trouble.as_ref().filter(|_| is_told)
-}
-
-/// What went wrong with Terraform for good.
-pub(super) fn failed(seen: &OwnedSeen) -> Option<&Trouble> {
-    trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal)
 }
 
 /// A message that names fields of a WorkspaceTemplateApply, with the fields of its owner that these are written from.

@@ -345,8 +345,11 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
         .finalizers
         .iter()
         .any(|name| name == foreign_marks::CROSSPLANE_FINALIZER);
-    // What may do nothing is deleted before it may do everything, so that nothing is made in between.
-    let is_still = policy::is_nothing(&workspace.spec) && !workspace.deleting;
+    // What may do nothing, or would make or mend something, is deleted before it may do everything, so that nothing is
+    // begun in between.
+    let is_granted = policy::grants_destruction(&workspace.spec);
+    let is_calm = is_granted || (workspace.is_settled() && !workspace.is("Drifted"));
+    let is_still = !workspace.deleting && (policy::is_nothing(&workspace.spec) || !is_calm);
     let allowed = if is_still {
         Allowed::Nothing
     } else {
@@ -382,8 +385,9 @@ fn destroy_present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     }
     let trouble = workspace
         .condition("Synced")
-        .filter(|synced| synced.status != "True")
-        .and_then(|synced| synced.message.clone());
+        .filter(|synced| synced.status != "True" && synced.reason != "ReconcilePaused")
+        .and_then(|synced| synced.message.clone())
+        .filter(|trouble| !trouble.is_empty());
     let message = match trouble {
         Some(trouble) if !workspace.deleting || is_tried_again(workspace) => {
             format!("The infrastructure is being destroyed: {trouble}")

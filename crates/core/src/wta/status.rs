@@ -215,7 +215,11 @@ fn failure(workspace: &WorkspaceSeen) -> Option<String> {
         let condition = workspace.condition(type_).filter(|told| told.status == status)?;
         condition.message.as_deref()
     };
-    let message = said("Synced", "False").filter(|message| !message.is_empty())?;
+    // That it rests is no news of one that was let on since.
+    let has_rested = workspace
+        .condition("Synced")
+        .is_some_and(|synced| synced.reason == "ReconcilePaused" && !workspace.is_current(synced));
+    let message = said("Synced", "False").filter(|message| !message.is_empty() && !has_rested)?;
     let mut line = one_line(message).unwrap_or_default();
     let advice = said("Failing", "True").and_then(|told| told.strip_prefix(message));
     if let Some(advice) = advice.map(str::trim).filter(|advice| !advice.is_empty()) {

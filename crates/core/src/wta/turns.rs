@@ -18,6 +18,10 @@ pub(super) fn waits_for(snapshot: &Snapshot) -> Option<String> {
     if !owner.takes_turns {
         return None;
     }
+    // The turn may be that for its end, and may be heard of before the deletion is.
+    if owner::lets_go(&snapshot.wta) && !is_going(snapshot) {
+        return Some("The owner is about to remove it".to_owned());
+    }
     let own = snapshot.wta.metadata.name.as_deref();
     let has_turn = owner.turn.is_some() && owner.turn.as_deref() == own;
     if let Some(why) = owned::remembered(&snapshot.wta).filter(|_| !has_turn) {
@@ -32,6 +36,10 @@ pub(super) fn waits_for(snapshot: &Snapshot) -> Option<String> {
         Some(holder) => Some(format!("It is the turn of {holder}")),
         None => Some("The owner gave the turn to nobody yet".to_owned()),
     }
+}
+
+fn is_going(snapshot: &Snapshot) -> bool {
+    snapshot.wta.metadata.deletion_timestamp.is_some()
 }
 
 /// Whether all that the last rendering asks for was done once.
@@ -77,10 +85,10 @@ pub(super) fn mend(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Op
     if !takes_turns {
         return before;
     }
-    // Nothing is made for an owner that goes.
-    let is_going = snapshot.owner.as_ref().is_some_and(|owner| owner.deleting);
+    // Nothing is made of what goes, be it alone or with its owner.
+    let is_over = is_going(snapshot) || snapshot.owner.as_ref().is_some_and(|owner| owner.deleting);
     let now = workspace
-        .filter(|_| !is_going && waits_for(snapshot).is_none())
+        .filter(|_| !is_over && waits_for(snapshot).is_none())
         .and_then(WorkspaceSeen::drifted_at);
     now.or(before).or_else(|| Some(marks::IN_TURN.to_owned()))
 }

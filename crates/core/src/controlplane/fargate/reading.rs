@@ -8,7 +8,7 @@ use capt_api::{
 use super::ground::Lack;
 use crate::{
     controlplane::{eks, turns},
-    owned::{OwnedSeen, Standing, TroubleClass, standing},
+    owned::{OwnedSeen, Standing, TroubleClass, destruction_trouble, standing},
 };
 
 /// What has to be known before a change that may destroy something is approved.
@@ -142,17 +142,12 @@ pub(super) fn left(message: String) -> Reading {
 pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> Reading {
     let (message, failure) = match standing(seen) {
         Standing::Going { message } => {
-            let trouble = seen.trouble.as_ref();
-            let terminal = trouble.filter(|trouble| trouble.class == TroubleClass::Terminal);
             let deleting = seen.condition("Deleting");
             let waits = deleting.is_some_and(|deleting| deleting.reason == "WaitingForTurn");
             let remembered = before
                 .filter(|before| waits && before.phase == Some(Phase::Deleting))
                 .and_then(|before| before.failure_message.clone());
-            let failure = terminal
-                .map(|trouble| trouble.message.as_str())
-                .or(turns::cannot_go(seen));
-            (message, failure.map(str::to_owned).or(remembered))
+            (message, cannot_end(seen).map(str::to_owned).or(remembered))
         }
         _ => (String::new(), None),
     };
@@ -163,7 +158,7 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
     // What it says of its turn is told better by who hands that out, and what goes as it should needs no other words when
     // it has begun.
     let goes_on = matches!(reason, None | Some("WaitingForTurn"))
-        || reason == Some("Destroying") && seen.trouble.is_none();
+        || reason == Some("Destroying") && destruction_trouble(seen).is_none();
     let waits_for_others = reason == Some("WaitingForDependents");
     if seen.is_paused() && failure.is_none() {
         let why = seen.condition("Paused").map(|paused| paused.message.clone());
@@ -196,6 +191,14 @@ fn at_work_on(was_ready: bool) -> &'static str {
     } else {
         "The profile is being made"
     }
+/// Why one that goes cannot go before somebody does something.
+fn cannot_end(seen: &OwnedSeen) -> Option<&str> {
+    let terminal = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal);
+    terminal
+        .map(|trouble| trouble.message.as_str())
+        .or(turns::cannot_go(seen))
+}
+
 }
 
 /// One that is wanted. `is_written` says that its WorkspaceTemplateApply is about to be written with another rendering.

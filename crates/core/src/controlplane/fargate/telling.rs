@@ -16,7 +16,7 @@ use crate::{
         deciding::Deciding,
         judging::{Note, Profiles},
         taking::Turns,
-        turns,
+        turns::{self, Need},
         view::Said,
     },
     decision::EventKind,
@@ -71,7 +71,7 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
 /// The status of one profile.
 fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargateProfileStatus {
     let reading = &part.reading;
-    let has_turn = turns.holder.as_deref() == Some(&part.apply);
+    let has_turn = turns.is_of(&part.apply);
     let is_running = part
         .seen
         .and_then(|seen| seen.run.as_ref())
@@ -109,27 +109,27 @@ fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargatePro
 
 /// Its place in the queue, and what it waits for.
 fn place(part: &Part<'_>, turns: &Turns) -> String {
-    let ahead = turns.queue.iter().position(|name| *name == part.apply);
-    let place = ahead.map_or(turns.queue.len(), |ahead| ahead) + 1;
     let workspace = part.seen.and_then(|seen| seen.workspace.as_ref());
     let drift = workspace.and_then(|workspace| workspace.drift.as_deref());
-    let what = match drift {
-        _ if part.reading.phase == Phase::Deleting => "It is to be removed. ".to_owned(),
-        Some(drift) => format!("Somebody changed or removed it elsewhere: {drift}. "),
-        None => String::new(),
+    let (what, need) = match drift {
+        _ if part.reading.phase == Phase::Deleting => ("It is to be removed. ".to_owned(), Need::Deletion),
+        Some(drift) => (
+            format!("Somebody changed or removed it elsewhere: {drift}. "),
+            Need::Work,
+        ),
+        None => (String::new(), Need::Work),
     };
-    let after = match &turns.holder {
-        Some(holder) => format!("after {holder}"),
-        None => "until all others rest".to_owned(),
-    };
-    let tried = part
-        .seen
-        .and_then(turns::setback)
-        .map_or_else(String::new, |setback| {
-            let message: String = setback.message.chars().take(MAX_SETBACK).collect();
-            format!(". It was tried, and is tried again: {message}")
-        });
-    format!("{what}EKS does one thing at a time: number {place} in the queue, {after}{tried}")
+    let setback = part.seen.and_then(|seen| turns::setback(seen, need));
+    let tried = setback.map(|setback| setback.message.chars().take(MAX_SETBACK).collect::<String>());
+    if let (Some(until), Some(tried)) = (turns.resting.get(&part.apply), &tried) {
+        return format!(
+            "{what}EKS does one thing at a time: it was tried, and is tried again from {until:.0} on: {tried}"
+        );
+    }
+    let tried = tried.map_or_else(String::new, |tried| {
+        format!(". It was tried, and is tried again: {tried}")
+    });
+    format!("{what}{}{tried}", turns.place(&part.apply))
 }
 
 /// Tells a change of one profile.

@@ -3,6 +3,7 @@
 
 mod adopted;
 mod outlived;
+mod removed;
 
 use std::collections::BTreeMap;
 
@@ -286,6 +287,7 @@ impl Together {
                         at: at(self.world.clock),
                         count: 1,
                         message: "TooManyRequestsException".to_owned(),
+                        is_of_end: false,
                     }),
                     ..RunGlance::default()
                 });

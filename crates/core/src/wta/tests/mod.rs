@@ -2,6 +2,7 @@
 
 mod creation;
 mod destruction;
+mod ending_troubled;
 mod foreign_runner;
 mod ownership;
 mod pausing_and_moving;

@@ -172,3 +172,41 @@ fn one_hold_is_enough_to_bring_a_deletion_to_its_end() {
         );
     }
 }
+
+#[test]
+fn one_that_failed_gets_the_turn_to_go_and_not_a_moment_before_it_goes() {
+    let name = "blue-a-fargate-apply";
+    for (is_whole, others) in [(true, true), (false, true), (true, false), (false, false)] {
+        let mut world = with(if others { &["a", "b"] } else { &["a"] });
+        world.fails_for = vec![name.to_owned()];
+        world.settle();
+        assert_eq!(phase(&world, "a"), Some(Phase::Failed));
+        let held = turn(&world);
+        assert_eq!(held.as_deref() == Some(name), !others);
+        world.fails_for.clear();
+        if is_whole {
+            world.delete();
+        } else {
+            want(&mut world, if others { &["b"] } else { &[] });
+        }
+        for _ in 0..80 {
+            let is_quiet = world.is_gone || world.step().is_quiet();
+            let seen = world.snapshot.applies.iter().find(|seen| seen.name() == name);
+            let is_going = seen.is_none_or(crate::owned::OwnedSeen::is_deleting);
+            assert!(is_going || turn(&world) == held, "{is_whole} {others}");
+            if let Some(told) = of(&world, "a") {
+                assert_eq!(told.failure_message, None, "{is_whole} {others}: that is over");
+                let goes = [
+                    Some(Phase::Deleting),
+                    Some(Phase::Queued).filter(|_| is_whole && others),
+                ];
+                assert!(goes.contains(&told.phase), "{is_whole} {others}: {told:?}");
+            }
+            if is_quiet {
+                world.act();
+            }
+        }
+        assert!(world.destroyed.contains(&name.to_owned()), "{is_whole} {others}");
+        assert_eq!(world.is_gone, is_whole);
+    }
+}

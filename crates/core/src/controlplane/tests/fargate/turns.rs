@@ -98,8 +98,9 @@ fn nobody_gets_in_line_for_a_moment_if_nobody_else_needs_the_turn() {
         profiles.expect("profiles").pop();
     });
     world.step();
-    assert_eq!(turn(&world).as_deref(), Some("blue-b-fargate-apply"));
     assert_eq!(phase(&world, "b"), Some(Phase::Deleting));
+    world.calm();
+    assert_eq!(turn(&world).as_deref(), Some("blue-b-fargate-apply"));
 }
 
 #[test]
