@@ -132,6 +132,8 @@ pub struct OwnChange<S> {
     pub spec: BTreeMap<String, Value>,
     /// The whole new status, if it differs from what the object has.
     pub status: Option<S>,
+    /// All that the new status tells is that something is under way. It may wait a moment for what comes of that.
+    pub tells_progress: bool,
 }
 
 impl<S> Default for OwnChange<S> {
@@ -144,6 +146,7 @@ impl<S> Default for OwnChange<S> {
             labels: BTreeMap::new(),
             spec: BTreeMap::new(),
             status: None,
+            tells_progress: false,
         }
     }
 }

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::{
     adoption,
+    fargate::beginning,
     judging::{Answer, Note, Verdict},
     kubeconfig,
     machine::{self, Goal, Position},
@@ -241,7 +242,9 @@ impl<'a> Deciding<'a> {
         self.status.conditions = Some(view::merge(&conditions, &self.said, generation, self.now));
         // Nobody can write the status of an object that is gone.
         let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
-        if !is_leaving && self.snapshot.control_plane.status.as_ref() != Some(&self.status) {
+        let before = self.snapshot.control_plane.status.as_ref();
+        if !is_leaving && before != Some(&self.status) {
+            self.own.tells_progress = before.is_some_and(|before| beginning::is_all(before, &self.status));
             self.own.status = Some(self.status);
         }
         Decision {

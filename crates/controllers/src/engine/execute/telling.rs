@@ -72,6 +72,10 @@ pub(super) fn may_wait<T: Serialize, S>(
         };
         return rest(limit);
     }
+    // Also with its events, which the next look has too.
+    if decision.own.tells_progress && subject.patience == Patience::Words {
+        return rest(words(untold.objects));
+    }
     if begins || !decision.events.is_empty() {
         return None;
     }
@@ -235,6 +239,13 @@ mod tests {
             }],
             ..Decision::default()
         };
+        let under_way = Decision::<()> {
+            own: OwnChange {
+                tells_progress: true,
+                ..OwnChange::default()
+            },
+            ..loud.clone()
+        };
         let told = Some(says("False", "a"));
         let looks = |looks| Untold {
             looks,
@@ -266,6 +277,8 @@ mod tests {
             // The more have something to say, the longer words wait, but not for ever.
             (&quiet, &told, &words, crowded, Some(WORDS * 10 - WORDS / 4)),
             (&loud, &told, &words, looks(0), None),
+            (&under_way, &told, &news, looks(0), Some(WORDS)),
+            (&under_way, &told, &news, early, Some(WORDS * 3 / 4)),
             (&quiet, &None, &news, looks(0), Some(BEGINNING)),
             (&quiet, &None, &news, looks(1), Some(BEGINNING)),
             (&quiet, &None, &news, early, None),

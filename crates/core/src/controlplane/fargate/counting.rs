@@ -104,14 +104,25 @@ impl Tally {
             let history = progress.and_then(|progress| progress.history.as_deref());
             Some(elapsed(since, history.unwrap_or_default(), now))
         };
+        // What takes less than a moment is told once, when it is over.
+        let observed = before.and_then(|before| before.observed_generation);
+        let is_edited = observed.is_some() && observed != control_plane.metadata.generation;
         for old in profiles(before) {
             match (old.phase, after.iter().find(|new| new.name == old.name)) {
                 (Some(Phase::Creating), Some(new)) if new.phase == Some(Phase::Ready) => {
                     tally.created.extend(took(old));
                 }
                 (Some(Phase::Deleting), None) => tally.deleted.extend(took(old)),
+                (Some(Phase::Ready), None) if is_edited => tally.deleted.push(Duration::ZERO),
                 _ => {}
             }
+        }
+        let is_known = |new: &&FargateProfileStatus| profiles(before).iter().any(|old| old.name == new.name);
+        let at_once = after
+            .iter()
+            .filter(|new| new.phase == Some(Phase::Ready) && !is_known(new));
+        if is_edited {
+            tally.created.extend(at_once.map(|_| Duration::ZERO));
         }
         for new in after {
             let mut known = profiles(before).iter().filter(|old| old.name == new.name);

@@ -1,10 +1,12 @@
 //! Fargate profiles: one WorkspaceTemplateApply for each, made once the EKS cluster is up, changed and removed in turns.
 //!
 //! A profile that fails or waits holds back nothing but itself. [`ground`] says what all of them stand on, `making` what
-//! one is told, [`reading`] what became of it, `telling` how all of it is told, [`counting`] what metrics show of it.
+//! one is told, [`reading`] what became of it, `telling` how all of it is told, [`counting`] what metrics show of it,
+//! [`beginning`] what of it can wait to be told.
 //!
 //! This module must never know which profile's turn it is for any other reason than to say so.
 
+pub mod beginning;
 pub mod counting;
 pub mod ground;
 mod making;

@@ -84,6 +84,23 @@ fn a_way_through_the_phases_is_counted_at_its_end_and_once() {
     }
 }
 
+/// What takes less than a moment is not told before it is over.
+#[test]
+fn what_is_told_once_counts_too_if_somebody_asked_for_it() {
+    for (observed, expected) in [(Some(3), 1), (Some(4), 0), (None, 0)] {
+        let ready = || vec![profile("a", Phase::Ready, 10, None)];
+        let count = |from: Vec<FargateProfileStatus>, to: Vec<FargateProfileStatus>| {
+            let mut before = plane(from);
+            before.metadata.generation = Some(4);
+            before.status.get_or_insert_default().observed_generation = observed;
+            let tally = Tally::of(&before, &writes(to), at(100));
+            (tally.created.len(), tally.deleted.len())
+        };
+        assert_eq!(count(Vec::new(), ready()), (expected, 0), "{observed:?}");
+        assert_eq!(count(ready(), Vec::new()), (0, expected), "{observed:?}");
+    }
+}
+
 #[test]
 fn what_is_not_written_is_not_counted_unless_the_object_goes() {
     let before = plane(vec![profile("a", Phase::Deleting, 10, None)]);
