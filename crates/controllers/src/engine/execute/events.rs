@@ -23,7 +23,7 @@ use super::{FIELD_MANAGER, Subject};
 use crate::engine::call::{CallError, within_deadline};
 
 const REPORTER: &str = "infrastructure.cluster.x-k8s.io/capt";
-/// The API takes no longer ones.
+/// The API takes no longer ones, in bytes.
 const MAX_NOTE: usize = 1024;
 /// A repetition within this time is not worth a request.
 const QUIET: SignedDuration = SignedDuration::from_secs(60);
@@ -92,7 +92,7 @@ fn written(subject: &Subject, event: &Event, namespace: &str, now: Timestamp) ->
         reporting_instance: Some(FIELD_MANAGER.to_owned()),
         action: Some("Reconcile".to_owned()),
         reason: Some(event.reason.clone()),
-        note: Some(event.message.chars().take(MAX_NOTE / 4).collect()),
+        note: Some(fitting(&event.message).to_owned()),
         type_: Some(
             match event.kind {
                 EventKind::Normal => "Normal",
@@ -112,10 +112,40 @@ fn written(subject: &Subject, event: &Event, namespace: &str, now: Timestamp) ->
     }
 }
 
+/// As much of a message as the API takes.
+fn fitting(message: &str) -> &str {
+    let ends = message.char_indices().map(|(at, one)| at + one.len_utf8());
+    let end = ends.take_while(|end| *end <= MAX_NOTE).last();
+    &message[..end.unwrap_or(0)]
+}
+
 fn name(subject: &Subject, event: &Event) -> String {
     let mut hasher = DefaultHasher::new();
     (&subject.uid, &event.reason, &event.message).hash(&mut hasher);
     let mut stem = subject.target.name.clone();
     stem.truncate(200);
     format!("{}.{:016x}", stem.trim_end_matches(['-', '.']), hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_as_long_as_the_api_takes_it() {
+        let subject = Subject::of("v1", "Thing", &ObjectMeta::default());
+        for (message, length) in [
+            ("x".repeat(MAX_NOTE), MAX_NOTE),
+            ("x".repeat(MAX_NOTE + 1), MAX_NOTE),
+            (format!("x{}", "é".repeat(MAX_NOTE)), MAX_NOTE - 1),
+        ] {
+            let event = Event {
+                kind: EventKind::Normal,
+                reason: "Told".to_owned(),
+                message,
+            };
+            let told = written(&subject, &event, "default", Timestamp::UNIX_EPOCH);
+            assert_eq!(told.note.unwrap().len(), length);
+        }
+    }
 }
