@@ -41,6 +41,10 @@ pub struct Reading {
     pub is_begun: bool,
     /// Something that it depends on is missing or not as it should be.
     pub is_lacking: bool,
+    /// It is not wanted any more.
+    pub is_going: bool,
+    /// A person has to approve what is wanted of it.
+    pub awaits_approval: bool,
 }
 
 impl Default for Reading {
@@ -54,6 +58,8 @@ impl Default for Reading {
             is_late: false,
             is_begun: true,
             is_lacking: false,
+            is_going: false,
+            awaits_approval: false,
         }
     }
 }
@@ -167,6 +173,7 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
             .or_else(|| seen.paused_by_hand());
         return Reading {
             message: format!("It is to be removed, and is paused. {}", why.unwrap_or_default()),
+            is_going: true,
             ..Reading::default()
         };
     }
@@ -179,8 +186,17 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
         },
         wants_turn: failure.is_none() && !waits_for_others && seen.has_workspace(),
         failure,
+        is_going: true,
         ..Reading::default()
     }
+}
+
+/// Why one that goes cannot go before somebody does something.
+fn cannot_end(seen: &OwnedSeen) -> Option<&str> {
+    let terminal = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal);
+    terminal
+        .map(|trouble| trouble.message.as_str())
+        .or(turns::cannot_go(seen))
 }
 
 /// Words for work that goes on as it should, the same from before it begins until it is done: what is told twice is written
@@ -191,14 +207,6 @@ fn at_work_on(was_ready: bool) -> &'static str {
     } else {
         "The profile is being made"
     }
-/// Why one that goes cannot go before somebody does something.
-fn cannot_end(seen: &OwnedSeen) -> Option<&str> {
-    let terminal = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal);
-    terminal
-        .map(|trouble| trouble.message.as_str())
-        .or(turns::cannot_go(seen))
-}
-
 }
 
 /// One that is wanted. `is_written` says that its WorkspaceTemplateApply is about to be written with another rendering.
@@ -259,6 +267,8 @@ fn read_present(seen: &OwnedSeen, is_written: bool) -> Reading {
         },
         Standing::Going { message } => Reading {
             ready: false,
+            // That it is wanted again mends nothing.
+            failure: cannot_end(seen).map(|why| format!("Failed to remove Fargate profile: {why}")),
             ..with(
                 Phase::Deleting,
                 format!("The profile goes, and is made again after that. {message}"),
@@ -275,7 +285,10 @@ fn read_present(seen: &OwnedSeen, is_written: bool) -> Reading {
             let asked = seen.condition("ApprovalNeeded");
             let may_destroy = asked.is_some_and(|asked| asked.reason == "DestructiveChange");
             let why = if may_destroy { REPLACEMENT } else { "" };
-            with(Phase::Waiting, format!("{why}{message}"))
+            Reading {
+                awaits_approval: true,
+                ..with(Phase::Waiting, format!("{why}{message}"))
+            }
         }
         Standing::Refused { message, .. } => Reading {
             failure: Some(format!("Failed to apply the WorkspaceTemplateApply: {message}")),

@@ -46,7 +46,7 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
         let message = format!("Fargate profile {}: it is gone", gone.name);
         deciding.tell(EventKind::Normal, Reason::FargateProfileDeleted, &message);
     }
-    let profiles = say(deciding, &all);
+    let profiles = say(deciding, parts, &all);
     let wanted = deciding
         .snapshot
         .control_plane
@@ -58,7 +58,9 @@ pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turn
         .iter()
         .filter(|one| one.ready && one.phase != Some(Phase::Deleting))
         .count();
-    deciding.status.fargate_profiles_ready = (wanted > 0).then(|| format!("{ready}/{wanted}"));
+    // Nobody counts what is not to be any more.
+    let counts = wanted > 0 && !(deciding.is_deleting() && all.is_empty());
+    deciding.status.fargate_profiles_ready = counts.then(|| format!("{ready}/{wanted}"));
     let is_old = deciding.was_initialized();
     let listed = parts
         .iter()
@@ -185,77 +187,91 @@ fn announce(
 }
 
 /// Says it by conditions, and says how all of them stand together.
-fn say(deciding: &mut Deciding<'_>, all: &[FargateProfileStatus]) -> Profiles {
-    let failed = list(
-        all,
-        |one| one.failure_message.is_some(),
-        |one| one.failure_message.as_deref(),
-    );
-    let under_way = list(
-        all,
-        |one| one.failure_message.is_none() && one.phase != Some(Phase::Ready),
-        |one| one.message.as_deref(),
-    );
+fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileStatus]) -> Profiles {
+    let rows: Vec<Row<'_>> = parts.iter().map(|part| &part.reading).zip(all).collect();
+    let has_failed = |(_, one): &Row<'_>| one.failure_message.is_some();
+    let is_outstanding = |row: &Row<'_>| !has_failed(row) && row.1.phase != Some(Phase::Ready);
+    let is_made = |row: &Row<'_>| {
+        is_outstanding(row) && !row.0.is_going && !row.0.awaits_approval && !deciding.is_deleting()
+    };
+    let failed = list(&rows, has_failed, |one| one.failure_message.as_deref());
+    let outstanding = list(&rows, is_outstanding, |one| one.message.as_deref());
+    let made = list(&rows, is_made, |one| one.message.as_deref());
+    let goes = deciding.is_deleting() || rows.iter().any(|(reading, _)| reading.is_going);
+    let mut wanted = rows
+        .iter()
+        .filter(|(reading, _)| !reading.is_going && !deciding.is_deleting())
+        .peekable();
+    let any_wanted = wanted.peek().is_some();
+    let is_well = wanted.all(|(_, one)| one.ready) && failed.is_none() && !deciding.is_deleting();
+
+    let otherwise = if failed.is_some() {
+        Reason::FargateProfileFailed
+    } else if made.is_some() {
+        Reason::FargateProfileCreating
+    } else if deciding.is_deleting() || (goes && any_wanted) {
+        Reason::FargateProfileDeleting
+    } else if any_wanted {
+        Reason::FargateProfileReady
+    } else {
+        Reason::NoFargateProfiles
+    };
+    let well = if deciding.is_deleting() {
+        "The Fargate profiles go with the control plane"
+    } else if any_wanted {
+        "All Fargate profiles are ready"
+    } else {
+        "There are no Fargate profiles"
+    };
+    let why = failed.as_deref().or(outstanding.as_deref()).unwrap_or(well);
     let said = |type_, status: bool, reason, message: &str| Said {
         type_,
         status: status.into(),
         note: Note::new(reason, message),
     };
-    let (state, word) = match (&failed, &under_way) {
-        (Some(message), _) => (Profiles::Failed(message.clone()), Reason::FargateProfileFailed),
-        (None, Some(message)) => (
-            Profiles::Outstanding(message.clone()),
-            Reason::FargateProfileCreating,
-        ),
-        (None, None) if all.is_empty() => (Profiles::Done, Reason::NoFargateProfiles),
-        (None, None) => (Profiles::Done, Reason::FargateProfileReady),
+    let ready = match otherwise {
+        _ if is_well && any_wanted => Reason::FargateProfileReady,
+        _ if is_well => Reason::NoFargateProfiles,
+        reason => reason,
     };
-    let well = if all.is_empty() {
-        "There are no Fargate profiles"
-    } else {
-        "All Fargate profiles are ready"
-    };
-    let is_well = state == Profiles::Done;
-    let why = failed.as_deref().or(under_way.as_deref()).unwrap_or(well);
-    let creating = under_way.as_deref();
-    let otherwise = if failed.is_some() {
-        Reason::FargateProfileFailed
-    } else {
-        word
-    };
-    deciding.say(said(Type::FargateProfileReady, is_well, word, why));
-    deciding.say(said(
-        Type::FargateProfileCreating,
-        creating.is_some(),
-        creating.map_or(otherwise, |_| Reason::FargateProfileCreating),
-        creating.unwrap_or_default(),
-    ));
-    let not_failed = if creating.is_some() {
+    deciding.say(said(Type::FargateProfileReady, is_well, ready, why));
+    let creating = if made.is_some() {
         Reason::FargateProfileCreating
     } else {
-        word
+        otherwise
     };
+    deciding.say(said(
+        Type::FargateProfileCreating,
+        made.is_some(),
+        creating,
+        made.as_deref().unwrap_or_default(),
+    ));
     deciding.say(said(
         Type::FargateProfileFailed,
         failed.is_some(),
-        failed
-            .as_ref()
-            .map_or(not_failed, |_| Reason::FargateProfileFailed),
+        otherwise,
         failed.as_deref().unwrap_or_default(),
     ));
-    state
+    match (failed, outstanding) {
+        (Some(message), _) => Profiles::Failed(message),
+        (None, Some(message)) => Profiles::Outstanding(message),
+        (None, None) => Profiles::Done,
+    }
 }
+
+/// A profile as it was read, and as it is told.
+type Row<'a> = (&'a Reading, &'a FargateProfileStatus);
 
 /// Those that something is true of, with what there is to say about each.
 fn list(
-    all: &[FargateProfileStatus],
-    is_one: impl Fn(&FargateProfileStatus) -> bool,
+    rows: &[Row<'_>],
+    is_one: impl Fn(&Row<'_>) -> bool,
     message: impl Fn(&FargateProfileStatus) -> Option<&str>,
 ) -> Option<String> {
-    let lines: Vec<String> = all
+    let lines: Vec<String> = rows
         .iter()
-        .filter(|one| is_one(one))
-        .map(|one| format!("{}: {}", one.name, message(one).unwrap_or_default()))
+        .filter(|row| is_one(row))
+        .map(|(_, one)| format!("{}: {}", one.name, message(one).unwrap_or_default()))
         .collect();
     (!lines.is_empty()).then(|| lines.join("; "))
 }

@@ -1,6 +1,7 @@
 //! Fargate profiles.
 
 mod changing;
+mod conditions;
 mod ending;
 mod identity;
 mod seeds;

@@ -1,0 +1,103 @@
+//! What the conditions say of profiles that are there, although something is to become of them.
+
+use super::*;
+
+/// All three, in the order Ready, Creating, Failed.
+fn all(world: &World) -> [String; 3] {
+    let status = world.status();
+    ["Ready", "Creating", "Failed"].map(|type_| said(&status, &format!("FargateProfile{type_}")))
+}
+
+#[test]
+fn one_that_goes_is_not_being_made_and_those_that_stay_are_ready() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    world.goes_slowly = true;
+    want(&mut world, &["b"]);
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Deleting));
+    assert_eq!(
+        all(&world),
+        [
+            "True/FargateProfileReady",
+            "False/FargateProfileDeleting",
+            "False/FargateProfileDeleting"
+        ]
+    );
+    assert_eq!(world.status().state, Some(State::Configuring));
+    assert!(message(&world.status(), "FargateProfileReady").contains("a: "));
+    want(&mut world, &[]);
+    world.settle();
+    assert_eq!(all(&world)[0], "True/NoFargateProfiles");
+}
+
+#[test]
+fn a_change_that_waits_for_an_approval_takes_nothing_away() {
+    let mut world = with(&["a"]);
+    world.settle();
+    let now = at(world.clock);
+    let seen = world
+        .snapshot
+        .applies
+        .iter_mut()
+        .find(|seen| seen.name() == "blue-a-fargate-apply")
+        .expect("it is there");
+    say(seen, "ApprovalNeeded", true, "DestructiveChange", now);
+    world.calm();
+    let told = of(&world, "a").expect("it is listed");
+    assert_eq!((told.phase, told.ready), (Some(Phase::Waiting), true));
+    assert_eq!(
+        all(&world),
+        [
+            "True/FargateProfileReady",
+            "False/FargateProfileReady",
+            "False/FargateProfileReady"
+        ]
+    );
+    assert_eq!(world.status().fargate_profiles_ready.as_deref(), Some("1/1"));
+}
+
+#[test]
+fn those_that_go_with_their_control_plane_are_not_told_as_none() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    world.delete();
+    for _ in 0..60 {
+        if world.is_gone {
+            break;
+        }
+        if world.step().is_quiet() {
+            world.act();
+        }
+        let status = world.status();
+        if status.state == Some(State::Deleting) {
+            assert_eq!(all(&world)[0], "False/FargateProfileDeleting");
+            assert_eq!(all(&world)[1], "False/FargateProfileDeleting");
+            let rows = status.fargate_profile_statuses.unwrap_or_default();
+            assert_eq!(status.fargate_profiles_ready.is_none(), rows.is_empty());
+        }
+    }
+    assert!(world.is_gone);
+}
+
+#[test]
+fn one_that_could_not_be_removed_and_is_wanted_again_says_so() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
+    want(&mut world, &["b"]);
+    for _ in 0..10 {
+        world.calm();
+        world.act();
+    }
+    assert!(of(&world, "a").is_some_and(|told| told.failure_message.is_some()));
+    want(&mut world, &["a", "b"]);
+    world.calm();
+    let told = of(&world, "a").expect("it is listed");
+    let failure = told.failure_message.unwrap_or_default();
+    assert!(failure.starts_with("Failed to remove Fargate profile: ") && failure.contains("pods are left"));
+    assert_eq!(all(&world)[2], "True/FargateProfileFailed");
+    world.fails_for.clear();
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+}
