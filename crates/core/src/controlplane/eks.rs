@@ -98,6 +98,13 @@ pub fn is_unwell(seen: &OwnedSeen) -> bool {
     !is_change(seen) && matches!(standing(seen), Standing::Working | Standing::Retrying { .. })
 }
 
+/// Whether it waits for nothing but its turn.
+#[must_use]
+pub fn waits_for_turn(seen: &OwnedSeen) -> bool {
+    let reason = ApplyReason::WaitingForTurn;
+    matches!(standing(seen), Standing::Waiting { reason: told, .. } if told == reason)
+}
+
 /// Whether something else is wanted than what Terraform last made real.
 #[must_use]
 pub fn is_change(seen: &OwnedSeen) -> bool {

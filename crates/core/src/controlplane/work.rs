@@ -82,6 +82,13 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         late.push(deciding.found.name().to_owned());
     }
     let turns = taking::hand_out(deciding, &late, &fargate::unwanted_names(&parts));
+    let is_queued = seen.is_some_and(|seen| !is_written && eks::waits_for_turn(seen));
+    if let Eks::Building(note) = &mut facts.eks
+        && is_queued
+        && turns.queue.iter().any(|name| name == deciding.found.name())
+    {
+        note.message = turns.place(deciding.found.name());
+    }
     facts.profiles = fargate::tell(deciding, &parts, &turns);
     let verdict = judging::judge(&facts);
     advancing::advance(deciding, &facts, seen, restarts, &verdict.note.message);

@@ -253,3 +253,18 @@ fn what_is_new_gets_in_line_while_the_cluster_is_changed_and_passes_a_change_tha
     world.settle();
     assert_eq!(phase(&world, "later"), Some(Phase::Ready));
 }
+
+#[test]
+fn an_update_of_the_cluster_in_the_queue_says_its_place_too() {
+    let mut world = with(&["a", "b"]);
+    hang_when_the_cluster_is_up(&mut world);
+    world.edit(|spec| spec.version = capt_api::version::Version::from("1.32"));
+    world.settle();
+    let text = message(&world.status(), "Ready");
+    assert!(
+        text.contains("number 1 in the queue, after blue-a-fargate-apply"),
+        "{text}"
+    );
+    let told = of(&world, "b").and_then(|one| one.message).unwrap_or_default();
+    assert!(told.contains("number 2 in the queue"), "{told}");
+}
