@@ -4,7 +4,7 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use capt_core::graph::{Cause, Health, Node};
 use kube::ResourceExt as _;
 
-use super::going;
+use super::{going, profiles};
 use crate::look::{
     text,
     view::{Object, View, typed},
@@ -76,6 +76,9 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
     }
     let is_well = matches!(root.health, Health::Good | Health::Unknown);
     let mut advice = import_first(view, id);
+    if let Some(Object::ControlPlane(control_plane)) = view.object(id) {
+        advice.extend(profiles::advice(view, control_plane, namespace));
+    }
     if is_well && causes.is_empty() {
         return advice;
     }

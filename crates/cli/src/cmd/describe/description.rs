@@ -1,6 +1,6 @@
 //! A description as data, and in words.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use capt_core::graph::age;
 use k8s_openapi::jiff::Timestamp;
@@ -103,9 +103,19 @@ pub(super) struct Profile {
     pub(super) phase: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) since: At,
-    /// The pods that run on it, if it is still wanted.
+    /// The pods that run on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) selectors: Vec<String>,
+    /// The selectors are wanted, and it has others until they are applied.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_other_selectors: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) subnets: Vec<String>,
+    /// The role that its pods are run with, if one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) tags: BTreeMap<String, String>,
     /// What it does or waits for, and what to do.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) message: String,

@@ -2,7 +2,7 @@
 
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
-    captcontrolplane::{AdditionalFargateProfile, FargateProfileStatus, FargateSelector, OperationRecord},
+    captcontrolplane::OperationRecord,
     foreign::{Cluster, workspace::WorkspaceCondition},
     marks,
     run::RunReport,
@@ -12,7 +12,10 @@ use capt_core::graph::{Health, WorkspaceSeen};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt as _;
 
-use super::description::{ConditionLine, Description, Fact, OperationLine, Profile};
+use super::{
+    description::{ConditionLine, Description, Fact, OperationLine},
+    profiles,
+};
 use crate::look::view::{Object, View, words};
 
 /// Conditions that are about something out of the ordinary, and say nothing when it is not so.
@@ -127,8 +130,9 @@ fn control_plane(description: &mut Description, view: &View<'_>, control_plane: 
     description.fact("Endpoint", status.endpoint);
     // Who has nothing to do keeps the turn until somebody else needs it.
     let turn = control_plane.annotations().get(marks::TURN).filter(|holder| {
-        let holder = view.graph.node(&format!("WorkspaceTemplateApply/{holder}"));
-        holder.is_some_and(|holder| holder.health != Health::Good)
+        let id = format!("WorkspaceTemplateApply/{holder}");
+        let node = view.graph.node(&id);
+        node.is_some_and(|node| node.health != Health::Good) && !profiles::awaits_approval(view, holder)
     });
     description.fact(
         "Turn",
@@ -149,16 +153,7 @@ fn control_plane(description: &mut Description, view: &View<'_>, control_plane: 
             .fargate_profiles_ready
             .map(|ready| format!("{ready} ready")),
     );
-    description.profiles = status
-        .fargate_profile_statuses
-        .iter()
-        .flatten()
-        .map(|status| {
-            let mut wanted = spec.additional_fargate_profiles.iter().flatten();
-            let wanted = wanted.find(|profile| profile.name == status.name);
-            profile(view, wanted, status)
-        })
-        .collect();
+    description.profiles = profiles::of(view, control_plane);
     if let Some(health) = status.health {
         description.fact("Health", health.status.map(|status| format!("{status:?}")));
     }
@@ -174,59 +169,6 @@ fn control_plane(description: &mut Description, view: &View<'_>, control_plane: 
 /// What last went wrong with Terraform, unless it is over.
 fn last_failure(status: Option<WorkspaceTemplateStatus>) -> Option<String> {
     status.filter(|status| !status.ready)?.last_failure_message
-}
-
-/// A profile: what is wanted, if it still is, and what became of it.
-fn profile(
-    view: &View<'_>,
-    wanted: Option<&AdditionalFargateProfile>,
-    status: &FargateProfileStatus,
-) -> Profile {
-    let failure = status
-        .failure_message
-        .clone()
-        .or_else(|| status.failure_reason.clone());
-    let apply = status.workspace_template_apply_name.clone();
-    let workspace =
-        apply.as_ref().and_then(
-            |apply| match view.object(&format!("WorkspaceTemplateApply/{apply}")) {
-                Some(Object::Apply(apply)) => apply.status.as_ref()?.workspace_name.clone(),
-                _ => None,
-            },
-        );
-    Profile {
-        name: status.name.clone(),
-        ready: status.ready,
-        phase: match status.phase {
-            Some(phase) => format!("{phase:?}"),
-            None if status.ready => "Ready".to_owned(),
-            None => "Waiting".to_owned(),
-        },
-        since: status.since.as_ref().map(|time| time.0),
-        selectors: wanted
-            .map(|wanted| wanted.selectors.iter().map(selector).collect())
-            .unwrap_or_default(),
-        message: status.message.clone().unwrap_or_default(),
-        failure,
-        apply,
-        workspace,
-    }
-}
-
-/// A selector in one word, such as `jobs{runs-on=fargate}`.
-fn selector(selector: &FargateSelector) -> String {
-    let namespace = selector.namespace.clone().unwrap_or_default();
-    let labels: Vec<String> = selector
-        .labels
-        .iter()
-        .flatten()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    if labels.is_empty() {
-        namespace
-    } else {
-        format!("{namespace}{{{}}}", labels.join(","))
-    }
 }
 
 fn operation(record: &OperationRecord) -> OperationLine {

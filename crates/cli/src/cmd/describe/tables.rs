@@ -46,7 +46,7 @@ impl Description {
                 plain(&one.name),
                 plain(&one.phase),
                 ago(one.since).into(),
-                plain(&one.selectors.join(" ")),
+                plain(&one.selectors()),
                 plain(one.workspace.as_deref().unwrap_or_default()),
                 line(&one.message),
             ]
@@ -65,6 +65,14 @@ impl Description {
                     let _ = writeln!(text, "    {line}");
                 }
             };
+            if let Some(settings) = one.settings() {
+                let _ = writeln!(
+                    text,
+                    "\n  {} has {}",
+                    text::plain(&one.name),
+                    text::plain(&settings)
+                );
+            }
             if let Some(failure) = &one.failure {
                 let _ = writeln!(text, "\n  {} went wrong:", text::plain(&one.name));
                 told(text, failure);

@@ -6,6 +6,7 @@ use super::*;
 use crate::look::testing::{at, condition, part};
 
 mod acting;
+mod profiles;
 
 fn describe(objects: &Value, root: &str) -> Description {
     described(&Gathered {
@@ -88,7 +89,7 @@ fn a_control_plane_is_described_with_everything_that_tells_how_it_is() {
         "Why:          WorkspaceNotReady: Terraform is at it\n",
         "Waits for:    workspace/plane-eks (Working), Creating\n",
         "through wtapply/plane-eks\n",
-        "You can:      wait: it goes on by itself\n",
+        "You can:      see what Terraform said about the profile web: capt logs wtapply/plane-eks -n team\n",
         "Version:      1.31 is wanted, 1.30 runs\n",
         "Turn:         wtapply/plane-eks may operate now\n",
         "Operation:    Create, about 7m0s left\n",

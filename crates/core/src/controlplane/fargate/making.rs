@@ -38,7 +38,7 @@ pub(super) fn make<'a>(
         reading: Reading::default(),
         selectors: seen
             .and_then(|seen| seen.wta.spec.variables.as_ref()?.get("selectors"))
-            .map(|told| hash(told)),
+            .map(|told| selectors_hash(told)),
         before: before(deciding, profile),
     };
     let was_late = part
@@ -207,7 +207,8 @@ fn variables(
 }
 
 /// Hash of the selectors that a profile's module is told.
-fn hash(selectors: &str) -> String {
+#[must_use]
+pub fn selectors_hash(selectors: &str) -> String {
     let digest = Sha256::digest(selectors);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

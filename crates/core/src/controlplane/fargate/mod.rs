@@ -14,6 +14,8 @@ pub mod reading;
 mod telling;
 pub mod timeouts;
 
+pub use making::selectors_hash;
+
 use std::collections::BTreeMap;
 
 use capt_api::{
