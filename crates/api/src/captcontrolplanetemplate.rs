@@ -59,6 +59,7 @@ pub struct CAPTControlPlaneTemplateResource {
 /// Spec of the CAPTControlPlane, without what belongs to one cluster only.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new(tags::IN_ALL).message(tags::IN_ALL_MESSAGE))]
 pub struct CAPTControlPlaneTemplateResourceSpec {
     /// Kubernetes version. Leave it out: a Cluster says in spec.topology.version which one it wants.
     #[serde(skip_serializing_if = "Option::is_none")]

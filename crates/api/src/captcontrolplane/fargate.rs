@@ -30,7 +30,7 @@ pub struct AdditionalFargateProfile {
     pub name: String,
 
     /// Which pods run on Fargate: those that match any of these, at most five.
-    #[schemars(length(max = 50))]
+    #[schemars(length(max = 10))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     #[x_kube(
         validation = Rule::new("size(self) >= 1").message(
@@ -92,19 +92,19 @@ pub struct FargateSelector {
     pub labels: Option<BTreeMap<String, String>>,
 }
 
-/// AWS takes five pairs, keys of 127 and values of 255 characters. The limits of the schema are wider: they only
-/// bound what the rules cost, and the rules say what to write.
+/// AWS takes five pairs, keys of 127 and values of 255 characters, with wildcards in both. A pod can carry no value that is
+/// longer than 63. The limits of the schema are wider: they only bound what the rules cost, and the rules say what to write.
 fn labels_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
-        "maxProperties": 50,
+        "maxProperties": 10,
         "additionalProperties": {
             "type": "string",
-            "maxLength": 1024,
+            "maxLength": 256,
             "x-kubernetes-validations": [{
-                "rule": "size(self) >= 1 && size(self) <= 255",
-                "message": "write a label value of 1 to 255 characters, AWS takes no others; \
-                            * stands for any value",
+                "rule": "size(self) <= 63 && self.matches('^[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$')",
+                "message": "write a label value that a pod can carry: 1 to 63 letters, digits, -, _ and ., the first and the \
+                            last a letter or a digit; * and ? may stand for others",
             }],
         },
         "x-kubernetes-validations": [
@@ -115,6 +115,12 @@ fn labels_schema(_: &mut SchemaGenerator) -> Schema {
             {
                 "rule": "self.all(key, size(key) >= 1 && size(key) <= 127)",
                 "message": "write label keys of 1 to 127 characters, AWS takes no others",
+            },
+            {
+                "rule": "self.all(key, key.matches('^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?\
+                         [A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$'))",
+                "message": "write a label key that a pod can carry, such as app or app.kubernetes.io/name; * and ? may stand \
+                            for others",
             },
         ],
     })

@@ -108,6 +108,7 @@ use crate::{
      self.controlPlaneConfig.region == oldSelf.controlPlaneConfig.region"
 ).message("controlPlaneConfig.region cannot be changed once it is set: keep it, or take it out so that the region of the \
            CAPTCluster counts"))]
+#[x_kube(validation = Rule::new(tags::IN_ALL).message(tags::IN_ALL_MESSAGE))]
 pub struct CAPTControlPlaneSpec {
     /// Kubernetes version: 1.31, v1.31 or v1.31.2; EKS looks at the first two numbers. A higher one upgrades the
     /// cluster, one minor version at a time.
