@@ -155,7 +155,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             "mend what it failed with, and try again: capt retry {object}"
         )],
         (kind, "Paused", _) => paused(view, id, kind, namespace),
-        (_, "ApprovalNeeded", _) if node.message.contains("cannot plan") => going::unplanned(&node.message),
+        (_, "ApprovalNeeded", _) if going::is_unplanned(&node.message) => going::unplanned(&node.message),
         (_, "ApprovalNeeded", _) => vec![
             format!("look at what it would change: capt plan {object}"),
             format!("approve exactly that: capt approve {object} --plan ID"),

@@ -57,7 +57,12 @@ pub(super) fn ways_out_or(message: &str, otherwise: &str) -> Vec<String> {
     advice
 }
 
-/// What to do about a change that waits for an approval where nobody can plan it.
+/// Whether a change waits for an approval where nobody can plan it, by what is said about it.
+pub(super) fn is_unplanned(message: &str) -> bool {
+    message.contains("cannot plan")
+}
+
+/// What to do about such a change.
 pub(super) fn unplanned(message: &str) -> Vec<String> {
     let text = text::plain(message);
     let compare = text

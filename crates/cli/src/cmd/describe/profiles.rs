@@ -11,7 +11,7 @@ use capt_api::{
 use capt_core::controlplane::fargate::selectors_hash;
 use serde::de::DeserializeOwned;
 
-use super::{advice::placed, description::Profile};
+use super::{advice::placed, description::Profile, going};
 use crate::look::view::{Object, View};
 
 /// All profiles that there are or should be.
@@ -49,7 +49,10 @@ pub(super) fn advice(view: &View<'_>, control_plane: &CAPTControlPlane, namespac
         };
         let object = placed(&format!("WorkspaceTemplateApply/{apply}"), namespace);
         let name = &row.name;
-        if awaits_approval(view, apply) && row.phase == Some(Phase::Waiting) {
+        let asked = approval_asked(view, apply).filter(|_| row.phase == Some(Phase::Waiting));
+        if let Some(message) = asked.filter(|message| going::is_unplanned(message)) {
+            advice.extend(going::unplanned(message));
+        } else if asked.is_some() {
             advice.push(format!(
                 "look at what would change of the profile {name}: capt plan {object}"
             ));
@@ -69,10 +72,15 @@ pub(super) fn advice(view: &View<'_>, control_plane: &CAPTControlPlane, namespac
 
 /// Whether a person has to approve what a WorkspaceTemplateApply would do.
 pub(super) fn awaits_approval(view: &View<'_>, apply: &str) -> bool {
-    let status = found(view, apply).and_then(|apply| apply.status.as_ref());
-    let conditions = status.and_then(|status| status.conditions.as_deref());
-    let mut conditions = conditions.unwrap_or_default().iter();
-    conditions.any(|one| one.type_ == "ApprovalNeeded" && one.status == "True")
+    approval_asked(view, apply).is_some()
+}
+
+/// What a person is asked to approve of a WorkspaceTemplateApply.
+fn approval_asked<'a>(view: &View<'a>, apply: &str) -> Option<&'a str> {
+    let status = found(view, apply)?.status.as_ref()?;
+    let mut conditions = status.conditions.as_deref()?.iter();
+    let asked = conditions.find(|one| one.type_ == "ApprovalNeeded" && one.status == "True")?;
+    Some(asked.message.as_str())
 }
 
 fn rows(control_plane: &CAPTControlPlane) -> &[FargateProfileStatus] {

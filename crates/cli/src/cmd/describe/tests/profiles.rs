@@ -102,6 +102,23 @@ fn where_a_person_has_to_act_for_a_profile_that_is_said() {
 }
 
 #[test]
+fn where_nobody_plans_a_profile_nobody_is_told_to_look_at_a_plan() {
+    let asks = json!([condition(
+        "ApprovalNeeded",
+        "True",
+        "DestructiveChange",
+        "The runner cannot plan. To let it happen: capt approve wtapply/plane-web -n team --plan 12"
+    )]);
+    let advice = describe(&with(&row("Waiting", None), true, &asks), ROOT).advice;
+    let expected = "to let it happen: capt approve wtapply/plane-web -n team --plan 12";
+    assert!(advice.iter().any(|line| line == expected), "{advice:?}");
+    assert!(
+        !advice.iter().any(|line| line.contains("capt plan")),
+        "{advice:?}"
+    );
+}
+
+#[test]
 fn who_waits_for_an_approval_is_not_said_to_operate() {
     let says = |type_: &str| json!([condition(type_, "True", "DestructiveChange", "it is replaced")]);
     for (type_, operates) in [("ApprovalNeeded", false), ("Other", true)] {
