@@ -55,7 +55,7 @@ pub(crate) struct Args {
     access: Access,
 
     /// Name of this runner, as Workspaces are labelled with it
-    #[arg(long, value_name = "NAME", default_value = "capt")]
+    #[arg(long, value_name = "NAME", default_value = "capt", value_parser = crate::args::label_value)]
     name: String,
 
     /// Directory that Terraform works in [default: runner in the platform's data directory]

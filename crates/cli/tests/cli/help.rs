@@ -180,6 +180,21 @@ fn what_runs_the_controllers_is_what_is_kept() {
 }
 
 #[test]
+fn a_runner_has_a_name_that_a_label_may_have() {
+    let home = tempfile::tempdir().unwrap();
+    for command in [&["runner"][..], &["manifests", "runner"]] {
+        let answer = crate::support::capt(home.path())
+            .args(command)
+            .args(["--name", "a b"])
+            .output()
+            .unwrap();
+        assert_eq!(answer.status.code(), Some(2), "{command:?}");
+        let told = String::from_utf8_lossy(&answer.stderr);
+        assert!(told.contains("--name"), "{command:?}: {told}");
+    }
+}
+
+#[test]
 fn the_controllers_ask_for_no_rights_to_everything() {
     let documents: Vec<serde_json::Value> =
         serde_saphyr::from_multiple(&stdout(&["manifests", "controller"])).unwrap();

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     image: String,
 
     /// Name of the runner, as Workspaces are labelled with it
-    #[arg(long, value_name = "NAME", default_value = "capt")]
+    #[arg(long, value_name = "NAME", default_value = "capt", value_parser = crate::args::label_value)]
     name: String,
 
     /// A Secret whose keys get environment variables of Terraform, such as credentials
