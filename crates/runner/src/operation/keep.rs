@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capt_terraform::state::State;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -84,14 +85,23 @@ async fn keep(
     failed: CancellationToken,
 ) -> Result<(), Failure> {
     let mut last = Ok(());
-    while let Some(mut newest) = offers.recv().await {
-        let mut waiting: Vec<_> = newest.kept.take().into_iter().collect();
-        while let Ok(mut newer) = offers.try_recv() {
-            waiting.extend(newer.kept.take());
-            newest = newer;
+    let mut own: Option<Vec<u8>> = None;
+    while let Some(offer) = offers.recv().await {
+        let mut waiting: Vec<_> = offer.kept.into_iter().collect();
+        let mut newest = offer.file;
+        while let Ok(offer) = offers.try_recv() {
+            waiting.extend(offer.kept);
+            if !is_older(&offer.file, &newest) {
+                newest = offer.file;
+            }
         }
-        if kept.replica.as_ref() != Some(&newest.file) {
-            last = write(&store, &place, &mut kept, &newest.file).await;
+        // The last state of all may be handed in before those that were told on the way.
+        let is_superseded = own.as_ref().is_some_and(|own| is_older(&newest, own));
+        if !is_superseded && kept.replica.as_ref() != Some(&newest) {
+            last = write(&store, &place, &mut kept, &newest).await;
+            if last.is_ok() {
+                own = Some(newest);
+            }
         }
         if last.is_err() {
             failed.cancel();
@@ -101,6 +111,14 @@ async fn keep(
         }
     }
     last
+}
+
+/// Whether a state was followed by another one.
+fn is_older(file: &[u8], than: &[u8]) -> bool {
+    match (State::parse(file), State::parse(than)) {
+        (Ok(one), Ok(other)) => one.lineage == other.lineage && one.serial < other.serial,
+        _ => false,
+    }
 }
 
 async fn write(store: &StateStore, place: &Place, kept: &mut Kept, file: &[u8]) -> Result<(), Failure> {
@@ -125,5 +143,92 @@ fn lost() -> Failure {
         diagnostics: Vec::new(),
         state: None,
         missing: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use capt_terraform::state::Location;
+    use capt_testkit::World;
+    use serde_json::json;
+
+    use super::*;
+
+    fn state(serial: u64) -> Vec<u8> {
+        let state = json!({
+            "version": 4, "terraform_version": "1.11.4", "serial": serial, "lineage": "blue", "outputs": {}, "resources": [],
+        });
+        state.to_string().into_bytes()
+    }
+
+    fn serial(file: Option<Vec<u8>>) -> u64 {
+        State::parse(&file.unwrap()).unwrap().serial
+    }
+
+    struct Stage {
+        world: World,
+        store: StateStore,
+        place: Place,
+        failed: CancellationToken,
+    }
+
+    impl Stage {
+        async fn new() -> Self {
+            let world = World::embedded_only().await;
+            Self {
+                store: StateStore::new(world.client_for("runner")),
+                place: Place {
+                    namespace: world.namespace().to_owned(),
+                    location: Location::new("blue", "capt").unwrap(),
+                    labels: BTreeMap::new(),
+                },
+                failed: CancellationToken::new(),
+                world,
+            }
+        }
+
+        async fn keeper(&self) -> Keeper {
+            let kept = self.store.read(&self.place).await.unwrap();
+            Keeper::start(self.store.clone(), self.place.clone(), kept, self.failed.clone())
+        }
+
+        async fn kept(&self) -> u64 {
+            serial(self.store.read(&self.place).await.unwrap().replica)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_told_late_is_not_put_over_what_came_after_it() {
+        let stage = Stage::new().await;
+        let keeper = stage.keeper().await;
+        keeper.keep_now(state(22)).await.unwrap();
+        keeper.offers().offer(state(21));
+        keeper.finish().await.unwrap();
+        assert_eq!(stage.kept().await, 22);
+
+        let keeper = stage.keeper().await;
+        keeper.offers().offer(state(24));
+        keeper.offers().offer(state(23));
+        keeper.finish().await.unwrap();
+        assert_eq!(stage.kept().await, 24);
+        assert!(!stage.failed.is_cancelled());
+        stage.world.finish().await;
+    }
+
+    #[tokio::test]
+    async fn what_is_older_than_what_another_kept_is_refused() {
+        let stage = Stage::new().await;
+        let keeper = stage.keeper().await;
+        keeper.keep_now(state(22)).await.unwrap();
+        keeper.finish().await.unwrap();
+
+        let keeper = stage.keeper().await;
+        keeper.offers().offer(state(21));
+        keeper.finish().await.unwrap_err();
+        assert!(stage.failed.is_cancelled());
+        assert_eq!(stage.kept().await, 22);
+        stage.world.finish().await;
     }
 }
