@@ -249,6 +249,9 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
     RunGlance {
         is_running: operation.is_some_and(|operation| operation.ended_at.is_none()),
         started_at: operation.and_then(|operation| operation.started_at),
+        worked_since: operation
+            .filter(|operation| operation.outcome.as_deref() == Some("succeeded") && operation.kind != "plan")
+            .and_then(|operation| operation.started_at),
         retry_answered: report.answered.get(marks::RETRY_REQUESTED).cloned(),
         replaces: operation.zip(plan).is_some_and(|(operation, plan)| {
             let is_of_it = plan.planned_at >= operation.started_at && operation.kind == "apply";

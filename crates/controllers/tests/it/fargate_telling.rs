@@ -313,3 +313,34 @@ async fn what_somebody_changes_by_hand_is_mended_in_turn() {
     eks.was_never_asked_too_much();
     world.finish().await;
 }
+
+#[tokio::test]
+async fn another_try_that_works_is_not_told_as_a_failure_once_more() {
+    let (world, eks) = with(&["a"]).await;
+    world.until_state("blue", State::Ready).await;
+    for what in ["blue", "blue/a"] {
+        eks.refuse(what, Some("InvalidParameterException: no"));
+        if what == "blue" {
+            let newer = json!({"spec": {"version": "1.32"}});
+            let _: CAPTControlPlane = world.patch("blue", newer).await;
+        } else {
+            let mut changed = profiles(&["a"]);
+            changed[0]["tags"] = json!({"team": "x"});
+            want(&world, changed).await;
+        }
+        world.until_state("blue", State::Degraded).await;
+        world.settle().await;
+        eks.refuse(what, None);
+        let before = world.recorder().mark();
+        let patch = json!({"metadata": {"annotations": {marks::RETRY_REQUESTED: what}}});
+        let _: CAPTControlPlane = world.patch("blue", patch).await;
+        world.until_state("blue", State::Ready).await;
+        for entry in world.recorder().writes_since(before) {
+            if entry.call.resource == "captcontrolplanes" && entry.call.subresource == "status" {
+                let body: Value = serde_json::from_slice(&entry.call.body).unwrap();
+                assert_ne!(body["status"]["state"], "Degraded", "{what}, at {}", entry.at);
+            }
+        }
+    }
+    world.finish().await;
+}

@@ -76,6 +76,9 @@ pub struct RunGlance {
     pub is_running: bool,
     /// When the running or last operation began: `operation.startedAt`.
     pub started_at: Option<Timestamp>,
+    /// When the last operation began, if it changed something or found nothing to change: `operation.startedAt`, if its
+    /// `outcome` is `succeeded` and it was no plan.
+    pub worked_since: Option<Timestamp>,
     /// The last request for another try that was answered: `answered` of the annotation `retry-requested`.
     pub retry_answered: Option<String>,
     /// The running operation, or the last one if that did not succeed, was to end something and make another one in its

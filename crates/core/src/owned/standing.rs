@@ -134,7 +134,10 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
 /// What went wrong with Terraform, if that is about what is wanted of it now.
 pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     let synced = seen.condition(Type::Synced.as_str())?;
-    let is_told = synced.status == "False" && is_current(seen, synced);
+    // The end of an operation is heard of before what the Workspace says about it.
+    let worked_since = seen.run.as_ref().and_then(|run| run.worked_since);
+    let is_over = worked_since.is_some_and(|since| synced.last_transition_time.0 < since);
+    let is_told = synced.status == "False" && is_current(seen, synced) && !is_over;
     seen.trouble.as_ref().filter(|_| is_told)
 }
 

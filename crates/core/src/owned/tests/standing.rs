@@ -296,3 +296,21 @@ fn a_failure_is_remembered_while_others_have_the_turn_until_something_else_is_wa
     changed.wta.status.get_or_insert_default().pending_revision = Some("r2".to_owned());
     assert_eq!(word(&standing(&changed)), "waiting WaitingForTurn");
 }
+
+/// The report of a run and the Workspace's own words about it arrive one after the other.
+#[test]
+fn a_failure_is_over_when_an_operation_after_it_has_worked() {
+    for (worked_since, expected) in [(None, "failed"), (Some(-60), "failed"), (Some(60), "working")] {
+        let mut seen = living();
+        fail(&mut seen, TroubleClass::Terminal);
+        let told = seen
+            .condition("Synced")
+            .map(|synced| synced.last_transition_time.0);
+        let told = told.expect("it is told").as_second();
+        seen.run = Some(RunGlance {
+            worked_since: worked_since.map(|later| Timestamp::from_second(told + later).expect("a time")),
+            ..RunGlance::default()
+        });
+        assert_eq!(word(&standing(&seen)), expected, "{worked_since:?}");
+    }
+}
