@@ -79,8 +79,8 @@ pub enum Profiles {
     /// There are none, or all of them work.
     #[default]
     Done,
-    /// Some are not there yet.
-    Outstanding(String),
+    /// Some are not there yet, or not gone, or wait for a person.
+    Outstanding(Note),
     /// Some went wrong.
     Failed(String),
 }
@@ -218,10 +218,7 @@ pub fn judge(facts: &Facts) -> Verdict {
     }
     match &facts.profiles {
         Profiles::Done => {}
-        Profiles::Outstanding(message) => {
-            let note = Note::new(Reason::FargateProfileCreating, message);
-            return serving(Goal::Configuring, note);
-        }
+        Profiles::Outstanding(note) => return serving(Goal::Configuring, note.clone()),
         Profiles::Failed(message) => {
             return serving(Goal::Degraded, Note::new(Reason::FargateProfileFailed, message));
         }
@@ -371,7 +368,7 @@ mod tests {
             ),
             (
                 "profiles are being made",
-                |facts| facts.profiles = Profiles::Outstanding("one".to_owned()),
+                |facts| facts.profiles = Profiles::Outstanding(note("one")),
                 Configuring,
                 Configuring,
             ),
@@ -481,7 +478,7 @@ mod tests {
                                         profiles: if bits & 1 == 0 {
                                             Profiles::Done
                                         } else {
-                                            Profiles::Outstanding("p".to_owned())
+                                            Profiles::Outstanding(note("p"))
                                         },
                                         recovery: Recovery::None,
                                         impairments: if bits & 2 == 0 { vec![] } else { vec![note("i")] },

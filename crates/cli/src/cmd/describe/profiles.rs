@@ -53,9 +53,7 @@ pub(super) fn advice(view: &View<'_>, control_plane: &CAPTControlPlane, namespac
         if let Some(message) = asked.filter(|message| going::is_unplanned(message)) {
             advice.extend(going::unplanned(message));
         } else if asked.is_some() {
-            advice.push(format!(
-                "look at what would change of the profile {name}: capt plan {object}"
-            ));
+            advice.push(format!("look at what it would change: capt plan {object}"));
             advice.push(format!("approve exactly that: capt approve {object} --plan ID"));
         } else if row.failure_message.is_some() {
             advice.push(format!(

@@ -58,21 +58,26 @@ impl Description {
             profiles,
             style,
         );
-        for one in &self.profiles {
+        let settings = self
+            .profiles
+            .iter()
+            .filter_map(|one| Some((&one.name, one.settings()?)));
+        for (at, (name, settings)) in settings.enumerate() {
+            let gap = if at == 0 { "\n" } else { "" };
             // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{gap}  {} has {}",
+                text::plain(name),
+                text::plain(&settings)
+            );
+        }
+        for one in &self.profiles {
             let told = |text: &mut String, words: &str| {
                 for line in text::lines(words) {
                     let _ = writeln!(text, "    {line}");
                 }
             };
-            if let Some(settings) = one.settings() {
-                let _ = writeln!(
-                    text,
-                    "\n  {} has {}",
-                    text::plain(&one.name),
-                    text::plain(&settings)
-                );
-            }
             if let Some(failure) = &one.failure {
                 let _ = writeln!(text, "\n  {} went wrong:", text::plain(&one.name));
                 told(text, failure);

@@ -172,6 +172,7 @@ fn announce(
         return;
     }
     let reason = match to {
+        Phase::Waiting if reading.awaits_approval => Reason::WaitingForApproval,
         Phase::Queued if reading.phase == Phase::Deleting => Reason::FargateProfileDeleting,
         Phase::Ready => Reason::FargateProfileReady,
         Phase::Failed => Reason::FargateProfileFailed,
@@ -197,6 +198,9 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
     let failed = list(&rows, has_failed, |one| one.failure_message.as_deref());
     let outstanding = list(&rows, is_outstanding, |one| one.message.as_deref());
     let made = list(&rows, is_made, |one| one.message.as_deref());
+    let asks = rows
+        .iter()
+        .any(|row| is_outstanding(row) && row.0.awaits_approval);
     let goes = deciding.is_deleting() || rows.iter().any(|(reading, _)| reading.is_going);
     let mut wanted = rows
         .iter()
@@ -215,6 +219,13 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
         Reason::FargateProfileReady
     } else {
         Reason::NoFargateProfiles
+    };
+    let outstanding_reason = if made.is_some() {
+        Reason::FargateProfileCreating
+    } else if asks {
+        Reason::WaitingForApproval
+    } else {
+        Reason::FargateProfileDeleting
     };
     let well = if deciding.is_deleting() {
         "The Fargate profiles go with the control plane"
@@ -254,7 +265,7 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
     ));
     match (failed, outstanding) {
         (Some(message), _) => Profiles::Failed(message),
-        (None, Some(message)) => Profiles::Outstanding(message),
+        (None, Some(message)) => Profiles::Outstanding(Note::new(outstanding_reason, message)),
         (None, None) => Profiles::Done,
     }
 }

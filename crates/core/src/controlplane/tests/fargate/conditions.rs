@@ -25,6 +25,7 @@ fn one_that_goes_is_not_being_made_and_those_that_stay_are_ready() {
         ]
     );
     assert_eq!(world.status().state, Some(State::Configuring));
+    assert_eq!(said(&world.status(), "Ready"), "True/FargateProfileDeleting");
     assert!(message(&world.status(), "FargateProfileReady").contains("a: "));
     want(&mut world, &[]);
     world.settle();
@@ -55,6 +56,15 @@ fn a_change_that_waits_for_an_approval_takes_nothing_away() {
         ]
     );
     assert_eq!(world.status().fargate_profiles_ready.as_deref(), Some("1/1"));
+    assert_eq!(said(&world.status(), "Ready"), "True/WaitingForApproval");
+    let told = world
+        .events
+        .iter()
+        .find(|event| event.contains("Ready -> Waiting"));
+    assert!(
+        told.is_some_and(|event| event.starts_with("WaitingForApproval: ")),
+        "{told:?}"
+    );
 }
 
 #[test]
