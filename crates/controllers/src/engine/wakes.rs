@@ -55,10 +55,13 @@ pub(crate) struct Wakes {
 
 /// There are very many of them, so that facts are remembered by a number each. Two with the same number would wake
 /// somebody for nothing, which does no harm.
-#[derive(Default)]
 struct Interests {
-    subjects: HashMap<Number, Readers>,
-    facts: HashMap<Arc<Subject>, HashSet<Number>>,
+    /// Who reads which fact.
+    readers: BTreeSet<(Number, Arc<Subject>)>,
+    /// What everybody read the last time.
+    facts: HashMap<Arc<Subject>, Box<[Number]>>,
+    /// Comes before all others.
+    first: Arc<Subject>,
 }
 
 /// Stands for a fact.
@@ -73,82 +76,42 @@ impl Fact<'_> {
     }
 }
 
-/// Who reads a fact. Most facts have one reader, and there are so many that the others are kept aside.
-enum Readers {
-    One(Arc<Subject>),
-    #[expect(
-        clippy::box_collection,
-        reason = "there are very many of the others, which must be small"
-    )]
-    Many(Box<BTreeSet<Arc<Subject>>>),
-}
-
-impl Readers {
-    fn add(&mut self, subject: &Arc<Subject>) {
-        match self {
-            Self::One(only) if only == subject => {}
-            Self::One(only) => *self = Self::Many(Box::new([only.clone(), subject.clone()].into())),
-            Self::Many(all) => {
-                all.insert(subject.clone());
-            }
-        }
-    }
-
-    /// Says whether nobody is left.
-    fn remove(&mut self, subject: &Arc<Subject>) -> bool {
-        match self {
-            Self::One(only) => only == subject,
-            Self::Many(all) => {
-                all.remove(subject);
-                all.is_empty()
-            }
-        }
-    }
-
-    fn collect(&self, into: &mut BTreeSet<Arc<Subject>>) {
-        match self {
-            Self::One(only) => {
-                into.insert(only.clone());
-            }
-            Self::Many(all) => into.extend(all.iter().cloned()),
+impl Default for Interests {
+    fn default() -> Self {
+        let first = Subject {
+            controller: 0,
+            key: ObjectKey::cluster_scoped(""),
+        };
+        Self {
+            readers: BTreeSet::new(),
+            facts: HashMap::new(),
+            first: Arc::new(first),
         }
     }
 }
 
 impl Interests {
-    /// Remembers that somebody reads a fact.
-    fn add(&mut self, subject: &Arc<Subject>, fact: Number) {
-        match self.facts.get_mut(subject) {
-            Some(facts) => {
-                facts.insert(fact);
-            }
-            None => {
-                self.facts.insert(subject.clone(), [fact].into());
-            }
-        }
-        match self.subjects.get_mut(&fact) {
-            Some(readers) => readers.add(subject),
-            None => {
-                self.subjects.insert(fact, Readers::One(subject.clone()));
-            }
-        }
+    /// Who reads a fact.
+    fn readers(&self, fact: Number) -> impl Iterator<Item = &Arc<Subject>> {
+        let all = self.readers.range((fact, self.first.clone())..);
+        all.take_while(move |(other, _)| *other == fact)
+            .map(|(_, subject)| subject)
     }
 
-    /// Forgets what somebody read before and does not read any more.
-    fn keep_only(&mut self, subject: &Arc<Subject>, mut noted: HashSet<Number>) {
-        noted.shrink_to_fit();
+    /// Ends a reading. What was read before and not this time is of no interest any more, if this time was complete.
+    fn finish(&mut self, subject: &Arc<Subject>, noted: &BTreeSet<Number>, is_complete: bool) {
         let before = self.facts.remove(subject).unwrap_or_default();
-        for fact in before.difference(&noted) {
-            if self
-                .subjects
-                .get_mut(fact)
-                .is_some_and(|readers| readers.remove(subject))
-            {
-                self.subjects.remove(fact);
+        let gone = before.iter().filter(|fact| !noted.contains(*fact));
+        let mut all: Vec<Number> = noted.iter().copied().collect();
+        if is_complete {
+            for fact in gone {
+                self.readers.remove(&(*fact, subject.clone()));
             }
+        } else {
+            all.extend(gone);
         }
-        if !noted.is_empty() {
-            self.facts.insert(subject.clone(), noted);
+        if !all.is_empty() {
+            self.facts.insert(subject.clone(), all.into());
         }
     }
 }
@@ -174,8 +137,8 @@ impl Wakes {
         let mut subjects = BTreeSet::new();
         {
             let interests = self.interests.lock();
-            for readers in facts.iter().filter_map(|fact| interests.subjects.get(fact)) {
-                readers.collect(&mut subjects);
+            for fact in facts {
+                subjects.extend(interests.readers(*fact).cloned());
             }
         }
         for subject in subjects {
@@ -185,7 +148,7 @@ impl Wakes {
 
     /// Whether anybody read a fact the last time.
     pub(crate) fn is_read(&self, fact: Number) -> bool {
-        self.interests.lock().subjects.contains_key(&fact)
+        self.interests.lock().readers(fact).next().is_some()
     }
 
     /// Begins to read on behalf of an object.
@@ -212,26 +175,42 @@ impl Wakes {
 pub(crate) struct Reader {
     wakes: Arc<Wakes>,
     subject: Arc<Subject>,
-    noted: Mutex<HashSet<Number>>,
+    noted: Mutex<BTreeSet<Number>>,
 }
 
 impl Reader {
     /// Notes that a fact is about to be read.
     pub(crate) fn note(&self, fact: Number) {
         if self.noted.lock().insert(fact) {
-            self.wakes.interests.lock().add(&self.subject, fact);
+            let mut interests = self.wakes.interests.lock();
+            interests.readers.insert((fact, self.subject.clone()));
         }
     }
 
     /// Ends a reading that was complete: what was read before and was not read this time is of no interest any more.
     pub(crate) fn finish(self) {
-        let noted = self.noted.into_inner();
-        self.wakes.interests.lock().keep_only(&self.subject, noted);
+        self.end(true);
     }
 
     /// Ends the reading about an object that is gone.
     pub(crate) fn forget(self) {
-        self.noted.lock().clear();
-        self.finish();
+        // Both what was read now and what was read before.
+        self.end(false);
+        self.end(true);
+    }
+
+    fn end(&self, is_complete: bool) {
+        let noted = std::mem::take(&mut *self.noted.lock());
+        let mut interests = self.wakes.interests.lock();
+        interests.finish(&self.subject, &noted, is_complete);
+    }
+}
+
+/// A reading that was cut short adds to what was read before.
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if !self.noted.get_mut().is_empty() {
+            self.end(false);
+        }
     }
 }
