@@ -68,6 +68,8 @@ pub(crate) struct Outcome {
 struct Memory {
     attempts: HashMap<ObjectKey, u32>,
     written: HashMap<ObjectKey, Recent>,
+    /// From how many on it is asked which of them are of use no more.
+    many: usize,
     /// Whose status was left to the next look.
     untold: HashMap<ObjectKey, Untold>,
 }
@@ -79,6 +81,22 @@ impl Memory {
             objects: self.untold.len(),
             ..self.untold.get(key).copied().unwrap_or_default()
         }
+    }
+}
+
+/// How many objects may be remembered as written before it is asked for whom that is of use no more.
+const MANY: usize = 256;
+
+impl Memory {
+    /// Forgets what was written so long ago that nobody waits for it, now and then.
+    fn forget_what_was_seen(&mut self) {
+        if self.written.len() < self.many.max(MANY) {
+            return;
+        }
+        self.written
+            .retain(|_, recent| recent.since.elapsed() < CATCHING_UP);
+        self.many = 2 * self.written.len();
+        self.written.shrink_to(self.many);
     }
 }
 
@@ -224,6 +242,7 @@ impl<R: Reconcile> Worker<R> {
                 looks: 0,
             };
             memory.written.insert(key.clone(), recent);
+            memory.forget_what_was_seen();
         }
         if writes.tells_after.is_some() {
             let untold = Untold {
