@@ -70,9 +70,12 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
         facts.definitions.clone(),
     ));
     watches.spawn(rollout::drive(facts.clone()));
+    watches.spawn(facts.clone().pack());
     options.readiness.set(true);
+    let secrets = Arc::new(Secrets::new(client.clone(), facts.clone()));
+    watches.spawn(secrets.clone().forget());
     let hands = Hands {
-        secrets: Arc::new(Secrets::new(client.clone(), facts.clone())),
+        secrets,
         executor: Executor::new(client.clone()),
         facts,
         client,

@@ -85,7 +85,7 @@ impl CaptClusters {
             control_planes,
             template,
             peers,
-            workspace_uid: workspace.map(|workspace| workspace.without_spec().uid.clone()),
+            workspace_uid: workspace.map(|workspace| workspace.uid.clone()),
             workspace_secret,
             left,
             secrets,

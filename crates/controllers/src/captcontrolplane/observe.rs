@@ -198,7 +198,7 @@ impl ControlPlanes {
                     let workspace = facts
                         .workspaces_of(group)
                         .glance(reader, indexes::OBSERVED, &place)?;
-                    let reference = workspace.field("writeConnectionSecretToRef")?;
+                    let reference = workspace.spec.get("writeConnectionSecretToRef")?;
                     reference.get("name")?.as_str().map(str::to_owned)
                 })
         });

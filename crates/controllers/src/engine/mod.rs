@@ -6,8 +6,10 @@
 
 pub(crate) mod call;
 pub(crate) mod controller;
+pub(crate) mod document;
 pub(crate) mod execute;
 pub(crate) mod key;
+pub(crate) mod packing;
 pub(crate) mod queue;
 pub(crate) mod rights;
 pub(crate) mod served;

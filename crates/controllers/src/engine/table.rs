@@ -2,14 +2,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    ops::Bound,
     sync::Arc,
 };
 
 use parking_lot::RwLock;
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
 
 use super::{
     key::ObjectKey,
+    packing::{Packer, Packing, Shelf},
     wakes::{Controller, Fact, Number, Place, Reader, Wakes},
 };
 
@@ -46,10 +49,17 @@ pub(crate) struct Table<T: 'static> {
     /// The controller whose own objects these are.
     controller: Option<Controller>,
     changes: watch::Sender<u64>,
+    /// How objects are packed that nobody looks at, if they are.
+    packing: Option<Packing<T>>,
 }
 
+/// How many objects are packed in a row before others have their turn.
+const PACKED_AT_A_TIME: usize = 16;
+/// How many objects are looked at in a row whether they rest.
+const LOOKED_AT_AT_A_TIME: usize = 1024;
+
 struct Rows<T> {
-    objects: BTreeMap<Arc<ObjectKey>, Arc<T>>,
+    objects: BTreeMap<Arc<ObjectKey>, Shelf<T>>,
     /// For each index, who has a value in it.
     by_index: Vec<HashMap<Box<str>, Members>>,
     /// The newest version that was seen.
@@ -130,6 +140,42 @@ impl<T: PartialEq> Table<T> {
             wakes: wakes.clone(),
             controller: None,
             changes: watch::Sender::new(0),
+            packing: None,
+        }
+    }
+
+    /// With objects that are packed when nobody looks at them.
+    pub(crate) fn packed(mut self) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.packing = Some(Packing::json());
+        self
+    }
+
+    /// Packs what nobody looked at since the last time that it was asked for.
+    pub(crate) async fn rest(&self, packer: &mut Packer) {
+        let Some(packing) = self.packing else { return };
+        let mut last: Option<Arc<ObjectKey>> = None;
+        loop {
+            last = {
+                let rows = self.rows.read();
+                let from = last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+                let rest = rows.objects.range::<Arc<ObjectKey>, _>((from, Bound::Unbounded));
+                let (mut packed, mut reached) = (0, None);
+                for (key, shelf) in rest.take(LOOKED_AT_AT_A_TIME) {
+                    packed += usize::from(shelf.rest(packing, packer));
+                    reached = Some(key);
+                    if packed == PACKED_AT_A_TIME {
+                        break;
+                    }
+                }
+                reached.cloned()
+            };
+            if last.is_none() {
+                return;
+            }
+            tokio::task::yield_now().await;
         }
     }
 
@@ -147,7 +193,7 @@ impl<T: PartialEq> Table<T> {
 
     /// An object, if it is there, for somebody who does not want to be woken.
     pub(crate) fn peek(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        self.rows.read().objects.get(key).cloned()
+        self.open(&self.rows.read(), key)
     }
 
     /// An object, if it is there, for somebody who has to look again only when its values in an index change. Every
@@ -169,7 +215,7 @@ impl<T: PartialEq> Table<T> {
         let members = self.having(&rows, index, value).into_iter();
         members
             .flat_map(Members::iter)
-            .filter_map(|key| Some((ObjectKey::clone(key), rows.objects.get(key)?.clone())))
+            .filter_map(|key| Some((ObjectKey::clone(key), self.open(&rows, key)?)))
             .collect()
     }
 
@@ -197,7 +243,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn peek_all(&self) -> Vec<(ObjectKey, Arc<T>)> {
         let rows = self.rows.read();
         let all = rows.objects.iter();
-        all.map(|(key, object)| (ObjectKey::clone(key), object.clone()))
+        all.filter_map(|(key, object)| Some((ObjectKey::clone(key), object.get(self.packing)?)))
             .collect()
     }
 
@@ -339,7 +385,7 @@ impl<T: PartialEq> Table<T> {
         keys: &mut BTreeSet<Arc<ObjectKey>>,
     ) {
         let (key, before) = match rows.objects.get_key_value(&key) {
-            Some((known, before)) => (known.clone(), Some(before.clone())),
+            Some((known, before)) => (known.clone(), before.get(self.packing)),
             None => (Arc::new(key), None),
         };
         if before.as_deref() == value.as_ref() {
@@ -385,9 +431,13 @@ impl<T: PartialEq> Table<T> {
         facts.insert(self.fact(Place::Object(&key)));
         keys.insert(key.clone());
         match value {
-            Some(value) => rows.objects.insert(key, Arc::new(value)),
+            Some(value) => rows.objects.insert(key, Shelf::new(value)),
             None => rows.objects.remove(&key),
         };
+    }
+
+    fn open(&self, rows: &Rows<T>, key: &ObjectKey) -> Option<Arc<T>> {
+        rows.objects.get(key)?.get(self.packing)
     }
 
     /// Who has a value in an index.

@@ -5,12 +5,16 @@ use capt_api::{
     foreign::{Cluster, cluster::ContractReference},
     marks,
 };
-use capt_core::{names, render::WorkspaceGroup, wta::owner};
+use capt_core::{
+    names,
+    render::WorkspaceGroup,
+    wta::{owner, snapshot::WorkspaceSeen},
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::{
     kinds,
-    views::{HeldView, ReportView, TemplateView, WorkerView, WorkspaceView},
+    views::{HeldView, ReportView, TemplateView, WorkerView},
 };
 use crate::engine::{key::ObjectKey, served::CustomKind, table::Index};
 
@@ -164,12 +168,12 @@ pub(super) const TEMPLATES: &[Index<TemplateView>] = &[Index {
     },
 }];
 
-pub(super) const WORKSPACES: &[Index<WorkspaceView>] = &[
+pub(super) const WORKSPACES: &[Index<WorkspaceSeen>] = &[
     Index {
         name: IDENTITY,
         finds: true,
         values: |_, workspace| {
-            let label = |name| workspace.without_spec().labels.get(name);
+            let label = |name| workspace.labels.get(name);
             match (label(marks::WTA_NAMESPACE), label(marks::WTA_NAME)) {
                 (Some(namespace), Some(name)) => vec![within(namespace, name)],
                 _ => Vec::new(),
@@ -180,7 +184,6 @@ pub(super) const WORKSPACES: &[Index<WorkspaceView>] = &[
         name: OBSERVED,
         finds: false,
         values: |_, workspace| {
-            let workspace = workspace.without_spec();
             let observed = workspace.status.observed_generation.unwrap_or_default();
             let paused = workspace
                 .annotations

@@ -66,7 +66,6 @@ impl Facts {
         }
         let mut workspaces = Vec::new();
         for known in self.workspaces_left_for(reader, namespace, apply) {
-            let known = known.whole();
             // What may be destroyed is about to be.
             if !grants_destruction(&known.spec) && is_left(client, &known, namespace, apply).await? {
                 workspaces.push(LeftWorkspace::of(&known, namespace));

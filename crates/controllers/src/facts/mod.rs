@@ -12,21 +12,25 @@ pub(crate) mod secrets;
 pub(crate) mod views;
 mod watches;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster};
-use capt_core::{render::WorkspaceGroup, wta::snapshot::ProviderConfigSeen};
+use capt_core::{
+    render::WorkspaceGroup,
+    wta::snapshot::{KeptSeen, ProviderConfigSeen, WorkspaceSeen},
+};
 use kube::Client;
 
 pub(crate) use self::others::Lookup;
 use self::{
     elsewhere::{Elsewhere, Sight},
     others::Others,
-    views::{HeldView, NamespaceView, RenderingView, ReportView, TemplateView, WorkerView, WorkspaceView},
+    views::{HeldView, NamespaceView, ReportView, TemplateView, WorkerView},
 };
 use crate::engine::{
     execute::Written,
     key::ObjectKey,
+    packing::Packer,
     rights::Missing,
     served::Definitions,
     table::Table,
@@ -44,18 +48,21 @@ pub(crate) const CAPTCLUSTERS: Controller = 3;
 /// The controller of CAPTControlPlanes, by the place of its queue.
 pub(crate) const CONTROLPLANES: Controller = 4;
 
+/// How long nobody looks at what counts as at rest.
+const RESTS_AFTER: Duration = Duration::from_secs(2);
+
 /// All facts.
 pub(crate) struct Facts {
     pub(crate) wakes: Arc<Wakes>,
     /// The only namespace that is looked at.
     namespace: Option<String>,
     templates_elsewhere: Arc<Elsewhere<TemplateView>>,
-    workspaces_elsewhere: Arc<Elsewhere<WorkspaceView>>,
+    workspaces_elsewhere: Arc<Elsewhere<WorkspaceSeen>>,
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) applies: Arc<Table<WorkspaceTemplateApply>>,
     pub(crate) templates: Arc<Table<TemplateView>>,
-    pub(crate) workspaces: Arc<Table<WorkspaceView>>,
-    pub(crate) cluster_workspaces: Arc<Table<WorkspaceView>>,
+    pub(crate) workspaces: Arc<Table<WorkspaceSeen>>,
+    pub(crate) cluster_workspaces: Arc<Table<WorkspaceSeen>>,
     pub(crate) clusters: Arc<Table<Cluster>>,
     pub(crate) captclusters: Arc<Table<CAPTCluster>>,
     pub(crate) captcontrolplanes: Arc<Table<CAPTControlPlane>>,
@@ -68,7 +75,7 @@ pub(crate) struct Facts {
     pub(crate) legacy_usages: Arc<Table<()>>,
     pub(crate) secrets: Arc<Table<HeldView>>,
     pub(crate) config_maps: Arc<Table<HeldView>>,
-    pub(crate) renderings: Arc<Table<RenderingView>>,
+    pub(crate) renderings: Arc<Table<KeptSeen>>,
     pub(crate) reports: Arc<Table<ReportView>>,
     pub(crate) namespaces: Arc<Table<NamespaceView>>,
     others: Others,
@@ -100,17 +107,30 @@ impl Facts {
             ),
             missing: missing.clone(),
             definitions,
-            applies: Arc::new(Table::new("applies", wakes, indexes::APPLIES).of_controller(APPLIES)),
+            applies: Arc::new(
+                Table::new("applies", wakes, indexes::APPLIES)
+                    .of_controller(APPLIES)
+                    .packed(),
+            ),
             templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),
-            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES)),
-            cluster_workspaces: Arc::new(Table::new("cluster workspaces", wakes, indexes::WORKSPACES)),
-            clusters: Arc::new(Table::new("clusters", wakes, indexes::CLUSTERS).of_controller(CLUSTERS)),
+            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES).packed()),
+            cluster_workspaces: Arc::new(
+                Table::new("cluster workspaces", wakes, indexes::WORKSPACES).packed(),
+            ),
+            clusters: Arc::new(
+                Table::new("clusters", wakes, indexes::CLUSTERS)
+                    .of_controller(CLUSTERS)
+                    .packed(),
+            ),
             captclusters: Arc::new(
-                Table::new("captclusters", wakes, indexes::CAPTCLUSTERS).of_controller(CAPTCLUSTERS),
+                Table::new("captclusters", wakes, indexes::CAPTCLUSTERS)
+                    .of_controller(CAPTCLUSTERS)
+                    .packed(),
             ),
             captcontrolplanes: Arc::new(
                 Table::new("captcontrolplanes", wakes, indexes::CAPTCONTROLPLANES)
-                    .of_controller(CONTROLPLANES),
+                    .of_controller(CONTROLPLANES)
+                    .packed(),
             ),
             workers: workers.map(|name| Arc::new(Table::new(name, wakes, indexes::WORKERS))),
             provider_configs: Arc::new(Table::new("provider configs", wakes, &[])),
@@ -120,14 +140,14 @@ impl Facts {
             legacy_usages: Arc::new(Table::new("legacy usages", wakes, &[])),
             secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS)),
             config_maps: Arc::new(Table::new("config maps", wakes, &[])),
-            renderings: Arc::new(Table::new("renderings", wakes, &[])),
-            reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS)),
+            renderings: Arc::new(Table::new("renderings", wakes, &[]).packed()),
+            reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS).packed()),
             namespaces: Arc::new(Table::new("namespaces", wakes, &[])),
         }
     }
 
     /// The Workspaces of a group.
-    pub(crate) fn workspaces_of(&self, group: WorkspaceGroup) -> &Table<WorkspaceView> {
+    pub(crate) fn workspaces_of(&self, group: WorkspaceGroup) -> &Table<WorkspaceSeen> {
         match group {
             WorkspaceGroup::Namespaced => &self.workspaces,
             WorkspaceGroup::ClusterScoped => &self.cluster_workspaces,
@@ -161,7 +181,7 @@ impl Facts {
     }
 
     /// A Workspace of the namespaced group, in whatever namespace.
-    pub(crate) fn workspace(&self, reader: &Reader, key: &ObjectKey) -> Sight<Arc<WorkspaceView>> {
+    pub(crate) fn workspace(&self, reader: &Reader, key: &ObjectKey) -> Sight<Arc<WorkspaceSeen>> {
         if self.is_here(key) {
             let here = self.workspaces.get(reader, key);
             here.map_or(Sight::Absent, Sight::There)
@@ -190,6 +210,22 @@ impl Facts {
             "Secret" => self.secrets.has_seen(version),
             "ConfigMap" => self.config_maps.has_seen(version),
             _ => true,
+        }
+    }
+
+    /// Packs what nobody looks at. Never ends.
+    pub(crate) async fn pack(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(RESTS_AFTER).await;
+            let mut packer = Packer::new();
+            self.applies.rest(&mut packer).await;
+            self.workspaces.rest(&mut packer).await;
+            self.cluster_workspaces.rest(&mut packer).await;
+            self.clusters.rest(&mut packer).await;
+            self.captclusters.rest(&mut packer).await;
+            self.captcontrolplanes.rest(&mut packer).await;
+            self.renderings.rest(&mut packer).await;
+            self.reports.rest(&mut packer).await;
         }
     }
 

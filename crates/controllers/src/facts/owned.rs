@@ -20,7 +20,7 @@ use super::{
     Facts,
     indexes::{self, within},
     kinds,
-    views::{ReportView, WorkspaceView},
+    views::ReportView,
     workspace_key,
 };
 use crate::engine::{execute::Failure, key::ObjectKey, table::Serving, wakes::Reader};
@@ -126,7 +126,7 @@ impl Facts {
         reader: &Reader,
         key: &ObjectKey,
         apply: &WorkspaceTemplateApply,
-    ) -> Option<Arc<WorkspaceView>> {
+    ) -> Option<Arc<WorkspaceSeen>> {
         let (group, place) = workspace_place(key, apply)?;
         self.workspaces_of(group)
             .glance(reader, indexes::OBSERVED, &place)
@@ -139,7 +139,7 @@ impl Facts {
         reader: &Reader,
         namespace: &str,
         apply: &str,
-    ) -> Option<Arc<WorkspaceView>> {
+    ) -> Option<Arc<WorkspaceSeen>> {
         let mut found = self.workspaces_left_for(reader, namespace, apply);
         (found.len() == 1).then(|| found.remove(0))
     }
@@ -150,7 +150,7 @@ impl Facts {
         reader: &Reader,
         namespace: &str,
         apply: &str,
-    ) -> Vec<Arc<WorkspaceView>> {
+    ) -> Vec<Arc<WorkspaceSeen>> {
         let identity = within(namespace, &names::label_value(apply));
         let mut found = Vec::new();
         for group in [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped] {
@@ -171,12 +171,11 @@ impl Facts {
             self.workspace_left_for(reader, key.namespace(), &key.name)
         });
         let told = workspace.as_ref().and_then(|workspace| {
-            let uid = &workspace.without_spec().uid;
+            let uid = &workspace.uid;
             let told = self.reports.members(reader, indexes::RUN_OF, uid);
             self.reports.glance(reader, indexes::RUN, told.first()?)
         });
-        let workspace = workspace.as_deref().map(WorkspaceView::without_spec);
-        seen(apply, workspace, told.as_deref())
+        seen(apply, workspace.as_deref(), told.as_deref())
     }
 
     /// One as a peer of others, without being woken for it.
@@ -184,20 +183,19 @@ impl Facts {
         let workspace =
             workspace_place(key, apply).and_then(|(group, place)| self.workspaces_of(group).peek(&place));
         let told = workspace.as_ref().and_then(|workspace| {
-            let uid = &workspace.without_spec().uid;
+            let uid = &workspace.uid;
             let told = self.reports.peek_members(indexes::RUN_OF, uid);
             self.reports.peek(told.first()?)
         });
-        let workspace = workspace.as_deref().map(WorkspaceView::without_spec);
-        Peer::of(&seen(apply, workspace, told.as_deref()))
+        Peer::of(&seen(apply, workspace.as_deref(), told.as_deref()))
     }
 }
 
 /// Namespace and name of the Secret that a Workspace writes, if its WorkspaceTemplateApply is in this namespace.
-pub(crate) fn connection_secret(namespace: &str, workspace: &WorkspaceView) -> Option<(String, String)> {
-    let reference = workspace.field("writeConnectionSecretToRef")?;
+pub(crate) fn connection_secret(namespace: &str, workspace: &WorkspaceSeen) -> Option<(String, String)> {
+    let reference = workspace.spec.get("writeConnectionSecretToRef")?;
     let field = |name: &str| reference.get(name).and_then(Value::as_str);
-    let namespace = match workspace.without_spec().group {
+    let namespace = match workspace.group {
         Some(WorkspaceGroup::ClusterScoped) => field("namespace")?,
         _ => namespace,
     };

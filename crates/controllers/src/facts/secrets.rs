@@ -1,12 +1,13 @@
 //! What is in Secrets, by name.
 //!
 //! That a Secret is there and which version it has is known by a watch that brings no content. What is in it is asked
-//! for once for each version, and kept while there is room: what was used last stays, so that those who are at work ask
-//! once, and those who rest cost no memory.
+//! for once for each version, and kept while there is room and somebody uses it, so that those who are at work ask once, and
+//! those who rest cost no memory.
 
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use capt_core::decision::Target;
@@ -17,10 +18,12 @@ use parking_lot::Mutex;
 use super::Facts;
 use crate::engine::{call::within_deadline, execute::Failure, key::ObjectKey, wakes::Reader};
 
-/// How much is kept, in bytes of content.
+/// How much is kept, in bytes.
 const ROOM: usize = 4 << 20;
 /// What every Secret takes besides its content.
-const OVERHEAD: usize = 1 << 10;
+const OVERHEAD: usize = 3 << 10;
+/// How long something is kept that nobody uses, at least.
+const UNUSED: Duration = Duration::from_secs(10);
 
 /// Reads Secrets.
 pub(crate) struct Secrets {
@@ -67,6 +70,14 @@ impl Secrets {
             secret
         }))
     }
+
+    /// Forgets what nobody uses. Never ends.
+    pub(crate) async fn forget(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(UNUSED).await;
+            self.kept.lock().forget();
+        }
+    }
 }
 
 /// Secrets that were read, the last used of them.
@@ -74,6 +85,8 @@ struct Kept {
     room: usize,
     used: usize,
     counter: u64,
+    /// What the counter was when it was last asked what nobody uses.
+    asked_at: u64,
     entries: HashMap<ObjectKey, Entry>,
     /// Who was used when, the longest ago first.
     order: BTreeMap<u64, ObjectKey>,
@@ -91,6 +104,7 @@ impl Kept {
             room,
             used: 0,
             counter: 0,
+            asked_at: 0,
             entries: HashMap::new(),
             order: BTreeMap::new(),
         }
@@ -131,6 +145,18 @@ impl Kept {
         self.used += size;
         self.order.insert(self.counter, key.clone());
         self.entries.insert(key.clone(), entry);
+    }
+
+    /// Forgets what was not used since the last time.
+    fn forget(&mut self) {
+        while let Some((used_at, key)) = self.order.first_key_value()
+            && *used_at <= self.asked_at
+        {
+            let key = key.clone();
+            self.remove(&key);
+        }
+        self.asked_at = self.counter;
+        self.entries.shrink_to_fit();
     }
 
     fn remove(&mut self, key: &ObjectKey) {
@@ -177,5 +203,20 @@ mod tests {
         kept.put(&key("huge"), &secret("1", 1 << 20));
         assert!(kept.get(&key("huge"), "1").is_none());
         assert_eq!((kept.used, kept.order.len()), (3 * (OVERHEAD + 10), 3));
+    }
+    #[test]
+    fn what_nobody_uses_is_forgotten() {
+        let key = |name| ObjectKey::within("n", name);
+        let mut kept = Kept::new(ROOM);
+        kept.put(&key("a"), &secret("1", 10));
+        kept.put(&key("b"), &secret("1", 10));
+        kept.forget();
+        assert!(kept.get(&key("a"), "1").is_some());
+        kept.forget();
+        assert!(kept.get(&key("b"), "1").is_none());
+        assert!(kept.get(&key("a"), "1").is_some());
+        kept.forget();
+        kept.forget();
+        assert_eq!((kept.used, kept.order.len(), kept.entries.len()), (0, 0, 0));
     }
 }

@@ -29,11 +29,17 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use kube::core::{DynamicObject, PartialObjectMeta};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, value::RawValue};
+use kube::core::DynamicObject;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
-use crate::engine::served::Definition;
+use crate::engine::{
+    document::{Document, Head},
+    served::Definition,
+};
+
+/// An annotation that kubectl keeps a whole object in.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// A template, with what would take long to find out again.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,54 +48,6 @@ pub(crate) struct TemplateView {
     pub(crate) template: capt_api::WorkspaceTemplate,
     /// Its revision.
     pub(crate) revision: String,
-}
-
-/// The last rendering of a WorkspaceTemplateApply, packed as it is kept: most of them are at rest.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RenderingView {
-    uid: String,
-    owner: Option<String>,
-    packed: Option<Box<[u8]>>,
-}
-
-impl RenderingView {
-    /// What it says.
-    pub(crate) fn unpacked(&self) -> KeptSeen {
-        KeptSeen {
-            uid: self.uid.clone(),
-            owner: self.owner.clone(),
-            kept: self.packed.as_deref().and_then(Kept::from_bytes),
-        }
-    }
-}
-
-/// A Workspace. Most of them are at rest, and their specs are kept as text, which takes a fraction of the room.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct WorkspaceView {
-    /// Everything else.
-    bare: WorkspaceSeen,
-    spec: Box<str>,
-}
-
-impl WorkspaceView {
-    /// All of it but its spec, which says nothing here.
-    pub(crate) fn without_spec(&self) -> &WorkspaceSeen {
-        &self.bare
-    }
-
-    /// One field of its spec.
-    pub(crate) fn field(&self, name: &str) -> Option<Value> {
-        let mut fields: BTreeMap<&str, &RawValue> = serde_json::from_str(&self.spec).ok()?;
-        serde_json::from_str(fields.remove(name)?.get()).ok()
-    }
-
-    /// All of it.
-    pub(crate) fn whole(&self) -> WorkspaceSeen {
-        WorkspaceSeen {
-            spec: serde_json::from_str(&self.spec).unwrap_or_default(),
-            ..self.bare.clone()
-        }
-    }
 }
 
 /// Something that runs workloads of a Cluster, such as a Machine.
@@ -127,7 +85,7 @@ pub(crate) struct HeldView {
 }
 
 /// What our runner tells about a Workspace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReportView {
     /// uid of the Workspace.
     pub(crate) workspace_uid: String,
@@ -142,7 +100,7 @@ pub(crate) struct NamespaceView {
     pub(crate) terminating: bool,
 }
 
-pub(super) fn definition(object: PartialObjectMeta<CustomResourceDefinition>) -> Option<Definition> {
+pub(super) fn definition(object: Head<CustomResourceDefinition>) -> Option<Definition> {
     let metadata = object.metadata;
     Some(Definition {
         version: metadata.resource_version.unwrap_or_default(),
@@ -151,44 +109,42 @@ pub(super) fn definition(object: PartialObjectMeta<CustomResourceDefinition>) ->
     })
 }
 
-pub(super) fn apply(object: DynamicObject) -> Option<WorkspaceTemplateApply> {
-    let (metadata, mut data) = lean(object);
+pub(super) fn apply(object: Document) -> Option<WorkspaceTemplateApply> {
     Some(WorkspaceTemplateApply {
-        metadata,
-        spec: part(&mut data, "spec")?,
-        status: part(&mut data, "status"),
+        metadata: lean(object.metadata),
+        spec: part(object.spec)?,
+        status: part(object.status),
     })
 }
 
-pub(super) fn template(object: DynamicObject) -> Option<TemplateView> {
-    let (metadata, mut data) = lean(object);
-    let spec: WorkspaceTemplateSpec = part(&mut data, "spec")?;
-    let status: Option<WorkspaceTemplateObjectStatus> = part(&mut data, "status");
+pub(super) fn template(object: Document) -> Option<TemplateView> {
+    let spec: WorkspaceTemplateSpec = part(object.spec)?;
+    let status: Option<WorkspaceTemplateObjectStatus> = part(object.status);
     Some(TemplateView {
         revision: render::revision(&spec),
         template: capt_api::WorkspaceTemplate {
-            metadata,
+            metadata: lean(object.metadata),
             spec,
             status,
         },
     })
 }
 
-pub(super) fn namespaced_workspace(object: DynamicObject) -> Option<WorkspaceView> {
+pub(super) fn namespaced_workspace(object: Document) -> Option<WorkspaceSeen> {
     Some(workspace(object, WorkspaceGroup::Namespaced))
 }
 
-pub(super) fn cluster_workspace(object: DynamicObject) -> Option<WorkspaceView> {
+pub(super) fn cluster_workspace(object: Document) -> Option<WorkspaceSeen> {
     Some(workspace(object, WorkspaceGroup::ClusterScoped))
 }
 
-fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceView {
-    let (metadata, mut data) = lean(object);
-    let mut status: WorkspaceStatus = part(&mut data, "status").unwrap_or_default();
+fn workspace(object: Document, group: WorkspaceGroup) -> WorkspaceSeen {
+    let metadata = lean(object.metadata);
+    let mut status: WorkspaceStatus = part(object.status).unwrap_or_default();
     for condition in status.conditions.iter_mut().flatten() {
         make_readable(condition);
     }
-    let bare = WorkspaceSeen {
+    WorkspaceSeen {
         group: Some(group),
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),
@@ -199,14 +155,9 @@ fn workspace(object: DynamicObject, group: WorkspaceGroup) -> WorkspaceView {
         labels: metadata.labels.unwrap_or_default(),
         annotations: metadata.annotations.unwrap_or_default(),
         finalizers: metadata.finalizers.unwrap_or_default(),
-        spec: Value::Null,
+        spec: object.spec,
         status,
         used_by_provider: Usage::No,
-    };
-    let spec = data.get("spec").unwrap_or(&Value::Null).to_string();
-    WorkspaceView {
-        bare,
-        spec: spec.into_boxed_str(),
     }
 }
 
@@ -220,20 +171,20 @@ fn make_readable(condition: &mut WorkspaceCondition) {
 }
 
 /// A Cluster that cannot be read counts as paused, so that nothing is done to what belongs to it.
-pub(super) fn cluster(object: DynamicObject) -> Option<Cluster> {
-    let (metadata, mut data) = lean(object);
-    for reference in ["/spec/infrastructureRef", "/spec/controlPlaneRef"] {
-        if let Some(reference) = data.pointer_mut(reference) {
+pub(super) fn cluster(object: Document) -> Option<Cluster> {
+    let mut spec = object.spec;
+    for reference in ["infrastructureRef", "controlPlaneRef"] {
+        if let Some(reference) = spec.get_mut(reference) {
             modernise(reference);
         }
     }
     Some(Cluster {
-        metadata,
-        spec: part(&mut data, "spec").unwrap_or_else(|| ClusterSpec {
+        metadata: lean(object.metadata),
+        spec: part(spec).unwrap_or_else(|| ClusterSpec {
             paused: Some(true),
             ..ClusterSpec::default()
         }),
-        status: part(&mut data, "status"),
+        status: part(object.status),
     })
 }
 
@@ -249,21 +200,19 @@ fn modernise(reference: &mut Value) {
     }
 }
 
-pub(super) fn captcluster(object: DynamicObject) -> Option<CAPTCluster> {
-    let (metadata, mut data) = lean(object);
+pub(super) fn captcluster(object: Document) -> Option<CAPTCluster> {
     Some(CAPTCluster {
-        metadata,
-        spec: part(&mut data, "spec")?,
-        status: part(&mut data, "status"),
+        metadata: lean(object.metadata),
+        spec: part(object.spec)?,
+        status: part(object.status),
     })
 }
 
-pub(super) fn captcontrolplane(object: DynamicObject) -> Option<CAPTControlPlane> {
-    let (metadata, mut data) = lean(object);
+pub(super) fn captcontrolplane(object: Document) -> Option<CAPTControlPlane> {
     Some(CAPTControlPlane {
-        metadata,
-        spec: part(&mut data, "spec")?,
-        status: part(&mut data, "status"),
+        metadata: lean(object.metadata),
+        spec: part(object.spec)?,
+        status: part(object.status),
     })
 }
 
@@ -275,7 +224,7 @@ pub(super) fn other(object: DynamicObject) -> Option<Value> {
 }
 
 /// Machines of a control plane go with it, and are no workers.
-pub(super) fn worker(object: PartialObjectMeta<DynamicObject>) -> Option<WorkerView> {
+pub(super) fn worker(object: Head<Document>) -> Option<WorkerView> {
     let metadata = object.metadata;
     let labels = metadata.labels.unwrap_or_default();
     let is_worker = !labels.contains_key("cluster.x-k8s.io/control-plane");
@@ -293,24 +242,23 @@ pub(super) fn worker(object: PartialObjectMeta<DynamicObject>) -> Option<WorkerV
     })
 }
 
-pub(super) fn provider_config(object: DynamicObject) -> Option<ProviderConfigSeen> {
-    let mut data = object.data;
-    let config: TerraformConfig = part(&mut data, "spec")?;
+pub(super) fn provider_config(object: Document) -> Option<ProviderConfigSeen> {
+    let config: TerraformConfig = part(object.spec)?;
     Some(ProviderConfigSeen {
         hidden: false,
         backend: location::backend_of_config(&config),
     })
 }
 
-pub(super) fn usage(_: PartialObjectMeta<DynamicObject>) -> Option<()> {
+pub(super) fn usage(_: Head<Document>) -> Option<()> {
     Some(())
 }
 
-pub(super) fn secret(object: PartialObjectMeta<Secret>) -> Option<HeldView> {
+pub(super) fn secret(object: Head<Secret>) -> Option<HeldView> {
     Some(held(object.metadata))
 }
 
-pub(super) fn config_map(object: PartialObjectMeta<ConfigMap>) -> Option<HeldView> {
+pub(super) fn config_map(object: Head<ConfigMap>) -> Option<HeldView> {
     Some(held(object.metadata))
 }
 
@@ -334,16 +282,18 @@ fn held(metadata: ObjectMeta) -> HeldView {
     }
 }
 
-pub(super) fn rendering(secret: Secret) -> Option<RenderingView> {
+pub(super) fn rendering(secret: Secret) -> Option<KeptSeen> {
     let mut data = secret.data.unwrap_or_default();
     let owners = secret.metadata.owner_references.unwrap_or_default();
     let owner = owners
         .into_iter()
         .find(|owner| owner.kind == "WorkspaceTemplateApply");
-    Some(RenderingView {
+    Some(KeptSeen {
         uid: secret.metadata.uid.unwrap_or_default(),
         owner: owner.map(|owner| owner.uid),
-        packed: data.remove(kept::KEY).map(|bytes| bytes.0.into_boxed_slice()),
+        kept: data
+            .remove(kept::KEY)
+            .and_then(|bytes| Kept::from_bytes(&bytes.0)),
     })
 }
 
@@ -356,52 +306,26 @@ pub(super) fn report(map: ConfigMap) -> Option<ReportView> {
     })
 }
 
-pub(super) fn namespace(object: PartialObjectMeta<Namespace>) -> Option<NamespaceView> {
+pub(super) fn namespace(object: Head<Namespace>) -> Option<NamespaceView> {
     let metadata = object.metadata;
     Some(NamespaceView {
         terminating: metadata.deletion_timestamp.is_some(),
     })
 }
 
-fn lean(object: DynamicObject) -> (ObjectMeta, Value) {
-    let mut metadata = object.metadata;
+/// Who wrote which field is of use only to those who write, and so is what kubectl remembers of a spec.
+fn lean(mut metadata: ObjectMeta) -> ObjectMeta {
     metadata.managed_fields = None;
-    (metadata, object.data)
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.remove(LAST_APPLIED);
+    }
+    metadata
 }
 
-fn part<T: DeserializeOwned>(data: &mut Value, name: &str) -> Option<T> {
-    serde_json::from_value(data.get_mut(name)?.take()).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_spec_of_a_workspace_is_what_it_was() {
-        let spec = json!({
-            "forProvider": {"source": "Inline", "module": "a = \"\u{fc}\\n\"", "vars": [{"key": "k", "value": "v"}]},
-            "managementPolicies": [],
-            "writeConnectionSecretToRef": {"name": "outputs"},
-        });
-        let object = json!({
-            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
-            "metadata": {"name": "w", "namespace": "n", "uid": "u"}, "spec": spec,
-        });
-        let object: DynamicObject = serde_json::from_value(object).unwrap();
-        let view = namespaced_workspace(object.clone()).unwrap();
-        assert_eq!(view.whole().spec, spec);
-        assert_eq!(view.without_spec().uid, "u");
-        assert_eq!(
-            view.field("writeConnectionSecretToRef"),
-            Some(json!({"name": "outputs"}))
-        );
-        assert_eq!(view.field("deletionPolicy"), None);
-        assert_eq!(Some(&view), namespaced_workspace(object.clone()).as_ref());
-        let mut other = object;
-        other.data["spec"]["forProvider"]["module"] = json!("");
-        assert_ne!(Some(view), namespaced_workspace(other));
+/// A part of an object, if it is there and can be read.
+fn part<T: DeserializeOwned>(part: Value) -> Option<T> {
+    match part {
+        Value::Null => None,
+        part => serde_json::from_value(part).ok(),
     }
 }

@@ -79,7 +79,7 @@ impl Applies {
                 if !place.namespace.as_deref().is_none_or(is_near) {
                     continue;
                 }
-                let left = table.peek(&place).map(|left| left.whole());
+                let left = table.peek(&place);
                 let Some((workspace, event)) = left.and_then(|left| {
                     let event = wta::left_behind(&left)?;
                     Some((left, event))

@@ -34,7 +34,7 @@ use crate::{
     facts::{
         elsewhere::Sight,
         indexes::{self, within},
-        views::{HeldView, WorkspaceView},
+        views::HeldView,
         workspace_key,
     },
 };
@@ -124,7 +124,7 @@ impl Applies {
             kept: facts
                 .renderings
                 .get(reader, &kept_in(key))
-                .map(|kept| kept.unpacked()),
+                .map(|kept| (*kept).clone()),
             workspaces: self.workspaces(reader, key, wta),
             served: Served {
                 namespaced: serving(&facts.workspaces, reader),
@@ -238,8 +238,7 @@ impl Applies {
         found
     }
 
-    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceView) -> WorkspaceSeen {
-        let workspace = workspace.whole();
+    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceSeen) -> WorkspaceSeen {
         let (usages, place) = match workspace.group {
             Some(WorkspaceGroup::ClusterScoped) => (
                 &self.facts.legacy_usages,
@@ -257,7 +256,7 @@ impl Applies {
         };
         WorkspaceSeen {
             used_by_provider,
-            ..workspace
+            ..workspace.clone()
         }
     }
 
@@ -309,7 +308,7 @@ impl Applies {
                     return None;
                 }
                 let is_ours = namespace == key.namespace() && matches!(seen, Sight::There(_));
-                let workspace = workspace.as_ref().map(|workspace| workspace.without_spec());
+                let workspace = workspace.as_deref();
                 let trouble = workspace.and_then(wta::snapshot::trouble);
                 Some(Awaited {
                     trouble: trouble.map(|trouble| match is_ours {
@@ -469,7 +468,7 @@ impl Applies {
 }
 
 /// Whether the Workspaces of a group are known. Where nobody knows yet there may be some.
-fn serving(table: &Table<WorkspaceView>, reader: &Reader) -> snapshot::Serving {
+fn serving(table: &Table<WorkspaceSeen>, reader: &Reader) -> snapshot::Serving {
     match table.serving(reader) {
         Serving::No => snapshot::Serving::No,
         Serving::Unknown | Serving::Hidden => snapshot::Serving::Hidden,

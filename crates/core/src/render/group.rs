@@ -11,7 +11,7 @@ use capt_api::{
     references::SecretReference,
     workspacetemplate::WorkspaceBlueprint,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::problem::RenderProblem;
 
@@ -22,7 +22,7 @@ const PROVIDER_CONFIG: &str = "ProviderConfig";
 const DEFAULT_PROVIDER_CONFIG: &str = "default";
 
 /// A group of Workspaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum WorkspaceGroup {
     /// `tf.m.upbound.io`, whose Workspaces are in namespaces.
     Namespaced,

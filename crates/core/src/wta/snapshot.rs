@@ -13,6 +13,7 @@ use capt_api::{
     workspacetemplateapply::WorkspaceProgress,
 };
 use k8s_openapi::jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{kept::Kept, rendered::Rendered};
@@ -123,7 +124,7 @@ pub struct Problem {
 }
 
 /// The Secret that the last rendering is kept in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptSeen {
     /// uid of the Secret.
     pub uid: String,
@@ -134,7 +135,7 @@ pub struct KeptSeen {
 }
 
 /// A Workspace of either group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkspaceSeen {
     /// Its group; none of the two is a default.
     pub group: Option<WorkspaceGroup>,
@@ -165,7 +166,7 @@ pub struct WorkspaceSeen {
 }
 
 /// Whether provider-terraform runs a Workspace: then there is a ProviderConfigUsage named by its uid.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Usage {
     /// It does not.
     #[default]

@@ -102,7 +102,7 @@ impl WorkspaceCredentials {
             WorkspaceGroup::ClusterScoped => ObjectKey::cluster_scoped(name),
         };
         let workspace = self.facts.workspaces_of(group).peek(&place)?;
-        Some(workspace.whole())
+        Some((*workspace).clone())
     }
 
     async fn config(

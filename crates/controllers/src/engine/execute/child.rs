@@ -8,7 +8,10 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, ownership};
-use crate::engine::call::{CallError, within_deadline};
+use crate::engine::{
+    call::{CallError, within_deadline},
+    document::Document,
+};
 
 /// A version that no object has, because the first write to a server is its own. Applying with it makes what is not
 /// there, and is refused where anything is.
@@ -18,7 +21,7 @@ const CLAIMS: usize = 5;
 
 impl Executor {
     /// Makes or changes an object, if its guard holds.
-    pub(super) async fn write_child(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
+    pub(super) async fn write_child(&self, desired: &Desired) -> Result<Document, Failure> {
         let object = match &desired.guard {
             Guard::Absent => self.create(desired).await?,
             Guard::Uid(uid) => self.change(desired, uid).await?,
@@ -27,7 +30,7 @@ impl Executor {
     }
 
     /// Makes an object by one request. Applying alone would also write over what is there, hence the version.
-    async fn create(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
+    async fn create(&self, desired: &Desired) -> Result<Document, Failure> {
         let target = &desired.target;
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let mut document = document(desired, None);
@@ -42,7 +45,7 @@ impl Executor {
     }
 
     /// Makes an object on a server that does not make what has a version, or says why nobody can.
-    async fn create_plainly(&self, desired: &Desired) -> Result<DynamicObject, Failure> {
+    async fn create_plainly(&self, desired: &Desired) -> Result<Document, Failure> {
         let target = &desired.target;
         let failed = |source| Failure::of("make", target, source);
         let object: DynamicObject = serde_json::from_value(document(desired, None))
@@ -51,14 +54,18 @@ impl Executor {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        let api = self.api(target);
+        let api = self.api_of::<DynamicObject>(target);
         let made = within_deadline(api.create(&parameters, &object))
             .await
             .map_err(failed)?;
+        let made = Document {
+            metadata: made.metadata,
+            ..Document::default()
+        };
         self.claim(desired, made).await
     }
 
-    async fn change(&self, desired: &Desired, uid: &str) -> Result<DynamicObject, Failure> {
+    async fn change(&self, desired: &Desired, uid: &str) -> Result<Document, Failure> {
         let changed = self.apply(desired, uid).await?;
         if !ownership::is_claimed(&changed) {
             // A creation was cut short before its fields were claimed, so that nothing we leave out has gone.
@@ -72,7 +79,7 @@ impl Executor {
         Ok(changed)
     }
 
-    async fn apply(&self, desired: &Desired, uid: &str) -> Result<DynamicObject, Failure> {
+    async fn apply(&self, desired: &Desired, uid: &str) -> Result<Document, Failure> {
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let document = Patch::Apply(document(desired, Some(uid)));
         let api = self.api(&desired.target);
@@ -82,7 +89,7 @@ impl Executor {
     }
 
     /// Makes what was created ours in the way that applying does, so that what we leave out later goes.
-    async fn claim(&self, desired: &Desired, mut object: DynamicObject) -> Result<DynamicObject, Failure> {
+    async fn claim(&self, desired: &Desired, mut object: Document) -> Result<Document, Failure> {
         let target = &desired.target;
         let failed = |source| Failure::of("claim", target, source);
         for _ in 0..CLAIMS {
@@ -110,12 +117,7 @@ impl Executor {
     }
 
     /// Removes marks, whoever wrote them.
-    async fn strip(
-        &self,
-        target: &Target,
-        object: DynamicObject,
-        strip: &Strip,
-    ) -> Result<DynamicObject, Failure> {
+    async fn strip(&self, target: &Target, object: Document, strip: &Strip) -> Result<Document, Failure> {
         let Some(metadata) = stripped(&object, strip) else {
             return Ok(object);
         };
@@ -142,7 +144,7 @@ fn document(desired: &Desired, uid: Option<&str>) -> Value {
 }
 
 /// The metadata that takes marks away from an object as it is now, if it has any of them.
-fn stripped(object: &DynamicObject, strip: &Strip) -> Option<Value> {
+fn stripped(object: &Document, strip: &Strip) -> Option<Value> {
     let metadata = &object.metadata;
     let mut patch = json!({"uid": metadata.uid, "resourceVersion": metadata.resource_version});
     let mut is_needed = false;
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn only_marks_that_are_there_are_stripped_and_other_finalizers_stay() {
-        let object: DynamicObject = serde_json::from_value(json!({
+        let object: Document = serde_json::from_value(json!({
             "metadata": {"name": "x", "uid": "u", "resourceVersion": "7", "labels": {"a": "1", "b": "2"},
                          "finalizers": ["mine", "other"]},
         }))

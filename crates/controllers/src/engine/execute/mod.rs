@@ -15,14 +15,17 @@ use std::time::Duration;
 use capt_core::decision::{Decision, Event, EventKind, Target};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use kube::{
-    Api, Client,
+    Api, Client, Resource,
     api::{Patch, PatchParams},
-    core::{ApiResource, DynamicObject, GroupVersionKind},
+    core::{ApiResource, DynamicResourceScope, GroupVersionKind},
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use super::call::{CallError, within_deadline};
+use super::{
+    call::{CallError, within_deadline},
+    document::Document,
+};
 pub(crate) use events::Teller;
 use own::Marked;
 pub(crate) use telling::{Patience, Untold};
@@ -275,7 +278,7 @@ impl Executor {
         target: &Target,
         manager: &str,
         patch: Patch<Value>,
-    ) -> Result<DynamicObject, CallError> {
+    ) -> Result<Document, CallError> {
         let parameters = PatchParams {
             field_manager: Some(manager.to_owned()),
             ..PatchParams::default()
@@ -283,7 +286,14 @@ impl Executor {
         within_deadline(self.api(target).patch(&target.name, &parameters, &patch)).await
     }
 
-    fn api(&self, target: &Target) -> Api<DynamicObject> {
+    fn api(&self, target: &Target) -> Api<Document> {
+        self.api_of(target)
+    }
+
+    fn api_of<K>(&self, target: &Target) -> Api<K>
+    where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    {
         let resource = ApiResource::from_gvk(&kind_of(target));
         match &target.namespace {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
@@ -293,7 +303,7 @@ impl Executor {
 }
 
 impl Written {
-    fn of(target: &Target, object: &DynamicObject) -> Self {
+    fn of(target: &Target, object: &Document) -> Self {
         let version = object.metadata.resource_version.as_deref();
         Self {
             target: target.clone(),

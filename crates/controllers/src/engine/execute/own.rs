@@ -1,14 +1,11 @@
 //! Changes of the object itself: its metadata first, then its status.
 
 use capt_core::decision::OwnChange;
-use kube::{
-    api::{Patch, PatchParams},
-    core::DynamicObject,
-};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
-use crate::engine::call::within_deadline;
+use crate::engine::{call::within_deadline, document::Document};
 
 /// What became of marks on the object itself.
 pub(super) enum Marked {
@@ -17,7 +14,7 @@ pub(super) enum Marked {
     /// It is not there any more.
     Gone,
     /// It is this now.
-    Changed(Box<DynamicObject>),
+    Changed(Box<Document>),
 }
 
 impl Executor {
@@ -44,7 +41,7 @@ impl Executor {
         subject: &Subject,
         status: &Value,
         marked: &Marked,
-    ) -> Result<Option<DynamicObject>, Failure> {
+    ) -> Result<Option<Document>, Failure> {
         let target = &subject.target;
         let version = match marked {
             Marked::Gone => return Ok(None),
@@ -69,8 +66,7 @@ impl Executor {
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
-        let said = written.data.get("status").unwrap_or(&Value::Null);
-        match surplus(said, status).filter(|_| !subject.shares_status) {
+        match surplus(&written.status, status).filter(|_| !subject.shares_status) {
             None => Ok(Some(written)),
             Some(surplus) => self.unsay(subject, written, &surplus).await,
         }
@@ -81,9 +77,9 @@ impl Executor {
     async fn unsay(
         &self,
         subject: &Subject,
-        written: DynamicObject,
+        written: Document,
         surplus: &Value,
-    ) -> Result<Option<DynamicObject>, Failure> {
+    ) -> Result<Option<Document>, Failure> {
         let target = &subject.target;
         let parameters = PatchParams {
             field_manager: Some(OWN_FIELD_MANAGER.to_owned()),

@@ -4,20 +4,20 @@
 //! them out. So what our creation owns is handed to our apply, which is the same manager by another operation.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
-use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use super::FIELD_MANAGER;
+use crate::engine::document::Document;
 
 /// Whether nothing of an object is owned by our updates.
-pub(super) fn is_claimed(object: &DynamicObject) -> bool {
+pub(super) fn is_claimed(object: &Document) -> bool {
     entries(object).iter().all(|entry| !is_ours(entry, "Update"))
 }
 
 /// The JSON patch that makes the fields of our update those of our apply. Guarded by the object's version.
 ///
 /// What was applied meanwhile gives way: it knows nothing of the fields that it left out. It must be applied again.
-pub(super) fn claim(object: &DynamicObject) -> Option<Value> {
+pub(super) fn claim(object: &Document) -> Option<Value> {
     let entries = entries(object);
     let mut updated = entries.iter().position(|entry| is_ours(entry, "Update"))?;
     let version = object.metadata.resource_version.as_deref()?;
@@ -34,7 +34,7 @@ pub(super) fn claim(object: &DynamicObject) -> Option<Value> {
     Some(Value::Array(patch))
 }
 
-fn entries(object: &DynamicObject) -> &[ManagedFieldsEntry] {
+fn entries(object: &Document) -> &[ManagedFieldsEntry] {
     object.metadata.managed_fields.as_deref().unwrap_or_default()
 }
 

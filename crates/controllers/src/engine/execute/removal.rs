@@ -1,17 +1,14 @@
 //! Removal of objects that must go.
 
 use capt_core::decision::Removal;
-use kube::{
-    api::{DeleteParams, Preconditions},
-    core::DynamicObject,
-};
+use kube::api::{DeleteParams, Preconditions};
 
 use super::{Executor, Failure};
-use crate::engine::call::within_deadline;
+use crate::engine::{call::within_deadline, document::Document};
 
 impl Executor {
     /// Deletes exactly what was seen. What is left of it, if somebody still holds it.
-    pub(super) async fn remove(&self, removal: &Removal) -> Result<Option<DynamicObject>, Failure> {
+    pub(super) async fn remove(&self, removal: &Removal) -> Result<Option<Document>, Failure> {
         let guard = Preconditions {
             uid: Some(removal.uid.clone()),
             resource_version: Some(removal.resource_version.clone()),

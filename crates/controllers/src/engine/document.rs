@@ -1,0 +1,181 @@
+//! Objects as they come from the API, without what is not used of them: who wrote which field is more than half of most.
+
+use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, OwnerReference, Time};
+use kube::{
+    Resource,
+    core::{ApiResource, DynamicResourceScope},
+};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// An object of any kind.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Document {
+    /// Its metadata. Of managed fields it is there who has any, and not which.
+    #[serde(default, deserialize_with = "metadata")]
+    pub(crate) metadata: ObjectMeta,
+    /// Its spec, or nothing.
+    #[serde(default)]
+    pub(crate) spec: Value,
+    /// Its status, or nothing.
+    #[serde(default)]
+    pub(crate) status: Value,
+}
+
+/// The metadata of an object of a kind.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Head<K> {
+    /// The metadata, as that of a [`Document`].
+    #[serde(default, deserialize_with = "metadata")]
+    pub(crate) metadata: ObjectMeta,
+    #[serde(skip)]
+    kind: PhantomData<K>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    annotations: Option<BTreeMap<String, String>>,
+    creation_timestamp: Option<Time>,
+    deletion_timestamp: Option<Time>,
+    finalizers: Option<Vec<String>>,
+    generation: Option<i64>,
+    labels: Option<BTreeMap<String, String>>,
+    managed_fields: Option<Vec<Manager>>,
+    name: Option<String>,
+    namespace: Option<String>,
+    owner_references: Option<Vec<OwnerReference>>,
+    resource_version: Option<String>,
+    uid: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Manager {
+    manager: Option<String>,
+    operation: Option<String>,
+    subresource: Option<String>,
+}
+
+fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
+    let metadata = Metadata::deserialize(deserializer)?;
+    let managed_fields = metadata.managed_fields.map(|managers| {
+        let entries = managers.into_iter().map(|entry| ManagedFieldsEntry {
+            manager: entry.manager,
+            operation: entry.operation,
+            subresource: entry.subresource,
+            ..ManagedFieldsEntry::default()
+        });
+        entries.collect()
+    });
+    Ok(ObjectMeta {
+        annotations: metadata.annotations,
+        creation_timestamp: metadata.creation_timestamp,
+        deletion_timestamp: metadata.deletion_timestamp,
+        finalizers: metadata.finalizers,
+        generation: metadata.generation,
+        labels: metadata.labels,
+        managed_fields,
+        name: metadata.name,
+        namespace: metadata.namespace,
+        owner_references: metadata.owner_references,
+        resource_version: metadata.resource_version,
+        uid: metadata.uid,
+        ..ObjectMeta::default()
+    })
+}
+
+impl Resource for Document {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        resource.kind.as_str().into()
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        resource.group.as_str().into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.version.as_str().into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        resource.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+impl<K: Resource> Resource for Head<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn kind(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::kind(dynamic)
+    }
+
+    fn group(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::group(dynamic)
+    }
+
+    fn version(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::version(dynamic)
+    }
+
+    fn plural(dynamic: &K::DynamicType) -> Cow<'_, str> {
+        K::plural(dynamic)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_that_is_used_of_an_object_is_there() {
+        let time = "2026-01-02T03:04:05Z";
+        let mut expected = json!({
+            "annotations": {"a": "1"}, "creationTimestamp": time, "deletionTimestamp": time, "finalizers": ["f"],
+            "generation": 7, "labels": {"l": "2"}, "name": "n", "namespace": "s",
+            "managedFields": [{"manager": "m", "operation": "Apply", "subresource": "status"}, {"manager": "o"}],
+            "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "o", "uid": "p", "controller": true}],
+            "resourceVersion": "8", "uid": "u",
+        });
+        let mut given = expected.clone();
+        given["selfLink"] = json!("/x");
+        given["managedFields"][0]["fieldsV1"] = json!({"f:spec": {}});
+        let text = json!({
+            "apiVersion": "v1", "kind": "Thing", "metadata": given, "spec": {"a": 1}, "status": {"b": 2}, "data": {},
+        })
+        .to_string();
+        let document: Document = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&document.spec, &document.status),
+            (&json!({"a": 1}), &json!({"b": 2}))
+        );
+        assert_eq!(serde_json::to_value(&document.metadata).unwrap(), expected);
+        let head: Head<Document> = serde_json::from_str(&text).unwrap();
+        assert_eq!(head.metadata, document.metadata);
+        expected = serde_json::to_value(serde_json::from_str::<Document>("{}").unwrap().metadata).unwrap();
+        assert_eq!(expected, json!({}));
+    }
+}
