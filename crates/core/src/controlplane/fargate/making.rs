@@ -31,6 +31,9 @@ pub(super) fn make<'a>(
     let new_name = names::fargate_apply(deciding.owner.name, &profile.name);
     let found = owned::find(&deciding.owner, &role, None, &new_name, &[], &snapshot.applies);
     let seen = found.usable();
+    if let Some(seen) = seen.filter(|seen| seen.is_deleting()) {
+        return make_again(deciding, profile, &role, seen);
+    }
     let mut part = Part {
         name: profile.name.clone(),
         apply: found.name().to_owned(),
@@ -72,7 +75,7 @@ pub(super) fn make<'a>(
             let wanted = variables(&snapshot.control_plane.spec, profile, None, seen);
             let is_as_wanted = exists.wta.spec.variables.as_ref() == Some(&wanted);
             let reading = reading::read(seen, false);
-            if is_as_wanted || exists.is_deleting() {
+            if is_as_wanted {
                 reading
             } else {
                 reading.held_back(lack)
@@ -80,6 +83,27 @@ pub(super) fn make<'a>(
         }
     };
     part
+}
+
+/// One that goes although it is wanted: it is gone before another one is made.
+fn make_again<'a>(
+    deciding: &mut Deciding<'a>,
+    profile: &AdditionalFargateProfile,
+    role: &Role,
+    seen: &'a OwnedSeen,
+) -> Part<'a> {
+    let part = Part::going(deciding, seen);
+    // Nobody consents to the end of what somebody else deleted.
+    if seen.annotation(marks::LET_GO) == Some("true") {
+        super::step_to_end(deciding, seen, role);
+    } else {
+        deciding.keep_retry_for(Some(seen), super::was_late(deciding, seen));
+    }
+    Part {
+        name: profile.name.clone(),
+        reading: part.reading.made_again(),
+        ..part
+    }
 }
 
 /// What was written.
@@ -103,10 +127,6 @@ fn write(
 ) -> Written {
     let snapshot = deciding.snapshot;
     let seen = found.usable();
-    if seen.is_some_and(OwnedSeen::is_deleting) {
-        deciding.keep_retry_for(seen, was_late);
-        return Written::default();
-    }
     let known = snapshot.profiles.get(&profile.name);
     let template = known.and_then(|known| known.template.as_ref());
     let released = owned::release(

@@ -3,6 +3,7 @@
 use capt_api::{
     captcontrolplane::{FargateProfilePhase as Phase, FargateProfileStatus},
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
+    marks,
 };
 
 use super::ground::Lack;
@@ -18,6 +19,12 @@ const REPLACEMENT: &str = "Other selectors, subnets or another role make it a re
 /// What is told while that happens.
 const REPLACING: &str =
     "The profile is being replaced: AWS removes it and makes another one, and no pods can run on it";
+
+/// What is told of one that goes as it should.
+const GOING: &str = "The profile is being removed";
+
+/// How the failure of one begins that cannot go.
+const NOT_REMOVED: &str = "Failed to remove Fargate profile: ";
 
 /// How our runner marks what is gone, in what it tells of a drift.
 const REMOVED: &str = "(delete)";
@@ -110,6 +117,23 @@ impl Reading {
         }
     }
 
+    /// The same, where it is wanted again. That mends nothing: it goes first.
+    pub(super) fn made_again(self) -> Self {
+        let and_then = "The profile goes, and is made again after that";
+        Self {
+            message: match self.message.as_str() {
+                GOING => and_then.to_owned(),
+                message => format!("{and_then}. {message}"),
+            },
+            failure: self.failure.map(|why| match why.starts_with(NOT_REMOVED) {
+                true => why,
+                false => format!("{NOT_REMOVED}{why}"),
+            }),
+            is_going: false,
+            ..self
+        }
+    }
+
     /// The same, where something else is wanted of it and cannot be made yet.
     pub(super) fn held_back(self, lack: &Lack) -> Self {
         if self.failure.is_some() || self.phase != Phase::Ready {
@@ -137,7 +161,7 @@ pub(super) fn waiting(lack: &Lack) -> Reading {
 pub(super) fn left(message: String) -> Reading {
     Reading {
         phase: Phase::Failed,
-        failure: Some(format!("Failed to remove Fargate profile: {message}")),
+        failure: Some(format!("{NOT_REMOVED}{message}")),
         message,
         ..Reading::default()
     }
@@ -151,7 +175,7 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
             let deleting = seen.condition("Deleting");
             let waits = deleting.is_some_and(|deleting| deleting.reason == "WaitingForTurn");
             let remembered = before
-                .filter(|before| waits && before.phase == Some(Phase::Deleting))
+                .filter(|before| waits && !is_asked_again(seen) && before.phase == Some(Phase::Deleting))
                 .and_then(|before| before.failure_message.clone());
             (message, cannot_end(seen).map(str::to_owned).or(remembered))
         }
@@ -180,7 +204,7 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
     Reading {
         phase: Phase::Deleting,
         message: if goes_on || message.is_empty() {
-            "The profile is being removed".to_owned()
+            GOING.to_owned()
         } else {
             message
         },
@@ -189,6 +213,14 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
         is_going: true,
         ..Reading::default()
     }
+}
+
+/// Whether a person asked for another try that was not made yet. Who does not say which one was made is not believed to
+/// owe any.
+fn is_asked_again(seen: &OwnedSeen) -> bool {
+    let asked = seen.annotation(marks::RETRY_REQUESTED);
+    let answered = seen.run.as_ref().map(|run| run.retry_answered.as_deref());
+    asked.is_some() && answered.is_some_and(|answered| answered != asked)
 }
 
 /// Why one that goes cannot go before somebody does something.
@@ -265,15 +297,7 @@ fn read_present(seen: &OwnedSeen, is_written: bool) -> Reading {
             ready: true,
             ..with(Phase::Ready, "Pods can run on it".to_owned())
         },
-        Standing::Going { message } => Reading {
-            ready: false,
-            // That it is wanted again mends nothing.
-            failure: cannot_end(seen).map(|why| format!("Failed to remove Fargate profile: {why}")),
-            ..with(
-                Phase::Deleting,
-                format!("The profile goes, and is made again after that. {message}"),
-            )
-        },
+        Standing::Going { .. } => going(seen, None).made_again(),
         Standing::Working => at_work(at_work_on(was_ready)),
         Standing::Retrying { message } => at_work(&format!("It is being tried again: {message}")),
         Standing::Waiting {

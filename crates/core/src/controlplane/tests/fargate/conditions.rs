@@ -111,3 +111,34 @@ fn one_that_could_not_be_removed_and_is_wanted_again_says_so() {
     world.settle();
     assert_eq!(phase(&world, "a"), Some(Phase::Ready));
 }
+
+#[test]
+fn one_that_could_not_be_removed_and_is_wanted_again_holds_up_nobody_and_is_not_tried_for_ever() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
+    want(&mut world, &["b"]);
+    for _ in 0..10 {
+        world.calm();
+        world.act();
+    }
+    want(&mut world, &["a", "b", "c"]);
+    let mut turns = Vec::new();
+    for _ in 0..30 {
+        world.calm();
+        world.act();
+        let annotations = world.snapshot.control_plane.metadata.annotations.as_ref();
+        turns.push(annotations.and_then(|all| all.get(marks::TURN).cloned()));
+        let told = of(&world, "a").expect("it is listed");
+        assert!(told.failure_message.is_some(), "{told:?}");
+    }
+    assert_eq!(phase(&world, "c"), Some(Phase::Ready));
+    turns.dedup();
+    let of_failed = |turn: &&Option<String>| turn.as_deref() == Some("blue-a-fargate-apply");
+    assert!(turns.iter().filter(of_failed).count() <= 1, "{turns:?}");
+
+    world.fails_for.clear();
+    world.annotate(marks::RETRY_REQUESTED, "1");
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+}
