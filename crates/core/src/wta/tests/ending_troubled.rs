@@ -106,3 +106,20 @@ fn what_goes_does_not_tell_that_it_rests_or_of_nothing() {
         );
     }
 }
+
+#[test]
+fn who_is_let_on_does_not_tell_that_it_rested() {
+    for (generations_ago, expected) in [(0, true), (1, false)] {
+        let mut world = with_turn();
+        say(&mut world, "Synced", "False", "ReconcilePaused");
+        let workspace = world.workspace_mut();
+        workspace.generation += generations_ago;
+        let conditions = workspace.status.conditions.as_mut();
+        let synced = conditions.expect("conditions").last_mut().expect("Synced");
+        synced.message = Some("it is not its turn".to_owned());
+        world.calm();
+        let told = world.snapshot.wta.status.as_ref();
+        let told = told.and_then(|status| status.message.clone()).unwrap_or_default();
+        assert_eq!(told.contains("not its turn"), expected, "{told}");
+    }
+}
