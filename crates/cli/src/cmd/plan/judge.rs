@@ -112,8 +112,8 @@ pub(super) fn judge(
         return stuck("the Workspace is being deleted");
     }
     let is_stopped = workspace.policies.as_ref().is_some_and(Vec::is_empty);
-    if is_stopped && apply.is_some_and(|apply| !is_paused(apply)) {
-        // A plan would be one of what it has, and not of what it waits to get.
+    if is_stopped && apply.is_some_and(|apply| !is_paused(apply) && !awaits_approval(apply)) {
+        // A plan would be one of what it has, and not of what it waits to get. What waits for an approval has it already.
         let waits = message().unwrap_or_else(|| "the Workspace is paused".to_owned());
         let has_to_wait = waiting(apply).is_some_and(|waiting| waiting.reason == "WaitingForTurn");
         return match has_to_wait {
@@ -195,6 +195,11 @@ fn see_the_log(workspace: &WorkspaceView) -> String {
 /// Whether nothing is done for it, because somebody asked for that.
 pub(super) fn is_paused(apply: &WorkspaceTemplateApply) -> bool {
     condition(apply, "Paused").is_some_and(|paused| paused.status == "True")
+}
+
+/// Whether a person has to approve what it already has.
+fn awaits_approval(apply: &WorkspaceTemplateApply) -> bool {
+    condition(apply, "ApprovalNeeded").is_some_and(|needed| needed.status == "True")
 }
 
 fn condition<'a>(apply: &'a WorkspaceTemplateApply, type_: &str) -> Option<&'a Condition> {

@@ -190,6 +190,16 @@ fn during_a_pause_a_plan_is_waited_for_unless_something_stands_in_its_way() {
         "waiting: It is the turn of another",
         "turns come by themselves"
     );
+    let asks = condition("ApprovalNeeded", "True", "DestructiveChange");
+    let both = [&turn, &asks].map(|status| status["conditions"][0].clone());
+    turn["conditions"] = json!(both);
+    let answer = page("token", Some(PlanReport::default()), None);
+    let verdict = judge(Some(&apply(&turn)), Some(&held), Some(answer), "token");
+    assert_eq!(
+        said(verdict),
+        "answered",
+        "whoever has to approve it has to see it"
+    );
     held.finalizers.clear();
     let never = said(judge(Some(&apply(&paused)), Some(&held), None, "token"));
     assert!(
