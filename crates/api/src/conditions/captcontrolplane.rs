@@ -79,6 +79,8 @@ words! {
         VersionTooLow = "VersionTooLow",
         /// AWS upgraded the cluster beyond what the spec says.
         VersionAhead = "VersionAhead",
+        /// Terraform is done with an upgrade, and the module still tells the version from before.
+        VersionNotReached = "VersionNotReached",
         /// The template that the spec names does not exist.
         WorkspaceTemplateNotFound = "WorkspaceTemplateNotFound",
         /// The template is in another namespace and does not consent.

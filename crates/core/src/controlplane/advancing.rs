@@ -32,6 +32,11 @@ pub(super) fn advance(
                 ..
             })
         );
+    // An upgrade that changed nothing is over, and was none.
+    let is_in_vain = facts
+        .impairments
+        .iter()
+        .any(|note| note.reason == Reason::VersionNotReached);
     let waits_for_a_person = matches!(facts.eks, Eks::AwaitsApproval(_));
     let operation = if is_stopped || waits_for_a_person {
         None
@@ -74,7 +79,7 @@ pub(super) fn advance(
         (Ok(()), None, Eks::Up) => 90,
         (Ok(()), None, _) => 10 + share * 75 / 100,
     };
-    let outcome = if is_stopped {
+    let outcome = if is_stopped || (is_in_vain && facts.was_initialized) {
         OperationResult::Failed
     } else if waits_for_a_person {
         OperationResult::Cancelled

@@ -19,6 +19,7 @@ use super::{
     version::{self, Known},
 };
 use crate::{
+    commands,
     decision::EventKind,
     metadata,
     owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
@@ -52,7 +53,8 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         .and_then(|before| before.get("cluster_name"))
         .map_or(cluster.name.as_str(), String::as_str);
     let step = version::next(&known_versions(deciding, valid.version));
-    made.impairments.extend(version_note(&spec.version, &step));
+    made.impairments
+        .extend(version_note(deciding, &spec.version, &step));
     remember_ahead(deciding, &step);
     let released = owned::release(
         seen,
@@ -197,7 +199,7 @@ fn remember_ahead(deciding: &mut Deciding<'_>, step: &version::Step) {
     }
 }
 
-fn version_note(wanted: &Version, step: &version::Step) -> Option<Note> {
+fn version_note(deciding: &Deciding<'_>, wanted: &Version, step: &version::Step) -> Option<Note> {
     let running = step.variable;
     match step.verdict {
         version::Verdict::Fine | version::Verdict::Walking => None,
@@ -213,6 +215,23 @@ fn version_note(wanted: &Version, step: &version::Step) -> Option<Note> {
                 "AWS upgraded the cluster to {running}, and spec.version still says {wanted}. Write {running}, or more"
             ),
         )),
+        version::Verdict::NotReached(told) => {
+            let again = commands::capt(
+                "retry captcontrolplane",
+                &deciding.snapshot.control_plane.metadata,
+                "",
+            );
+            let applied = step.variable;
+            Some(Note::new(
+                Reason::VersionNotReached,
+                format!(
+                    "Terraform applied the variable kubernetes_version {applied}, and the module's output cluster_version \
+                     still says {told}, so that nothing goes on to {wanted}. Let the module give the variable to the cluster \
+                     and read the output from it, or leave the output out; then ask for another try: {again}. Or write \
+                     spec.version {told} again"
+                ),
+            ))
+        }
     }
 }
 

@@ -1,11 +1,18 @@
 //! Another try, as a person asks for it on a control plane: passed on to what is stuck, and to nothing else.
 //!
 //! What is well would run without its turn. A request that could not be passed on yet is kept until it can be. What is
-//! well by itself and whose outputs are nowhere is stuck too: whoever runs it has to look at it and hand them out again.
+//! well by itself and whose outputs are nowhere, or tell that an upgrade changed nothing, is stuck too: whoever runs it has to
+//! look at it and hand them out again.
 
 use capt_api::{
-    captcontrolplane::ControlPlaneState as State,
-    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason, marks,
+    captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State},
+    conditions::{
+        Word as _,
+        captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
+        find_condition,
+        workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
+    },
+    marks,
 };
 
 use super::{
@@ -47,13 +54,21 @@ fn lacks_outputs(snapshot: &Snapshot, eks: &OwnedSeen) -> bool {
     connection::output(snapshot, eks, needed).is_err()
 }
 
+/// Whether an upgrade was applied and changed nothing, as it was told.
+fn stands_still(status: &CAPTControlPlaneStatus) -> bool {
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    find_condition(conditions, Type::Ready.as_str())
+        .is_some_and(|ready| ready.reason == Reason::VersionNotReached.as_str())
+}
+
 impl<'a> Deciding<'a> {
     /// What has to be passed on to one of the children.
     pub(super) fn retry_for(&self, seen: Option<&OwnedSeen>, is_late: bool) -> Option<&'a str> {
         let retry = self.retry()?;
         let seen = seen?;
         let is_eks = self.found.usable().is_some_and(|eks| eks.uid() == seen.uid());
-        let is_stuck = is_stuck(seen, is_late) || (is_eks && lacks_outputs(self.snapshot, seen));
+        let is_eks_stuck = is_eks && (lacks_outputs(self.snapshot, seen) || stands_still(&self.status));
+        let is_stuck = is_stuck(seen, is_late) || is_eks_stuck;
         is_stuck.then_some(retry)
     }
 

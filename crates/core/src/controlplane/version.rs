@@ -25,6 +25,8 @@ pub enum Verdict {
     TooLow,
     /// It is below what runs, because AWS upgraded the cluster by itself.
     Ahead,
+    /// Terraform is done with what the module got, and the module tells that this version below it runs.
+    NotReached(Minor),
 }
 
 /// What is known about versions.
@@ -65,6 +67,13 @@ pub fn next(known: &Known) -> Step {
         return Step {
             variable: running,
             verdict,
+        };
+    }
+    // Applying it once more would change nothing, and going on would leave a version out.
+    if known.is_settled && running < rendered && rendered <= wanted {
+        return Step {
+            variable: rendered,
+            verdict: Verdict::NotReached(running),
         };
     }
     let above = Minor {
@@ -128,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_next_step_follows_from_what_runs_and_what_was_asked_for() {
-        use Verdict::{Ahead, Fine, TooLow, Walking};
+        use Verdict::{Ahead, Fine, NotReached, TooLow, Walking};
         for (name, known, variable, verdict) in [
             ("a new cluster", known(33, None, None, false), 33, Fine),
             ("it is being made", known(33, Some(31), None, false), 31, Fine),
@@ -157,6 +166,24 @@ mod tests {
                 "AWS upgraded it, an upgrade is wanted",
                 known(33, Some(31), Some(32), true),
                 33,
+                Fine,
+            ),
+            (
+                "applied, and it does not run",
+                known(33, Some(32), Some(31), true),
+                32,
+                NotReached(minor(31)),
+            ),
+            (
+                "made, and another one runs",
+                known(33, Some(33), Some(31), true),
+                33,
+                NotReached(minor(31)),
+            ),
+            (
+                "applied, does not run, and is taken back",
+                known(31, Some(32), Some(31), true),
+                31,
                 Fine,
             ),
             (

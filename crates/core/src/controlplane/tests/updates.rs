@@ -2,6 +2,7 @@
 
 use capt_api::{
     captcontrolplane::{ControlPlanePhase as Phase, ControlPlaneState as State, OperationResult},
+    marks,
     version::Version,
 };
 use serde_json::json;
@@ -206,6 +207,50 @@ fn several_minors_are_walked_one_at_a_time_whatever_interrupts_it() {
         assert_eq!(world.status().state, Some(State::Ready));
         assert_eq!(world.status().version.as_deref(), Some("v1.34"));
     }
+}
+
+#[test]
+fn an_upgrade_that_changes_nothing_is_not_told_as_done() {
+    let mut world = living();
+    world.outputs.insert("cluster_version".to_owned(), json!("1.31"));
+    let before = world.events.len();
+    upgrade(&mut world, "1.33");
+    world.settle();
+    assert_eq!(
+        world.variable("kubernetes_version"),
+        Some("1.32"),
+        "no step is left out"
+    );
+    let status = world.status();
+    assert_eq!((status.state, status.ready), (Some(State::Degraded), true));
+    assert_eq!(said(&status, "Ready"), "True/VersionNotReached");
+    let told = message(&status, "Ready");
+    for word in [
+        "kubernetes_version 1.32",
+        "cluster_version still says 1.31",
+        "capt retry captcontrolplane/blue",
+    ] {
+        assert!(told.contains(word), "{told}");
+    }
+    let history = status.progress.and_then(|progress| progress.history);
+    let last = history.expect("records").pop().expect("a record");
+    assert_eq!(
+        (last.operation.as_str(), last.result),
+        ("Update", Some(OperationResult::Failed))
+    );
+    let events = &world.events[before..];
+    assert!(
+        !events.iter().any(|event| event.contains("is done")),
+        "{events:?}"
+    );
+    // The module is mended, and the walk goes on.
+    world.annotate(marks::RETRY_REQUESTED, "again");
+    world.calm();
+    assert_eq!(world.apply().annotation(marks::RETRY_REQUESTED), Some("again"));
+    world.outputs.remove("cluster_version");
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(world.status().version.as_deref(), Some("1.33"));
 }
 
 #[test]
