@@ -49,6 +49,8 @@ words! {
         ObjectDeleted = "ObjectDeleted",
         /// The object that the spec names belongs to another Cluster.
         OwnedByAnotherCluster = "OwnedByAnotherCluster",
+        /// The object that the spec names is of a kind that cannot be what it is named as.
+        WrongKind = "WrongKind",
         /// The name of the Cluster is too long for a label, which everything of a Cluster has.
         NameTooLong = "NameTooLong",
         /// The object that the spec names cannot be looked up.

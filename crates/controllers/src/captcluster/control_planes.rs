@@ -59,7 +59,9 @@ impl CaptClusters {
             }
             let place = ObjectKey::within(key.namespace(), &name);
             let cluster = facts.clusters.glance(reader, indexes::SPEC, &place);
-            let reference = cluster.and_then(|cluster| cluster.spec.control_plane_ref.clone());
+            let reference = cluster
+                .and_then(|cluster| cluster.spec.control_plane_ref.clone())
+                .filter(snapshot::may_be_control_plane);
             if let Some(reference) = &reference {
                 found.extend(self.referred_to(reader, key, reference).await);
             }

@@ -64,7 +64,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     if !snapshot.control_planes.is_empty() {
         let mut names = snapshot.control_planes.clone();
         names.sort();
-        let message = format!("Waiting for {} to go, which need this network", names.join(", "));
+        let need = if names.len() == 1 { "needs" } else { "need" };
+        let message = format!(
+            "Waiting for {} to go, which {need} this network",
+            names.join(", ")
+        );
         return deciding.say(Type::Deleting, true, Reason::WaitingForControlPlane, message);
     }
     deciding.status.ready = false;

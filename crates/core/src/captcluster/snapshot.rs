@@ -1,8 +1,12 @@
 //! Everything that a decision about a CAPTCluster depends on, as plain data.
 
 use capt_api::{
-    CAPTCluster, WorkspaceTemplate,
-    foreign::{Cluster, cluster::ClusterEndpoint, marks as foreign_marks},
+    CAPTCluster, INFRASTRUCTURE_GROUP, WorkspaceTemplate,
+    foreign::{
+        Cluster,
+        cluster::{ClusterEndpoint, ContractReference},
+        marks as foreign_marks,
+    },
     marks,
 };
 
@@ -29,7 +33,7 @@ pub struct Snapshot {
     /// WorkspaceTemplateApply names, and of every Cluster whose `spec.infrastructureRef` names the object: a reference
     /// that was stripped must not hide anybody. Of each of these Clusters it is the CAPTControlPlanes of the namespace with
     /// an owner reference to it, or with its name in the label `cluster.x-k8s.io/cluster-name`; and what its
-    /// `spec.controlPlaneRef` names, of whatever kind, unless it is known not to exist. For an object that is going away
+    /// `spec.controlPlaneRef` names, of whatever kind that [`may_be_control_plane`], unless it is known not to exist. For an object that is going away
     /// this must be read freshly.
     pub control_planes: Vec<String>,
     /// WorkspaceTemplateApplies of the namespace that carry the object's label `owner`, or have an owner reference to it,
@@ -53,6 +57,12 @@ pub struct Snapshot {
     /// The Secrets of [`super::secrets_to_read`] (with [`super::apply_of`]) that exist, by [`SecretSeen::of`]. Watch Secrets
     /// by these names.
     pub secrets: Vec<SecretSeen>,
+}
+
+/// Whether what a Cluster names as its control plane may be one. A network is none, and would wait for itself.
+#[must_use]
+pub fn may_be_control_plane(reference: &ContractReference) -> bool {
+    reference.kind != "CAPTCluster" || reference.api_group != INFRASTRUCTURE_GROUP
 }
 
 /// Names a Secret.
@@ -128,4 +138,26 @@ pub fn owner(captcluster: &CAPTCluster) -> Option<&str> {
     metadata::cluster_owner(owners)
         .map(|owner| owner.name.as_str())
         .or_else(|| metadata::label(metadata, foreign_marks::CLUSTER_NAME).filter(|_| is_begun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_no_control_plane() {
+        for (group, kind, expected) in [
+            ("infrastructure.cluster.x-k8s.io", "CAPTCluster", false),
+            ("controlplane.cluster.x-k8s.io", "CAPTControlPlane", true),
+            ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane", true),
+            ("example.org", "CAPTCluster", true),
+        ] {
+            let reference = ContractReference {
+                api_group: group.to_owned(),
+                kind: kind.to_owned(),
+                name: "blue".to_owned(),
+            };
+            assert_eq!(may_be_control_plane(&reference), expected, "{group} {kind}");
+        }
+    }
 }

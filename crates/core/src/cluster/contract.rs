@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
-    captcluster::FailureDomain, conditions::Word as _, conditions::cluster::ClusterReason,
-    foreign::cluster::ClusterEndpoint,
+    CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, captcluster::FailureDomain, conditions::Word as _,
+    conditions::cluster::ClusterReason, foreign::cluster::ClusterEndpoint,
 };
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time},
@@ -24,6 +24,19 @@ pub enum Role {
     Infrastructure,
     /// `spec.controlPlaneRef` names it.
     ControlPlane,
+}
+
+impl Role {
+    /// The kind of ours that something is, if it is named as something that it cannot be, and the kind that can.
+    pub(super) fn misfit(self, kind: &str, group: &str) -> Option<(&'static str, &'static str)> {
+        const NETWORK: &str = "CAPTCluster";
+        const CONTROL_PLANE: &str = "CAPTControlPlane";
+        match (self, kind, group) {
+            (Self::ControlPlane, NETWORK, INFRASTRUCTURE_GROUP) => Some((NETWORK, CONTROL_PLANE)),
+            (Self::Infrastructure, CONTROL_PLANE, CONTROL_PLANE_GROUP) => Some((CONTROL_PLANE, NETWORK)),
+            _ => None,
+        }
+    }
 }
 
 /// An object that implements a contract, as far as a Cluster reads it.
@@ -90,6 +103,12 @@ impl Contracted {
             failure_domains: items(status.get("failureDomains")).filter_map(parse).collect(),
             conditions: items(conditions).filter_map(condition).collect(),
         })
+    }
+
+    /// What is wrong with its being named as something, if it cannot be that.
+    pub(super) fn misfit(&self, role: Role) -> Option<(&'static str, &'static str)> {
+        let (group, _) = self.target.api_version.split_once('/')?;
+        role.misfit(&self.target.kind, group)
     }
 
     /// Its condition of a type.

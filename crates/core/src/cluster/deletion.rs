@@ -34,7 +34,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 return deciding.say(Type::Deleting, true, Reason::InternalError, problem.clone());
             }
             Referenced::Found(object) => {
-                if is_ours(snapshot, object) {
+                // What is named as something that it cannot be was never taken over as that.
+                if is_ours(snapshot, object) && object.misfit(role).is_none() {
                     return remove(deciding, object, reason);
                 }
             }

@@ -28,7 +28,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         // A Cluster without infrastructure must not wait for one; with a topology, it will have one.
         Referenced::Unset if !adoption::has_topology(snapshot) => deciding.latch_infrastructure(),
         referenced => {
-            if let Some(object) = own(deciding, referenced)
+            if let Some(object) = own(deciding, Role::Infrastructure, referenced)
                 && (object.is_initialized || deciding.infrastructure_provisioned())
             {
                 deciding.take_endpoint(object.endpoint.as_ref());
@@ -39,7 +39,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             }
         }
     }
-    if let Some(object) = own(deciding, &snapshot.control_plane)
+    if let Some(object) = own(deciding, Role::ControlPlane, &snapshot.control_plane)
         && (object.is_initialized || deciding.control_plane_initialized())
     {
         deciding.take_endpoint(object.endpoint.as_ref());
@@ -48,8 +48,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
 }
 
 /// The object, taken over, if it can be and is not going away.
-fn own<'a>(deciding: &mut Deciding<'_>, referenced: &'a Referenced) -> Option<&'a Contracted> {
+fn own<'a>(deciding: &mut Deciding<'_>, role: Role, referenced: &'a Referenced) -> Option<&'a Contracted> {
     let object = referenced.found()?;
+    if object.misfit(role).is_some() {
+        return None;
+    }
     if is_name_too_long(deciding) || adoption::other_owner(deciding.snapshot, object).is_some() {
         return None;
     }
@@ -133,7 +136,13 @@ fn report_object(
     match referenced {
         Referenced::Found(object) => {
             let other = adoption::other_owner(deciding.snapshot, object).map(str::to_owned);
-            if let Some(other) = other {
+            if let Some((is, right)) = object.misfit(role) {
+                let message = format!(
+                    "spec.{field}.kind is {is}, which cannot be that. Write a {right} there: make another Cluster, or change \
+                     the field where that is allowed"
+                );
+                deciding.say(type_, false, Reason::WrongKind, message);
+            } else if let Some(other) = other {
                 let message =
                     format!("{what} belongs to the Cluster {other}. Name another one in spec.{field}");
                 deciding.say(type_, false, Reason::OwnedByAnotherCluster, message);
@@ -160,7 +169,7 @@ fn report_object(
             deciding.say(type_, false, Reason::ObjectDeleted, message);
         }
         Referenced::Missing => {
-            let message = format!("{what} does not exist");
+            let message = format!("{what} does not exist. Make it, or mend spec.{field}");
             deciding.say(type_, false, Reason::ObjectDoesNotExist, message);
         }
         Referenced::Unset => {

@@ -36,8 +36,12 @@ fn reference(kind: &str) -> ContractReference {
 
 /// An object as the API has it, owned by the Cluster.
 fn object(kind: &str, spec: &Value, status: &Value) -> Value {
+    let group = match kind {
+        "CAPTControlPlane" => "controlplane.cluster.x-k8s.io",
+        _ => "infrastructure.cluster.x-k8s.io",
+    };
     json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "apiVersion": format!("{group}/v1beta1"),
         "kind": kind,
         "metadata": {
             "name": "blue",

@@ -42,7 +42,7 @@ fn conditions_mirror_what_the_objects_say() {
             snapshot(),
             Referenced::Missing,
             "False/ObjectDoesNotExist",
-            "CAPTCluster blue does not exist",
+            "CAPTCluster blue does not exist. Make it, or mend spec.infrastructureRef",
         ),
         (
             latched(),
@@ -67,6 +67,42 @@ fn conditions_mirror_what_the_objects_say() {
         // The control plane is told about in the same way.
         assert!(!verdict(&snapshot, &decision, "ControlPlaneAvailable").is_empty());
     }
+}
+
+#[test]
+fn what_is_named_as_something_that_it_cannot_be_is_told_and_never_taken_for_that() {
+    let swapped = |is_deleting: bool| {
+        let mut snapshot = snapshot();
+        snapshot.infrastructure = control_plane(&json!({}), &initialized());
+        snapshot.control_plane = infrastructure(&json!({}), &provisioned());
+        if is_deleting {
+            delete(&mut snapshot);
+        }
+        snapshot
+    };
+    let decision = decide(&swapped(false), at(1));
+    for (type_, words) in [
+        (
+            "ControlPlaneAvailable",
+            "spec.controlPlaneRef.kind is CAPTCluster",
+        ),
+        (
+            "InfrastructureReady",
+            "spec.infrastructureRef.kind is CAPTControlPlane",
+        ),
+    ] {
+        let found = condition(&swapped(false), &decision, type_).expect("set");
+        assert_eq!(
+            (found.status.as_str(), found.reason.as_str()),
+            ("False", "WrongKind")
+        );
+        assert!(found.message.contains(words), "{}", found.message);
+    }
+    let status = status(&swapped(false), &decision);
+    assert_eq!(status.initialization, None, "nothing is taken from them");
+    let going = decide(&swapped(true), at(1));
+    assert_eq!(going.own.remove_finalizers, [marks::CLUSTER_FINALIZER]);
+    assert!(going.removals.is_empty(), "{:?}", going.removals);
 }
 
 #[test]
@@ -126,7 +162,7 @@ fn available_sums_up_what_speaks_against_it() {
         (
             broken,
             "False/NotAvailable",
-            "* InfrastructureReady: CAPTCluster blue does not exist\n* ControlPlaneAvailable: No such kind",
+            "* InfrastructureReady: CAPTCluster blue does not exist. Make it, or mend spec.infrastructureRef\n* ControlPlaneAvailable: No such kind",
         ),
         (
             unknown,
