@@ -100,6 +100,7 @@ pub(super) fn advance(
         },
         message: Some(message),
         restarts,
+        is_late: facts.expired.is_some(),
     };
     let before = deciding.status.progress.take();
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);

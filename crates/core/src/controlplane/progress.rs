@@ -129,6 +129,8 @@ pub struct Now<'a> {
     pub message: Option<&'a str>,
     /// It is begun anew, although it is the same.
     pub restarts: bool,
+    /// It takes longer than it may, so that nobody can say how long it takes still.
+    pub is_late: bool,
 }
 
 /// The record of the running operation.
@@ -217,13 +219,18 @@ pub fn advance(
             .clamp(0, 99)
             .max(old.percent_complete.unwrap_or_default()),
         (Some(_), _) => now.percent.clamp(0, 99),
-        (None, true) if now.outcome == OperationResult::Succeeded => 100,
+        // Also where nobody saw it come about: it was taken over, or its status was lost.
+        (None, _) if now.outcome == OperationResult::Succeeded => 100,
         (None, _) => old.percent_complete.unwrap_or_default(),
     };
-    let is_known = now.operation.is_some() || old.percent_complete.is_some() || before.is_some();
+    let is_known = now.operation.is_some()
+        || now.outcome == OperationResult::Succeeded
+        || old.percent_complete.is_some()
+        || before.is_some();
     let percent = is_known.then_some(percent);
     let estimated_time_remaining = match now.operation {
         None => None,
+        Some(_) if now.is_late => None,
         Some(_) if is_same && percent == old.percent_complete => old.estimated_time_remaining,
         Some(operation) => remaining(&history, operation, now, statistics, at),
     };
@@ -311,6 +318,7 @@ mod tests {
             outcome: OperationResult::Succeeded,
             message: None,
             restarts: false,
+            is_late: false,
         }
     }
 
@@ -341,6 +349,17 @@ mod tests {
         assert_eq!(done.current_operation, None);
         let next = advance(Some(&done), &doing(Some(UPDATE), 3), &none(), at(61));
         assert_eq!(next.percent_complete, Some(3), "another operation begins anew");
+    }
+
+    #[test]
+    fn what_is_done_is_done_also_where_nobody_saw_it_come_about() {
+        let done = advance(None, &doing(None, 0), &none(), at(0));
+        assert_eq!(done.percent_complete, Some(100));
+        let stopped = Now {
+            outcome: OperationResult::Failed,
+            ..doing(None, 0)
+        };
+        assert_eq!(advance(None, &stopped, &none(), at(0)).percent_complete, None);
     }
 
     #[test]
@@ -409,6 +428,13 @@ mod tests {
         assert_eq!(further.estimated_time_remaining, Some("8m30s".into()));
         let late = advance(Some(&first), &doing(Some(CREATE), 30), &statistics, at(1000));
         assert_eq!(late.estimated_time_remaining, None, "nobody knows any more");
+        let overdue = Now {
+            is_late: true,
+            live_remaining: Some(Duration::from_secs(41)),
+            ..doing(Some(CREATE), 10)
+        };
+        let overdue = advance(Some(&first), &overdue, &statistics, at(1));
+        assert_eq!(overdue.estimated_time_remaining, None, "nobody can promise it");
         let live = Now {
             live_remaining: Some(Duration::from_secs(41)),
             ..doing(Some(CREATE), 40)
