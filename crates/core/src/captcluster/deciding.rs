@@ -131,6 +131,13 @@ impl<'a> Deciding<'a> {
             made,
         } = conclusion;
         let was_provisioned = self.was_provisioned();
+        // A change that is refused leaves what is there as it is, and nothing of that failed.
+        let stage = match stage {
+            Stage::Failed { reason, message } if was_provisioned && is_there && is_refusal(reason) => {
+                Stage::Waiting { reason, message }
+            }
+            other => other,
+        };
         let is_lost = was_provisioned && stage.waits_for_secret();
         let stage = match was_provisioned {
             true if is_lost => self.judge_loss(stage),
@@ -227,6 +234,11 @@ impl<'a> Deciding<'a> {
         }
         self.decision
     }
+}
+
+/// Whether something is wrong with what the spec says, rather than with what was made of it.
+pub(super) fn is_refusal(reason: Reason) -> bool {
+    matches!(reason, Reason::InvalidVpcConfig | Reason::WorkspaceNotOurs)
 }
 
 /// A CAPTCluster as the owner of others.

@@ -9,6 +9,7 @@ use capt_api::{
     },
 };
 
+use super::deciding::is_refusal;
 use crate::decision::{Event, EventKind};
 
 /// Why it is ready or not, for whom it waits, what failed, pauses and the end, each once.
@@ -35,10 +36,11 @@ pub(super) fn events(old: &CAPTClusterStatus, new: &CAPTClusterStatus) -> Vec<Ev
             continue;
         }
         let is_failure = new.failure_reason.as_deref() == Some(said.reason.as_str());
+        let is_refused = said.status == "True" && Reason::from_word(&said.reason).is_some_and(is_refusal);
         let is_lost =
             type_ == Type::Ready && old.ready && !new.ready && said.reason != Reason::Deleting.as_str();
         events.push(Event {
-            kind: if is_failure || is_lost {
+            kind: if is_failure || is_refused || is_lost {
                 EventKind::Warning
             } else {
                 EventKind::Normal

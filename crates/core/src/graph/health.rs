@@ -30,6 +30,9 @@ pub enum Health {
 /// Reasons by which an owner says that something of it cannot be destroyed.
 const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
 
+/// Reasons by which a network says that a change of it is refused.
+const REFUSED: [&str; 2] = ["InvalidVPCConfig", "WorkspaceNotOurs"];
+
 /// One word, whether it is good, the condition that says why, and since when the word is true, if that is known: a
 /// condition that says why may have turned at another time.
 struct Said<'a> {
@@ -113,6 +116,10 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
             // It serves, and a person must say whether it is changed.
             (true, false) if ready.is_some_and(|ready| ready.reason == "WaitingForApproval") => {
                 ("Ready", Health::Busy, ready, ready)
+            }
+            // It serves as it is, and what somebody wants of it cannot be done.
+            (true, false) if ready.is_some_and(|ready| REFUSED.contains(&ready.reason.as_str())) => {
+                ("Ready", Health::Bad, ready, ready)
             }
             (true, false) => ("Ready", Health::Good, ready, ready),
             // It serves, and a change of it failed.

@@ -94,14 +94,20 @@ fn what_infrastructure_was_made_of_cannot_be_changed() {
         let mut world = ready();
         change(&mut world.snapshot);
         world.step();
-        assert_eq!(world.verdict("VPCFailed"), "True/InvalidVPCConfig", "{told}");
+        // What is there serves on, and nothing of it failed.
+        assert_eq!(world.verdict("Ready"), "True/InvalidVPCConfig", "{told}");
+        assert!(world.verdict("VPCReady").starts_with("True/"), "{told}");
+        assert_eq!(world.verdict("VPCFailed"), "False/InvalidVPCConfig", "{told}");
+        let status = world.status();
+        assert_eq!((status.ready, status.failure_reason), (true, None), "{told}");
         assert!(
-            message(&world, "VPCFailed").contains(told),
+            message(&world, "Ready").contains(told),
             "{}",
-            message(&world, "VPCFailed")
+            message(&world, "Ready")
         );
-        // What is there serves on.
-        assert!(world.status().ready, "{told}");
+        let last = world.history.last().expect("a decision");
+        let warned = last.events.iter().find(|event| event.message.contains(told));
+        assert_eq!(warned.map(|event| event.kind), Some(EventKind::Warning), "{told}");
         assert_eq!(world.apply().wta.spec.template_ref.name, "vpc", "{told}");
         assert_eq!(
             world.apply().wta.spec.variables.as_ref().expect("variables")["region"],
@@ -115,7 +121,7 @@ fn what_infrastructure_was_made_of_cannot_be_changed() {
     world.snapshot.template = template.template;
     let decision = world.step();
     assert!(decision.children.is_empty());
-    let told = message(&world, "VPCFailed");
+    let told = message(&world, "Ready");
     assert!(told.contains("The VPC is vpc-1, which existed before"), "{told}");
 }
 
@@ -464,6 +470,6 @@ fn another_template_is_refused_and_its_revision_stays_away() {
     world.snapshot.template.as_mut().expect("a template").revision = "another-1".to_owned();
     world.rest();
     assert_eq!(world.apply().wta.spec, before);
-    assert_eq!(world.verdict("VPCFailed"), "True/InvalidVPCConfig");
+    assert_eq!(world.verdict("Ready"), "True/InvalidVPCConfig");
     assert!(world.status().ready, "it serves as it is");
 }

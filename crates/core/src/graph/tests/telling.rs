@@ -87,6 +87,20 @@ fn a_network_that_serves_says_that_a_change_of_it_waits_for_an_approval() {
 }
 
 #[test]
+fn a_network_that_serves_says_that_a_change_of_it_is_refused() {
+    let mut snapshot = demo();
+    snapshot.captclusters[0].status = Some(read(json!({
+        "ready": true, "conditions": [
+            condition("Ready", "True", "InvalidVPCConfig", "Bring it back"),
+            condition("VPCFailed", "False", "InvalidVPCConfig", ""),
+        ],
+    })));
+    let node = node(&snapshot, "CAPTCluster/net");
+    assert_eq!((node.status.as_str(), node.health), ("Ready", Health::Bad));
+    assert_eq!(node.message, "Bring it back");
+}
+
+#[test]
 fn what_was_kept_on_purpose_is_neither_paused_nor_broken() {
     let mut snapshot = demo();
     snapshot.workspaces[0].retained = true;
