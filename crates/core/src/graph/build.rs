@@ -232,7 +232,13 @@ impl Building<'_> {
         if let Some(named) = named {
             let part = id("WorkspaceTemplateApply", named);
             if self.graph.node(&part).is_none() {
-                let node = health::missing("WorkspaceTemplateApply", named);
+                let node = Node {
+                    message: format!(
+                        "spec.workspaceTemplateApplyName of {} {owner_name} names it, and it does not exist",
+                        kind
+                    ),
+                    ..health::missing("WorkspaceTemplateApply", named)
+                };
                 self.graph.add(part.clone(), node);
                 parts.push(part);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Graph, Health};
+use super::{Graph, Health, Relation};
 
 /// Something that others wait for, and that waits for nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,9 @@ impl Graph {
             let is_going = is(id, "Deleting");
             let needed = self.needs(id).filter(|(needed, _)| self.is_unwell(needed));
             let needed = needed.filter(|(needed, _)| !(is_going && is(needed, "ApprovalNeeded")));
+            // What nobody made yet is waited for in the one who makes it, who says why he does not.
+            let needed =
+                needed.filter(|(needed, relation)| *relation != Relation::Part || !self.is_unmade(needed));
             for (needed, _) in needed.filter(|_| !is_paused) {
                 is_last = false;
                 if !before.contains_key(needed) {
@@ -58,6 +61,14 @@ impl Graph {
             }
         }
         causes
+    }
+
+    /// Whether it is something that capt makes, and that is not there.
+    fn is_unmade(&self, id: &str) -> bool {
+        self.node(id).is_some_and(|node| {
+            let is_made = matches!(node.kind.as_str(), "WorkspaceTemplateApply" | "Workspace");
+            is_made && node.created_at.is_none() && matches!(node.status.as_str(), "Missing" | "Pending")
+        })
     }
 
     fn is_unwell(&self, id: &str) -> bool {

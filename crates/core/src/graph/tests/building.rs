@@ -80,6 +80,10 @@ fn what_is_named_and_not_there_is_missing() {
             "{id}"
         );
     }
+    let told = graph.node("WorkspaceTemplateApply/other");
+    let told = told.map(|node| node.message.as_str());
+    let words = "spec.workspaceTemplateApplyName of CAPTControlPlane plane names it, and it does not exist";
+    assert_eq!(told, Some(words));
     assert_eq!(
         graph.node("Secret/blue-kubeconfig"),
         None,

@@ -109,3 +109,18 @@ fn who_goes_waits_for_nobodys_leave() {
     );
     assert!(!told.iter().any(|way| way.contains("net-vpc")), "{told:?}");
 }
+
+#[test]
+fn what_nobody_made_yet_is_waited_for_in_who_makes_it() {
+    let mut snapshot = demo();
+    snapshot.clusters[0].status = Some(read(json!({"phase": "Provisioning"})));
+    snapshot.control_planes[0].status = Some(read(json!({"state": "Validating", "conditions": [
+        condition("Ready", "False", "WorkspaceTemplateNotFound", "There is no WorkspaceTemplate eks"),
+    ]})));
+    snapshot.control_planes[0].spec.workspace_template_apply_name = Some("plane-eks".to_owned());
+    snapshot.applies.clear();
+    assert_eq!(
+        ways(&build(&snapshot), "Cluster/blue"),
+        ["Cluster/blue > CAPTControlPlane/plane"]
+    );
+}
