@@ -73,11 +73,17 @@ impl ControlPlanes {
         let spec = template.as_ref().and_then(|template| template.spec.as_ref());
         let names = connection::secret_names(&control_plane.spec, &key.name, spec, apply);
         let vpc_id = infrastructure.as_ref().and_then(|seen| seen.vpc_id.as_deref());
-        let vpc_secret = self
-            .first_secret(reader, namespace, &vpc_names, |secret| {
+        let mut vpc_secrets = Vec::new();
+        for name in &vpc_names {
+            let found = self.secret(reader, namespace, name).await?;
+            vpc_secrets.extend(found.filter(|secret| {
                 vpc::tells_about(secret, vpc_id) && vpc::belongs_to(secret, &control_plane)
-            })
-            .await?;
+            }));
+            if vpc_secrets.last().is_some_and(vpc::tells) {
+                break;
+            }
+        }
+        let vpc_secret = vpc::pick(vpc_secrets);
         let connection = self
             .first_secret(reader, namespace, &names, |secret| {
                 secret.name != connection::FIXED_NAME || vpc::belongs_to(secret, &control_plane)

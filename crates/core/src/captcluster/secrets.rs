@@ -302,6 +302,19 @@ pub(super) fn written<'a>(snapshot: &'a Snapshot, owner: &Owner<'_>, facts: &Vpc
     }))
 }
 
+/// The Secret of somebody else that has the name which the one of a network that exists should have, if there is one: ours then
+/// has another name.
+pub(super) fn in_the_way<'a>(snapshot: &'a Snapshot, owner: &Owner<'_>) -> Option<&'a SecretSeen> {
+    if snapshot.captcluster.spec.connection_secret_name.is_some() {
+        return None;
+    }
+    let name = SecretName {
+        namespace: owner.namespace.to_owned(),
+        name: own_name(snapshot).preferred().to_owned(),
+    };
+    at(snapshot, &name).filter(|secret| !secret.is_written_by(owner))
+}
+
 fn is_right(secret: &SecretSeen, owner: &Owner<'_>, facts: &VpcFacts) -> bool {
     let told = (&secret.facts.vpc_id, &secret.facts.private_subnets);
     secret.is_as_written

@@ -51,13 +51,20 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
             if let Written::Write(secret) = written {
                 deciding.decision.children.push(*secret);
             }
-            let message = match &facts.private_subnets {
+            let mut message = match &facts.private_subnets {
                 Some(_) => format!("The VPC {vpc_id} exists and is used"),
                 None => format!(
                     "The VPC {vpc_id} exists and is used. spec.existingSubnetIds is not set, so that the template of \
                      the control plane has to find its subnets"
                 ),
             };
+            if let Some(secret) = secrets::in_the_way(deciding.snapshot, &deciding.owner) {
+                message = format!(
+                    "{message}. The Secret {} is somebody else's, so that what the control plane has to know stands in \
+                     another one; delete or rename it where something else looks for it by its name",
+                    secret.name
+                );
+            }
             Stage::Ready {
                 reason: Reason::ExistingVpcUsed,
                 message,

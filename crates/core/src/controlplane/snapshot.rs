@@ -48,8 +48,8 @@ pub struct Snapshot {
     pub applies: Vec<OwnedSeen>,
     /// Names of other CAPTControlPlanes in the namespace whose `spec.workspaceTemplateApplyName` is this one's.
     pub rivals: Vec<String>,
-    /// The Secret with the facts about the network: the first that exists of [`super::vpc::secret_names`] and
-    /// may be used.
+    /// The Secret with the facts about the network: of those that exist of [`super::vpc::secret_names`] and may be used, the
+    /// one that [`super::vpc::pick`] picks.
     pub vpc_secret: Option<SecretSeen>,
     /// The Secret with the facts about the EKS cluster: the first that exists of [`super::connection::secret_names`].
     pub connection: Option<SecretSeen>,
@@ -142,6 +142,8 @@ impl ClusterSeen {
 pub struct InfrastructureSeen {
     /// Name of the CAPTCluster.
     pub name: String,
+    /// The Cluster that owns it, if one does.
+    pub cluster: Option<String>,
     /// `spec.region`.
     pub region: Option<Region>,
     /// `spec.connectionSecretName`.
@@ -169,8 +171,14 @@ impl InfrastructureSeen {
         let status = captcluster.status.clone().unwrap_or_default();
         let conditions = status.conditions.as_deref().unwrap_or_default();
         let condition = find_condition(conditions, "Ready");
+        let owners = captcluster
+            .metadata
+            .owner_references
+            .as_deref()
+            .unwrap_or_default();
         Self {
             name: captcluster.metadata.name.clone().unwrap_or_default(),
+            cluster: metadata::cluster_owner(owners).map(|owner| owner.name.clone()),
             region: Some(captcluster.spec.region.clone()),
             connection_secret_name: captcluster.spec.connection_secret_name.clone(),
             template_connection_secret,

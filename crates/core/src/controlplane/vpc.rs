@@ -114,6 +114,22 @@ pub fn tells_about(secret: &SecretSeen, vpc_id: Option<&str>) -> bool {
     told.is_none() || vpc_id.is_none() || told.as_deref() == vpc_id
 }
 
+/// Whether a Secret tells the id of a network. Until one does, those of the other names have to be looked at too.
+#[must_use]
+pub fn tells(secret: &SecretSeen) -> bool {
+    VpcFacts::read(|key| secret.text(key).map(str::as_bytes))
+        .vpc_id
+        .is_some()
+}
+
+/// Which of the Secrets that may be used is: the first that [`tells`], or else the first. One of somebody else that happens to
+/// have such a name tells nothing, and ours then has another name.
+#[must_use]
+pub fn pick(mut found: Vec<SecretSeen>) -> Option<SecretSeen> {
+    let index = found.iter().position(tells).unwrap_or_default();
+    (index < found.len()).then(|| found.swap_remove(index))
+}
+
 /// Whether a Secret belongs to no other cluster than a control plane does.
 #[must_use]
 pub fn belongs_to(secret: &SecretSeen, control_plane: &CAPTControlPlane) -> bool {
@@ -216,6 +232,36 @@ mod tests {
         // What is not complete yet, or was not told yet, contradicts nothing.
         assert!(of(&[], Some("vpc-1")));
         assert!(of(&[("vpc_id", "vpc-2")], None));
+    }
+
+    #[test]
+    fn a_secret_that_tells_nothing_is_in_nobodys_way() {
+        let named = |name: &str, data: &[(&str, &str)]| SecretSeen {
+            name: name.to_owned(),
+            ..secret(data)
+        };
+        let told = [("vpc_id", "vpc-1")];
+        for (name, found, expected) in [
+            ("none", vec![], None),
+            (
+                "nothing is told",
+                vec![named("a", &[]), named("b", &[])],
+                Some("a"),
+            ),
+            (
+                "the second tells",
+                vec![named("a", &[("password", "x")]), named("b", &told)],
+                Some("b"),
+            ),
+            (
+                "the first that tells",
+                vec![named("a", &told), named("b", &told)],
+                Some("a"),
+            ),
+        ] {
+            let picked = pick(found).map(|secret| secret.name);
+            assert_eq!(picked.as_deref(), expected, "{name}");
+        }
     }
 
     #[test]

@@ -114,17 +114,24 @@ fn infrastructure(
     cluster: &ClusterSeen,
     seen: Option<&OwnedSeen>,
 ) -> Result<(), Note> {
-    let seen_ready = deciding
-        .snapshot
-        .infrastructure
-        .as_ref()
-        .is_some_and(|infrastructure| infrastructure.provisioned);
-    let is_there = cluster.infrastructure_provisioned
-        || seen_ready
-        || cluster.infrastructure_ref.is_none()
-        || deciding.was_initialized()
-        || seen.is_some_and(OwnedSeen::has_workspace);
-    if is_there {
+    if deciding.was_initialized() || seen.is_some_and(OwnedSeen::has_workspace) {
+        return Ok(());
+    }
+    let infrastructure = deciding.snapshot.infrastructure.as_ref();
+    // Whoever owns a network may delete it, so that nothing of another Cluster is made in it.
+    if let Some((name, other)) = infrastructure
+        .and_then(|infrastructure| Some((&infrastructure.name, infrastructure.cluster.as_ref()?)))
+        .filter(|(_, other)| **other != cluster.name)
+    {
+        let message = format!(
+            "Waiting for a network: the CAPTCluster {name} belongs to the Cluster {other}. Name another one in \
+             spec.infrastructureRef of the Cluster {}",
+            cluster.name
+        );
+        return Err(Note::new(Reason::WaitingForVpc, message));
+    }
+    let seen_ready = infrastructure.is_some_and(|infrastructure| infrastructure.provisioned);
+    if cluster.infrastructure_provisioned || seen_ready || cluster.infrastructure_ref.is_none() {
         return Ok(());
     }
     let message = match &deciding.snapshot.infrastructure {

@@ -67,6 +67,11 @@ fn a_secret_of_somebody_else_is_never_overwritten() {
     let decision = decide(&snapshot, at(1));
     let written_name = &written(&decision, "Secret").expect("written").target.name;
     assert_eq!(written_name, crate::names::vpc_connection("net").parted());
+    let told = condition(&snapshot, &decision, "Ready").message;
+    assert!(
+        told.contains("The Secret net-vpc-connection is somebody else's"),
+        "{told}"
+    );
 
     // One that the spec names is used if it tells the same, and refused if not.
     let mut snapshot = with_existing();
