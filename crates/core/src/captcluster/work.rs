@@ -1,8 +1,10 @@
 //! What is done for a CAPTCluster that lives, is owned, is not paused and is valid.
 
 use capt_api::{
-    captcluster::FailureDomain, conditions::captcluster::CAPTClusterReason as Reason,
-    references::WorkspaceTemplateReference, workspacestatus::WorkspaceTemplateStatus,
+    captcluster::FailureDomain,
+    conditions::{Word as _, captcluster::CAPTClusterReason as Reason},
+    references::WorkspaceTemplateReference,
+    workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -14,7 +16,10 @@ use super::{
     timeouts::Step,
     variables,
 };
-use crate::owned::{self, OutputProblem, OwnedSeen, Role, Wanted};
+use crate::{
+    decision::{Event, EventKind},
+    owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
+};
 
 /// How many zones a Cluster may have.
 const MAX_ZONES: usize = 100;
@@ -117,7 +122,15 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
     let (wanted, held_back) = wanted(deciding, reference);
     let change = wanted.change(&deciding.owner, apply);
     deciding.decision.children.extend(change);
-    if snapshot.captcluster.spec.workspace_template_apply_name.as_deref() != Some(&wanted.name) {
+    let named = snapshot.captcluster.spec.workspace_template_apply_name.as_deref();
+    if named != Some(&wanted.name) {
+        if let Some(wrong) = named {
+            deciding.decision.events.push(Event {
+                kind: EventKind::Warning,
+                reason: Reason::InvalidVpcConfig.as_str().to_owned(),
+                message: owned::name_put_right(wrong, &wanted.name),
+            });
+        }
         let spec = &mut deciding.decision.own.spec;
         spec.insert("workspaceTemplateApplyName".to_owned(), json!(wanted.name));
     }

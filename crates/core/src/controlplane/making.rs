@@ -43,9 +43,15 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         impairments: Vec::new(),
     };
     let name = deciding.found.name().to_owned();
-    if spec.workspace_template_apply_name.is_none() {
+    let named = spec.workspace_template_apply_name.as_deref();
+    if named != Some(&name) {
         let field = "workspaceTemplateApplyName".to_owned();
         deciding.own.spec.insert(field, json!(name));
+    }
+    // A name that was written over leads nowhere, and what exists cannot be called otherwise.
+    if let Some(wrong) = named.filter(|named| *named != name) {
+        let message = owned::name_put_right(wrong, &name);
+        deciding.tell(EventKind::Warning, Reason::InvalidSpec, &message);
     }
     let before = seen.and_then(|seen| seen.wta.spec.variables.as_ref());
     // What exists keeps its name in AWS.

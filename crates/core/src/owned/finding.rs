@@ -59,6 +59,14 @@ impl<'a> Found<'a> {
     }
 }
 
+/// That a spec names one that does not exist, although there is one already, and names that again.
+pub(crate) fn name_put_right(wrong: &str, right: &str) -> String {
+    format!(
+        "spec.workspaceTemplateApplyName was changed to {wrong}, which does not exist. It is {right} again, which made what is \
+         there and cannot be renamed. Leave the field out of what you apply, or write {right}"
+    )
+}
+
 /// Finds the WorkspaceTemplateApply that an owner has for a role: by its labels, by the name in the owner's spec, or by
 /// one of the names that it may have had. `seen` are those that carry the owner's label, that have an owner reference to
 /// it, and that have any of these names, all in the owner's namespace. The caller vouches for the former names: one that

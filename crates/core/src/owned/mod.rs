@@ -19,6 +19,7 @@ mod wanted;
 
 pub use ending::{End, Fate, cannot_go, destruction_trouble, end};
 pub(crate) use failure::remembered;
+pub(crate) use finding::name_put_right;
 pub use finding::{Found, find};
 pub use left::{Left, LeftWorkspace, answer, is_kept, may_end};
 pub use outputs::{OutputProblem, list_of_texts, text};

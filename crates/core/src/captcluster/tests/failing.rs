@@ -473,3 +473,15 @@ fn another_template_is_refused_and_its_revision_stays_away() {
     assert_eq!(world.verdict("Ready"), "True/InvalidVPCConfig");
     assert!(world.status().ready, "it serves as it is");
 }
+
+#[test]
+fn a_name_that_was_written_over_is_put_right_and_told() {
+    let mut world = ready();
+    world.snapshot.captcluster.spec.workspace_template_apply_name = Some("zzz".to_owned());
+    let decision = world.step();
+    assert_eq!(decision.own.spec["workspaceTemplateApplyName"], "net-vpc");
+    let told = decision.events.iter().find(|event| event.message.contains("zzz"));
+    let told = told.expect("it is told");
+    assert_eq!(told.kind, EventKind::Warning);
+    assert!(told.message.contains("It is net-vpc again"), "{}", told.message);
+}

@@ -450,3 +450,51 @@ fn a_connection_secret_that_is_somebody_elses_is_given_up_once_the_spec_does_not
         assert_eq!(told(&world), expected, "{type_} {controller:?}");
     }
 }
+
+#[test]
+fn nothing_is_made_in_the_network_of_another_cluster() {
+    for (name, owner, is_told) in [
+        ("another Cluster", Some("green"), true),
+        ("its own", Some("blue"), false),
+        ("nobody yet", None, false),
+    ] {
+        let mut world = World::new(fresh());
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.cluster = owner.map(str::to_owned);
+        world.settle();
+        assert_eq!(world.snapshot.applies.is_empty(), is_told, "{name}");
+        let status = world.status();
+        let expected = if is_told { State::Pending } else { State::Ready };
+        assert_eq!(status.state, Some(expected), "{name}");
+        let told = message(&status, "Ready");
+        let words =
+            "CAPTCluster blue belongs to the Cluster green. Name another one in spec.infrastructureRef";
+        assert_eq!(told.contains(words), is_told, "{name}: {told}");
+    }
+    // What serves goes on, whoever claims its network.
+    let mut world = super::living();
+    let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+    infrastructure.cluster = Some("green".to_owned());
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
+}
+
+#[test]
+fn a_name_that_was_written_over_is_put_right_and_told() {
+    let mut world = super::living();
+    let before = world.events.len();
+    world.edit(|spec| spec.workspace_template_apply_name = Some("zzz".to_owned()));
+    world.settle();
+    let spec = &world.snapshot.control_plane.spec;
+    let right = world.apply().name();
+    assert_eq!(spec.workspace_template_apply_name.as_deref(), Some(right));
+    assert_eq!(world.snapshot.applies.len(), 1, "nothing is made anew");
+    assert_eq!(world.status().state, Some(State::Ready));
+    let told = &world.events[before..];
+    let told: Vec<_> = told.iter().filter(|event| event.contains("zzz")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("InvalidSpec: spec.workspaceTemplateApplyName"),
+        "{told:?}"
+    );
+}
