@@ -72,9 +72,9 @@ pub(super) fn may_wait<T: Serialize, S>(
         };
         return rest(limit);
     }
-    // Also with its events, which the next look has too.
+    // Also with its events, which the next look has too. Others wait to hear that their edit was observed.
     if decision.own.tells_progress && subject.patience == Patience::Words {
-        return rest(words(untold.objects));
+        return rest(WORDS);
     }
     if begins || !decision.events.is_empty() {
         return None;

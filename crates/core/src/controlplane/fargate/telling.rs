@@ -8,7 +8,10 @@ use capt_api::{
     },
     marks,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::Time,
+    jiff::{SignedDuration, Timestamp},
+};
 
 use super::{Part, reading::Reading};
 use crate::{
@@ -22,6 +25,9 @@ use crate::{
     decision::EventKind,
     metadata,
 };
+
+/// How long it may take until it is told that something is under way.
+const A_MOMENT: SignedDuration = SignedDuration::from_secs(2);
 
 /// The longest message of something that is tried again, in characters.
 const MAX_SETBACK: usize = 512;
@@ -94,7 +100,7 @@ fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargatePro
         ready: reading.ready,
         workspace_template_apply_name: Some(part.apply.clone()),
         phase: Some(phase),
-        since: Some(since.unwrap_or(Time(deciding.now))),
+        since: Some(since.unwrap_or(Time(began(deciding, part, phase)))),
         message: Some(message),
         observed_selectors_hash: part
             .selectors
@@ -107,6 +113,22 @@ fn status(deciding: &Deciding<'_>, part: &Part<'_>, turns: &Turns) -> FargatePro
             .map(|_| Reason::FargateProfileFailed.as_str().to_owned()),
         failure_message: reading.failure.clone(),
     }
+}
+
+/// When a phase began that is told now. That something is under way may be told a moment after its WorkspaceTemplateApply was
+/// made or deleted; what was so longer ago has waited since then.
+fn began(deciding: &Deciding<'_>, part: &Part<'_>, phase: Phase) -> Timestamp {
+    let metadata = part.seen.map(|seen| &seen.wta.metadata);
+    let mark = match phase {
+        Phase::Creating => metadata.and_then(|metadata| metadata.creation_timestamp.as_ref()),
+        Phase::Deleting => metadata.and_then(|metadata| metadata.deletion_timestamp.as_ref()),
+        _ => None,
+    };
+    let is_recent = |mark: &Timestamp| {
+        let ago = deciding.now.duration_since(*mark);
+        !ago.is_negative() && ago <= A_MOMENT
+    };
+    mark.map(|mark| mark.0).filter(is_recent).unwrap_or(deciding.now)
 }
 
 /// Its place in the queue, and what it waits for.

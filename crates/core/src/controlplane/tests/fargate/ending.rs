@@ -210,3 +210,26 @@ fn one_that_failed_gets_the_turn_to_go_and_not_a_moment_before_it_goes() {
         assert_eq!(world.is_gone, is_whole);
     }
 }
+
+#[test]
+fn that_one_goes_counts_from_when_it_was_deleted_also_if_it_is_told_a_moment_later() {
+    for (late, counts) in [(1, true), (3, false)] {
+        let mut world = with(&["a"]);
+        world.settle();
+        world.goes_slowly = true;
+        want(&mut world, &[]);
+        // Whoever carries this out writes all but the status, as if that were to wait.
+        for _ in 0..4 {
+            let decision = world.decide();
+            let before = world.snapshot.control_plane.status.clone();
+            world.carry_out(&decision, usize::MAX);
+            world.snapshot.control_plane.status = before;
+        }
+        let deleted = world.clock;
+        world.clock += late;
+        world.step();
+        let told = of(&world, "a").and_then(|one| one.since).expect("it is told");
+        let expected = if counts { deleted } else { world.clock };
+        assert_eq!(told.0, at(expected), "{late}");
+    }
+}
