@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster};
 use capt_core::{
     render::WorkspaceGroup,
-    wta::snapshot::{KeptSeen, ProviderConfigSeen, WorkspaceSeen},
+    wta::snapshot::{ProviderConfigSeen, WorkspaceSeen},
 };
 use kube::Client;
 
@@ -25,7 +25,7 @@ pub(crate) use self::others::Lookup;
 use self::{
     elsewhere::{Elsewhere, Sight},
     others::Others,
-    views::{HeldView, NamespaceView, ReportView, TemplateView, WorkerView},
+    views::{HeldView, NamespaceView, RenderingView, ReportView, TemplateView, WorkerView},
 };
 use crate::engine::{
     execute::Written,
@@ -75,7 +75,7 @@ pub(crate) struct Facts {
     pub(crate) legacy_usages: Arc<Table<()>>,
     pub(crate) secrets: Arc<Table<HeldView>>,
     pub(crate) config_maps: Arc<Table<HeldView>>,
-    pub(crate) renderings: Arc<Table<KeptSeen>>,
+    pub(crate) renderings: Arc<Table<RenderingView>>,
     pub(crate) reports: Arc<Table<ReportView>>,
     pub(crate) namespaces: Arc<Table<NamespaceView>>,
     others: Others,
@@ -140,7 +140,7 @@ impl Facts {
             legacy_usages: Arc::new(Table::new("legacy usages", wakes, &[])),
             secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS)),
             config_maps: Arc::new(Table::new("config maps", wakes, &[])),
-            renderings: Arc::new(Table::new("renderings", wakes, &[]).packed()),
+            renderings: Arc::new(Table::new("renderings", wakes, &[])),
             reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS).packed()),
             namespaces: Arc::new(Table::new("namespaces", wakes, &[])),
         }
@@ -224,7 +224,6 @@ impl Facts {
             self.clusters.rest(&mut packer).await;
             self.captclusters.rest(&mut packer).await;
             self.captcontrolplanes.rest(&mut packer).await;
-            self.renderings.rest(&mut packer).await;
             self.reports.rest(&mut packer).await;
         }
     }

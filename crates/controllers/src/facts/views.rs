@@ -50,6 +50,26 @@ pub(crate) struct TemplateView {
     pub(crate) revision: String,
 }
 
+/// The last rendering of a WorkspaceTemplateApply, packed as it is kept: opened it takes more than all else that is known
+/// of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RenderingView {
+    uid: String,
+    owner: Option<String>,
+    packed: Option<Box<[u8]>>,
+}
+
+impl RenderingView {
+    /// What it says.
+    pub(crate) fn unpacked(&self) -> KeptSeen {
+        KeptSeen {
+            uid: self.uid.clone(),
+            owner: self.owner.clone(),
+            kept: self.packed.as_deref().and_then(Kept::from_bytes),
+        }
+    }
+}
+
 /// Something that runs workloads of a Cluster, such as a Machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkerView {
@@ -282,18 +302,16 @@ fn held(metadata: ObjectMeta) -> HeldView {
     }
 }
 
-pub(super) fn rendering(secret: Secret) -> Option<KeptSeen> {
+pub(super) fn rendering(secret: Secret) -> Option<RenderingView> {
     let mut data = secret.data.unwrap_or_default();
     let owners = secret.metadata.owner_references.unwrap_or_default();
     let owner = owners
         .into_iter()
         .find(|owner| owner.kind == "WorkspaceTemplateApply");
-    Some(KeptSeen {
+    Some(RenderingView {
         uid: secret.metadata.uid.unwrap_or_default(),
         owner: owner.map(|owner| owner.uid),
-        kept: data
-            .remove(kept::KEY)
-            .and_then(|bytes| Kept::from_bytes(&bytes.0)),
+        packed: data.remove(kept::KEY).map(|bytes| bytes.0.into_boxed_slice()),
     })
 }
 

@@ -124,7 +124,7 @@ pub struct Problem {
 }
 
 /// The Secret that the last rendering is kept in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeptSeen {
     /// uid of the Secret.
     pub uid: String,
