@@ -270,6 +270,12 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
                 summary: plan.summary.clone(),
             }),
         setback: operation.and_then(setback),
+        failed_end: operation
+            .filter(|operation| {
+                let has_failed = operation.outcome.as_deref() == Some("failed") && !operation.transient;
+                has_failed && operation.kind == "destroy"
+            })
+            .map(|operation| operation.message.clone().unwrap_or_default()),
     }
 }
 

@@ -16,7 +16,7 @@ use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 pub(super) use crate::owned::cannot_go;
-use crate::owned::{OwnedSeen, Setback, Standing, standing};
+use crate::owned::{OwnedSeen, Setback, Standing, gave_up, standing};
 
 /// How long one that failed and is to be tried again lets others go first, at least and at most.
 const FIRST_REST: Duration = Duration::from_secs(15);
@@ -94,7 +94,8 @@ fn need(seen: &OwnedSeen) -> Need {
         Standing::Going { .. } => {
             let waits_for_others = word("Deleting") == Some("WaitingForDependents");
             let is_let_go = seen.annotation(marks::LET_GO) == Some("true");
-            if is_let_go && seen.has_workspace() && !waits_for_others && !seen.is_paused() {
+            let is_stuck = seen.is_paused() || gave_up(seen).is_some();
+            if is_let_go && seen.has_workspace() && !waits_for_others && !is_stuck {
                 Need::Deletion
             } else {
                 Need::Nothing
@@ -580,6 +581,50 @@ mod tests {
                 need == Need::Nothing,
                 "{}",
                 told.message
+            );
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_destroyed_gets_no_other_turn_before_somebody_asks_for_it() {
+        for (what, deleting, asked, is_running, need) in [
+            ("it has just failed", "Destroying", None, false, Need::Nothing),
+            (
+                "others have the turn",
+                "WaitingForTurn",
+                None,
+                false,
+                Need::Nothing,
+            ),
+            ("asked before", "WaitingForTurn", Some("1"), false, Need::Nothing),
+            ("asked again", "WaitingForTurn", Some("2"), false, Need::Deletion),
+            ("it is at it", "Destroying", Some("2"), true, Need::Deletion),
+        ] {
+            // While a runner is told to stop, nobody repeats what it said last.
+            let mut seen = saying(
+                true,
+                &[
+                    ("Deleting", "True", deleting),
+                    ("Synced", "False", "ReconcilePaused"),
+                ],
+            );
+            let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+            let asked = asked.map(|asked| (marks::RETRY_REQUESTED.to_owned(), asked.to_owned()));
+            annotations.extend(asked);
+            seen.run = Some(crate::owned::RunGlance {
+                is_running,
+                failed_end: Some("pods are left".to_owned()),
+                retry_answered: Some("1".to_owned()),
+                ..crate::owned::RunGlance::default()
+            });
+            assert_eq!(Child::of(&seen).need, need, "{what}");
+            let told = super::super::fargate::reading::going(&seen, None);
+            assert_eq!(told.wants_turn, need == Need::Deletion, "{what}");
+            assert_eq!(told.failure.is_some(), need == Need::Nothing, "{what}");
+            assert_eq!(
+                told.message.contains("pods are left"),
+                need == Need::Nothing,
+                "{what}"
             );
         }
     }

@@ -102,13 +102,28 @@ pub fn destruction_trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     trouble(seen).filter(|_| is_at_it && seen.is_deleting())
 }
 
+/// What the destruction of what a WorkspaceTemplateApply that goes has made failed with for good, as who runs Terraform
+/// remembers it, also while others have the turn. A person who asked for another try is answered first.
+#[must_use]
+pub fn gave_up(seen: &OwnedSeen) -> Option<&str> {
+    let run = seen.run.as_ref().filter(|run| !run.is_running)?;
+    let asked = seen.annotation(marks::RETRY_REQUESTED);
+    let is_answered = asked.is_none() || run.retry_answered.as_deref() == asked;
+    run.failed_end
+        .as_deref()
+        .filter(|_| is_answered && seen.is_deleting())
+}
+
 /// Why it cannot go, or that its infrastructure could not be destroyed, and what to do.
 fn stuck(seen: &OwnedSeen) -> Option<String> {
     if let Some(message) = cannot_go(seen) {
         return Some(message.to_owned());
     }
-    let trouble = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal)?;
-    let message = trouble.message.trim_end_matches(['.', '\n']);
+    let trouble = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal);
+    let message = trouble
+        .map(|trouble| trouble.message.as_str())
+        .or_else(|| gave_up(seen))?;
+    let message = message.trim_end_matches(['.', '\n']);
     Some(format!(
         "Terraform could not destroy it: {message}. Mend that, and ask for another try: {}",
         seen.retry_command()

@@ -17,7 +17,7 @@ mod seen;
 mod standing;
 mod wanted;
 
-pub use ending::{End, Fate, cannot_go, destruction_trouble, end};
+pub use ending::{End, Fate, cannot_go, destruction_trouble, end, gave_up};
 pub(crate) use failure::remembered;
 pub(crate) use finding::name_put_right;
 pub use finding::{Found, find};

@@ -94,6 +94,9 @@ pub struct RunGlance {
     /// The last operation failed with something that passes by itself: `operation`, if its `outcome` is `failed` and it is
     /// `transient`.
     pub setback: Option<Setback>,
+    /// What the last operation failed to destroy with, if that does not pass by itself: the `message` of `operation`, if its
+    /// `kind` is `destroy`, its `outcome` is `failed` and it is not `transient`.
+    pub failed_end: Option<String>,
 }
 
 /// A plan, at a glance.

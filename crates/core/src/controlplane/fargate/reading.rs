@@ -3,13 +3,12 @@
 use capt_api::{
     captcontrolplane::{FargateProfilePhase as Phase, FargateProfileStatus},
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
-    marks,
 };
 
 use super::ground::Lack;
 use crate::{
     controlplane::{eks, turns},
-    owned::{OwnedSeen, Standing, TroubleClass, destruction_trouble, standing},
+    owned::{OwnedSeen, Standing, TroubleClass, destruction_trouble, gave_up, standing},
 };
 
 /// What has to be known before a change that may destroy something is approved.
@@ -167,15 +166,16 @@ pub(super) fn left(message: String) -> Reading {
     }
 }
 
-/// One that is not wanted any more. What went wrong is remembered from `before` while others have the turn, or it would
-/// get in line as if nothing had been.
+/// One that is not wanted any more. What went wrong is remembered while others have the turn, from `before` if nobody else
+/// does, or it would get in line as if nothing had been.
 pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargateProfileStatus>) -> Reading {
     let (message, failure) = match standing(seen) {
         Standing::Going { message } => {
             let deleting = seen.condition("Deleting");
             let waits = deleting.is_some_and(|deleting| deleting.reason == "WaitingForTurn");
+            // A runner that tells what became of each run remembers that itself.
             let remembered = before
-                .filter(|before| waits && !is_asked_again(seen) && before.phase == Some(Phase::Deleting))
+                .filter(|before| waits && seen.run.is_none() && before.phase == Some(Phase::Deleting))
                 .and_then(|before| before.failure_message.clone());
             (message, cannot_end(seen).map(str::to_owned).or(remembered))
         }
@@ -203,10 +203,14 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
     }
     Reading {
         phase: Phase::Deleting,
-        message: if goes_on || message.is_empty() {
-            GOING.to_owned()
-        } else {
-            message
+        message: match gave_up(seen) {
+            Some(why) => format!(
+                "It could not be removed: {}. Mend that, and ask for another try: {}",
+                why.trim_end_matches(['.', '\n']),
+                seen.retry_command()
+            ),
+            None if goes_on || message.is_empty() => GOING.to_owned(),
+            None => message,
         },
         wants_turn: failure.is_none() && !waits_for_others && seen.has_workspace(),
         failure,
@@ -215,19 +219,11 @@ pub(in crate::controlplane) fn going(seen: &OwnedSeen, before: Option<&FargatePr
     }
 }
 
-/// Whether a person asked for another try that was not made yet. Who does not say which one was made is not believed to
-/// owe any.
-fn is_asked_again(seen: &OwnedSeen) -> bool {
-    let asked = seen.annotation(marks::RETRY_REQUESTED);
-    let answered = seen.run.as_ref().map(|run| run.retry_answered.as_deref());
-    asked.is_some() && answered.is_some_and(|answered| answered != asked)
-}
-
 /// Why one that goes cannot go before somebody does something.
 fn cannot_end(seen: &OwnedSeen) -> Option<&str> {
     let terminal = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal);
-    terminal
-        .map(|trouble| trouble.message.as_str())
+    gave_up(seen)
+        .or_else(|| terminal.map(|trouble| trouble.message.as_str()))
         .or(turns::cannot_go(seen))
 }
 
