@@ -229,7 +229,8 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
         .filter(|(reading, _)| !reading.is_going && !deciding.is_deleting())
         .peekable();
     let any_wanted = wanted.peek().is_some();
-    let is_well = wanted.all(|(_, one)| one.ready) && failed.is_none() && !deciding.is_deleting();
+    let is_in_trouble = rows.iter().any(|row| has_failed(row) && !row.0.is_going);
+    let is_well = wanted.all(|(_, one)| one.ready) && !is_in_trouble && !deciding.is_deleting();
 
     let otherwise = if failed.is_some() {
         Reason::FargateProfileFailed

@@ -101,6 +101,8 @@ fn one_that_could_not_be_removed_and_is_wanted_again_says_so() {
         world.act();
     }
     assert!(of(&world, "a").is_some_and(|told| told.failure_message.is_some()));
+    assert_eq!(all(&world)[0], "True/FargateProfileReady", "those that stay are");
+    assert_eq!(all(&world)[2], "True/FargateProfileFailed");
     want(&mut world, &["a", "b"]);
     world.calm();
     let told = of(&world, "a").expect("it is listed");
