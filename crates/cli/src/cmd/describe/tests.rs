@@ -388,6 +388,14 @@ fn a_network_that_is_being_made_has_its_time() {
     }]});
     let timeouts = describe(&objects, "CAPTCluster/net").timeouts;
     assert_eq!(timeouts[0].left.as_deref(), Some("10m0s"));
+    // A pause that goes on does not count either, although it stands nowhere yet.
+    let mut paused = objects;
+    let mut pause = condition("Paused", "True", "Paused", "");
+    pause["lastTransitionTime"] = json!(at(165).to_string());
+    let conditions = paused["captclusters"][0]["status"]["conditions"].as_array_mut();
+    conditions.expect("conditions").push(pause);
+    let timeouts = describe(&paused, "CAPTCluster/net").timeouts;
+    assert_eq!(timeouts[0].left.as_deref(), Some("19m20s"));
 }
 
 #[test]

@@ -9,10 +9,18 @@ use capt_core::{
     captcluster::timeouts as vpc,
     controlplane::{progress, timeouts as plane},
 };
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 
 use super::description::RunningTimeout;
 use crate::look::view::{Object, View};
+
+/// When it is for what waits: paused time does not count, and a pause that goes on stands in no history yet.
+fn counted_until(conditions: Option<&[Condition]>, now: Timestamp) -> Timestamp {
+    let paused = find_condition(conditions.unwrap_or_default(), "Paused");
+    paused
+        .filter(|paused| paused.status == "True")
+        .map_or(now, |paused| paused.last_transition_time.0.min(now))
+}
 
 /// The timeouts that run for an object. They are told as far as its status tells when the steps began.
 pub(super) fn running(view: &View<'_>, id: &str, now: Timestamp) -> Vec<RunningTimeout> {
@@ -25,6 +33,7 @@ pub(super) fn running(view: &View<'_>, id: &str, now: Timestamp) -> Vec<RunningT
 
 fn of_network(captcluster: &CAPTCluster, now: Timestamp) -> Vec<RunningTimeout> {
     let status = captcluster.status.clone().unwrap_or_default();
+    let now = counted_until(status.conditions.as_deref(), now);
     let conditions = status.conditions.unwrap_or_default();
     let creating = find_condition(&conditions, "VPCCreating").filter(|one| one.status == "True");
     let Some(since) = creating.map(|creating| creating.last_transition_time.0) else {
@@ -42,6 +51,7 @@ fn of_control_plane(
     now: Timestamp,
 ) -> Vec<RunningTimeout> {
     let status = control_plane.status.clone().unwrap_or_default();
+    let now = counted_until(status.conditions.as_deref(), now);
     let history = status
         .progress
         .and_then(|progress| progress.history)
