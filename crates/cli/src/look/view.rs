@@ -31,6 +31,19 @@ pub(crate) enum Object<'a> {
     Workspace(&'a WorkspaceSeen),
 }
 
+impl Object<'_> {
+    /// Its uid, if that is known.
+    pub(crate) fn uid(&self) -> Option<String> {
+        match self {
+            Self::Cluster(one) => one.metadata.uid.clone(),
+            Self::CaptCluster(one) => one.metadata.uid.clone(),
+            Self::ControlPlane(one) => one.metadata.uid.clone(),
+            Self::Apply(one) => one.metadata.uid.clone(),
+            Self::Workspace(_) => None,
+        }
+    }
+}
+
 impl<'a> View<'a> {
     pub(crate) fn new(part: &'a Part) -> Self {
         let mut graph = build(&part.snapshot);

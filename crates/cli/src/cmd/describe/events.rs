@@ -1,6 +1,6 @@
 //! What happened of late.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::Event;
@@ -19,11 +19,11 @@ const MANY_EVENTS: usize = 12;
 /// Events of one object that are read.
 const PAGE: u32 = 200;
 
-/// The last things that happened to some objects, the latest last.
+/// The last things that happened to some objects, given with their uids as far as these are known, the latest last.
 pub(super) async fn of(
     client: &Client,
     namespace: &str,
-    ids: &BTreeSet<String>,
+    objects: &BTreeMap<String, Option<String>>,
 ) -> Result<Vec<EventLine>, CallError> {
     let kinds = [
         "Cluster",
@@ -33,32 +33,45 @@ pub(super) async fn of(
         "Workspace",
         "ClusterWorkspace",
     ];
-    let looked_at = ids.iter().filter_map(|id| {
+    let looked_at = objects.iter().filter_map(|(id, uid)| {
         let (kind, name) = id.split_once('/')?;
-        kinds.contains(&kind).then_some((id, kind, name))
+        kinds.contains(&kind).then_some((id, uid, kind, name))
     });
-    let asked = looked_at.take(MANY_OBJECTS).map(|(id, kind, name)| async move {
-        // Events about what has no namespace are in this one.
-        let (namespace, kind) = match kind {
-            "ClusterWorkspace" => ("default", "Workspace"),
-            kind => (namespace, kind),
-        };
-        let api: Api<Event> = Api::namespaced(client.clone(), namespace);
-        let about = format!("involvedObject.kind={kind},involvedObject.name={name}");
-        let params = ListParams::default().fields(&about).limit(PAGE);
-        match call_opt(api.list(&params)).await {
-            Ok(found) => Ok(found
-                .into_iter()
-                .flatten()
-                .map(|event| (written(&event), line(id, &event)))
-                .collect()),
-            // Who may not see events sees everything else.
-            Err(CallError::Refused(_) | CallError::Forbidden(_)) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
-    });
+    let asked = looked_at
+        .take(MANY_OBJECTS)
+        .map(|(id, uid, kind, name)| async move {
+            // Events about what has no namespace are in this one.
+            let (namespace, kind) = match kind {
+                "ClusterWorkspace" => ("default", "Workspace"),
+                kind => (namespace, kind),
+            };
+            let api: Api<Event> = Api::namespaced(client.clone(), namespace);
+            let about = format!("involvedObject.kind={kind},involvedObject.name={name}");
+            let params = ListParams::default().fields(&about).limit(PAGE);
+            match call_opt(api.list(&params)).await {
+                Ok(found) => Ok(found
+                    .into_iter()
+                    .flatten()
+                    .filter(|event| is_about(event, uid.as_deref()))
+                    .map(|event| (written(&event), line(id, &event)))
+                    .collect()),
+                // Who may not see events sees everything else.
+                Err(CallError::Refused(_) | CallError::Forbidden(_)) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            }
+        });
     let found: Vec<Vec<(u64, EventLine)>> = try_join_all(asked).await?;
     Ok(latest(found.into_iter().flatten().collect()))
+}
+
+/// Whether an event is about the object of this uid, and not about one before it that had the same name.
+fn is_about(event: &Event, uid: Option<&str>) -> bool {
+    let told = event
+        .involved_object
+        .uid
+        .as_deref()
+        .filter(|told| !told.is_empty());
+    told.is_none() || uid.is_none() || told == uid
 }
 
 /// The latest, in the order in which they happened. Times are told in seconds, in which much can happen.
@@ -102,6 +115,21 @@ mod tests {
     use k8s_openapi::jiff::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn what_happened_to_another_object_of_the_same_name_is_not_told() {
+        for (told, uid, expected) in [
+            (Some("u-1"), Some("u-1"), true),
+            (Some("u-0"), Some("u-1"), false),
+            (Some("u-0"), None, true),
+            (Some(""), Some("u-1"), true),
+            (None, Some("u-1"), true),
+        ] {
+            let mut event = Event::default();
+            event.involved_object.uid = told.map(str::to_owned);
+            assert_eq!(is_about(&event, uid), expected, "{told:?} {uid:?}");
+        }
+    }
 
     #[test]
     fn the_latest_are_told_in_the_order_in_which_they_happened() {

@@ -57,7 +57,15 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let gathered = one::find(&cluster, &args.target).await?.gathered;
     let mut description = described(&gathered);
     let whole = gathered.graph().whole(&gathered.root);
-    description.events = events::of(&cluster.client, &cluster.namespace, &whole).await?;
+    let view = View::new(&gathered.part);
+    let uids = whole
+        .into_iter()
+        .map(|id| {
+            let uid = view.object(&id).and_then(|object| object.uid());
+            (id, uid)
+        })
+        .collect();
+    description.events = events::of(&cluster.client, &cluster.namespace, &uids).await?;
     let now = gathered.now;
     args.output
         .answer(&description, || description.words(now, Style::of_stdout()))?;
