@@ -364,10 +364,7 @@ impl Cluster {
             (_, [namespace, ..]) => format!("; there is one in namespace {namespace}: add -n {namespace}"),
             (near, []) if !near.is_empty() => format!("; did you mean {}?", near.join(" or ")),
             _ if names.is_empty() => "; there is none at all".to_owned(),
-            _ => format!(
-                "; there are {}",
-                names.into_iter().take(5).collect::<Vec<_>>().join(", ")
-            ),
+            _ => format!("; there are {}", some_of(&names)),
         };
         ObjectError::Missing {
             target: Target {
@@ -377,6 +374,16 @@ impl Cluster {
             namespace: self.namespace.clone(),
             hint,
         }
+    }
+}
+
+/// The first few of some names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let told = names.iter().take(FEW).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(FEW) {
+        0 => told,
+        more => format!("{told} and {more} more"),
     }
 }
 
@@ -445,6 +452,18 @@ fn places_of(apply: &WorkspaceTemplateApply) -> Vec<(WorkspaceGroup, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_told_some_names_learns_how_many_more_there_are() {
+        let names = |many: usize| (1..=many).map(|at| format!("f{at}")).collect::<Vec<_>>();
+        for (many, expected) in [
+            (1, "f1"),
+            (5, "f1, f2, f3, f4, f5"),
+            (7, "f1, f2, f3, f4, f5 and 2 more"),
+        ] {
+            assert_eq!(some_of(&names(many)), expected);
+        }
+    }
 
     #[tokio::test]
     async fn who_may_not_look_who_runs_a_workspace_learns_just_that() {
