@@ -33,6 +33,9 @@ const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
 /// Reasons by which a network says that a change of it is refused.
 const REFUSED: [&str; 2] = ["InvalidVPCConfig", "WorkspaceNotOurs"];
 
+/// What is told of something that goes, also during a pause.
+const GOES: &str = "It is being deleted";
+
 /// One word, whether it is good, the condition that says why, and since when the word is true, if that is known: a
 /// condition that says why may have turned at another time.
 struct Said<'a> {
@@ -284,7 +287,11 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
 fn going_or_paused<'a>(metadata: &ObjectMeta, conditions: &'a [Condition]) -> Option<Said<'a>> {
     let paused = find_condition(conditions, "Paused").filter(|paused| is_true(Some(paused)));
     let (word, why, since) = if paused.is_some() {
-        ("Paused", paused, turned(paused))
+        // What becomes of it when the pause ends says more than that there is one.
+        let goes = find_condition(conditions, "Deleting").filter(|goes| {
+            is_true(Some(goes)) && goes.reason == "Paused" && metadata.deletion_timestamp.is_some()
+        });
+        ("Paused", goes.or(paused), turned(paused))
     } else {
         let time = metadata.deletion_timestamp.as_ref()?;
         ("Deleting", find_condition(conditions, "Deleting"), Some(time.0))
@@ -322,9 +329,13 @@ fn is_false(condition: Option<&Condition>) -> bool {
 }
 
 fn node(kind: &str, metadata: &ObjectMeta, said: &Said<'_>) -> Node {
+    let mut message = said.why.map_or_else(String::new, |why| why.message.clone());
+    if said.word == "Paused" && metadata.deletion_timestamp.is_some() && !message.contains(GOES) {
+        message = format!("{GOES}. {message}");
+    }
     Node {
         reason: said.why.map_or_else(String::new, |why| why.reason.clone()),
-        message: said.why.map_or_else(String::new, |why| why.message.clone()),
+        message,
         since: said.since,
         created_at: metadata.creation_timestamp.as_ref().map(|time| time.0),
         ..named(

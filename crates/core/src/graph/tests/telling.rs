@@ -142,3 +142,52 @@ fn a_control_plane_is_as_it_is_since_its_last_change_was_done() {
         );
     }
 }
+
+#[test]
+fn what_goes_says_so_during_a_pause_too() {
+    let paused = condition("Paused", "True", "Paused", "Nothing is done, because of a mark");
+    let later = condition(
+        "Deleting",
+        "True",
+        "Paused",
+        "It is being deleted, and goes when the pause ends",
+    );
+    let waits = condition(
+        "Deleting",
+        "True",
+        "WaitingForControlPlane",
+        "Waiting for plane to go",
+    );
+    for (name, conditions, is_going, expected) in [
+        (
+            "it stays",
+            json!([paused.clone()]),
+            false,
+            "Nothing is done, because of a mark",
+        ),
+        (
+            "it goes when the pause ends",
+            json!([paused.clone(), later]),
+            true,
+            "It is being deleted, and goes when the pause ends",
+        ),
+        (
+            "it was going before",
+            json!([paused, waits]),
+            true,
+            "It is being deleted. Nothing is done, because of a mark",
+        ),
+    ] {
+        let mut snapshot = demo();
+        let captcluster = &mut snapshot.captclusters[0];
+        captcluster.metadata.deletion_timestamp =
+            is_going.then(|| k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(1)));
+        captcluster.status = Some(read(json!({"conditions": conditions})));
+        let node = node(&snapshot, "CAPTCluster/net");
+        assert_eq!(
+            (node.status.as_str(), node.message.as_str()),
+            ("Paused", expected),
+            "{name}"
+        );
+    }
+}
