@@ -54,6 +54,15 @@ pub(super) fn look(
                 Err(Setup::Broken(note)) if authority.is_told => Some(note.clone()),
                 _ => None,
             };
+            // Nothing hangs on it here, and whoever looks for its Secret has to know why there is none.
+            if let (Err(Setup::Broken(_)), false) = (&authority.told, authority.is_told) {
+                let message = format!(
+                    "The kubeconfig is there. The module has no output cluster_certificate_authority_data, so that there is \
+                     no Secret {}; add the output where somebody needs that",
+                    kubeconfig::ca_secret_name(names.cluster)
+                );
+                access.outcome = Ok(Some(Note::new(Reason::KubeconfigGenerated, message)));
+            }
             from_output(snapshot, owner, seen, names).map(Some)
         }
         Source::AwsIam => {

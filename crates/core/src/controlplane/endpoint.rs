@@ -16,6 +16,9 @@ pub enum EndpointProblem {
     /// It says how to speak, and that is not TLS.
     #[error("API servers are reached by https, not by {0}")]
     Scheme(String),
+    /// It has a space in it.
+    #[error("it has a space in it")]
+    Space,
     /// It has more than host and port.
     #[error("it has a path, a query or a user in it, where only a host and a port may be")]
     MoreThanHost,
@@ -43,7 +46,10 @@ pub fn parse(text: &str) -> Result<ApiEndpoint, EndpointProblem> {
     if rest.is_empty() {
         return Err(EndpointProblem::Empty);
     }
-    if rest.contains(['/', '?', '#', '@']) || rest.contains(char::is_whitespace) {
+    if rest.contains(char::is_whitespace) {
+        return Err(EndpointProblem::Space);
+    }
+    if rest.contains(['/', '?', '#', '@']) {
         return Err(EndpointProblem::MoreThanHost);
     }
     let (host, port) = split(rest)?;
@@ -196,7 +202,8 @@ mod tests {
             ("https://host/api", "a path"),
             ("user@host", "a user"),
             ("https://host?x=1", "a query"),
-            ("ho st", "where only a host"),
+            ("ho st", "a space"),
+            ("https://exa mple", "a space"),
             ("host:0", "0 is no port"),
             ("host:65536", "65536 is no port"),
             ("host:", " is no port"),

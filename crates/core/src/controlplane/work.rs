@@ -94,7 +94,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     advancing::advance(deciding, &facts, seen, restarts, &verdict.note.message);
     deciding.say(view::endpoint(&facts.answer));
     deciding.say(view::kubeconfig(&around.map_or_else(
-        || Err(Note::new(Reason::KubeconfigGenerationFailed, "EKS is not up yet")),
+        || Err(Note::new(Reason::WorkspaceNotReady, "EKS is not up yet")),
         |around| around.kubeconfig,
     )));
     deciding.arrive(&verdict, &facts.answer);

@@ -7,8 +7,8 @@ use serde_json::Value;
 /// What is wrong with an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutputProblem {
-    /// The module has no such output, or only a sensitive one.
-    #[error("The module has no output {name} that is not sensitive. Add output \"{name}\" to it: {expected}")]
+    /// The module has no such output, or one that is null.
+    #[error("The module has no output {name}, or it is null. Add output \"{name}\" to it: {expected}")]
     Missing {
         /// Name of the output.
         name: String,

@@ -498,3 +498,29 @@ fn a_name_that_was_written_over_is_put_right_and_told() {
         "{told:?}"
     );
 }
+
+#[test]
+fn a_certificate_authority_that_nobody_tells_is_missed_in_words() {
+    let mut world = World::new(fresh());
+    world.outputs.remove("cluster_certificate_authority_data");
+    world.settle();
+    let status = world.status();
+    assert_eq!(status.state, Some(State::Ready));
+    assert_eq!(world.snapshot.ca, None);
+    assert_eq!(said(&status, "KubeconfigReady"), "True/KubeconfigGenerated");
+    let told = message(&status, "KubeconfigReady");
+    for word in ["cluster_certificate_authority_data", "no Secret blue-ca"] {
+        assert!(told.contains(word), "{told}");
+    }
+}
+
+#[test]
+fn a_kubeconfig_that_is_not_due_yet_did_not_fail() {
+    let mut world = World::new(fresh());
+    world.terraform = super::world::Terraform::Hangs;
+    world.settle();
+    assert_eq!(
+        said(&world.status(), "KubeconfigReady"),
+        "False/WorkspaceNotReady"
+    );
+}

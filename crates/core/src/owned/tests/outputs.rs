@@ -6,7 +6,7 @@ use super::*;
 fn an_output_of_the_wrong_kind_is_named_with_what_it_should_be() {
     for (value, expected) in [
         (json!("https://host"), Ok("https://host")),
-        (json!(null), Err("no output endpoint")),
+        (json!(null), Err("no output endpoint, or it is null")),
         (json!("  "), Err("is empty. Make it a text")),
         (json!(7), Err("is a number. Make it a text")),
         (json!(["a"]), Err("is a list. Make it a text")),
