@@ -8,7 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
-    marks::{DESTROYED, RETRY_REQUESTED},
+    marks::{DESTROYED, MEND, RETRY_REQUESTED},
     run::PlanReport,
 };
 use capt_terraform::{
@@ -343,8 +343,10 @@ impl Run<'_> {
             true => planned.plan.summary().to_string(),
             false => report::drift(&planned.plan, &self.gate.redactor()),
         };
-        let found = (Type::Drifted, ConditionStatus::True, Reason::DriftFound);
-        self.record.standing.say(found, &message, generation, now);
+        let memory = self.record.memory.as_ref().filter(|_| is_only_told);
+        let mended = memory.and_then(|memory| memory.answered.get(MEND));
+        let standing = &mut self.record.standing;
+        standing.say_drifted(&message, mended.map(String::as_str), generation, now);
         self.ctx.options.metrics.drift();
         self.tell_early().await;
         self.ctx.herald.tell(&self.view, News::Drift, &message).await;

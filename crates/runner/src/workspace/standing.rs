@@ -89,6 +89,25 @@ impl Standing {
         }
     }
 
+    /// Says that something has to be mended. What was mended already is not what is found now, and the time since when it is
+    /// so names what is found.
+    pub(crate) fn say_drifted(
+        &mut self,
+        message: &str,
+        mended: Option<&str>,
+        generation: i64,
+        now: Timestamp,
+    ) {
+        let known = self.condition(Type::Drifted).filter(|told| told.status == "True");
+        let name = known.map(|told| told.last_transition_time.0.to_string());
+        if name.is_some() && name.as_deref() == mended {
+            let none = (Type::Drifted, ConditionStatus::False, Reason::NoDrift);
+            self.take_back(none, generation, now);
+        }
+        let found = (Type::Drifted, ConditionStatus::True, Reason::DriftFound);
+        self.say(found, message, generation, now);
+    }
+
     /// The condition of a type.
     pub(crate) fn condition(&self, type_: Type) -> Option<&WorkspaceCondition> {
         self.conditions
@@ -203,6 +222,27 @@ mod tests {
             ("it was never made", standing(False, True), "c", 2, false),
         ] {
             assert_eq!(standing.was_made(hash, generation), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_found_after_something_was_mended_has_a_name_of_its_own() {
+        let at = |second: i64| Timestamp::from_second(second).expect("a time");
+        let first = at(5).to_string();
+        for (mended, since) in [
+            (None, at(5)),
+            (Some("other"), at(5)),
+            (Some(first.as_str()), at(9)),
+        ] {
+            let mut standing = Standing::default();
+            standing.say_drifted("a tag", None, 1, at(5));
+            standing.say_drifted("a Secret", mended, 1, at(9));
+            let told = standing.condition(Type::Drifted).expect("a condition");
+            assert_eq!(
+                (told.status.as_str(), told.last_transition_time.0),
+                ("True", since),
+                "{mended:?}"
+            );
         }
     }
 
