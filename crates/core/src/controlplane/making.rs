@@ -79,6 +79,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         .infrastructure
         .as_ref()
         .and_then(|infrastructure| infrastructure.vpc_workspace_name.clone());
+    deciding.hold_back_retry(seen);
     let wanted = Wanted {
         name: name.clone(),
         role: Role::Eks,

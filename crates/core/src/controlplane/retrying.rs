@@ -21,8 +21,9 @@ use super::{
     kubeconfig::{self, Source},
     setup::endpoint_of,
     snapshot::Snapshot,
+    taking,
 };
-use crate::owned::{OwnedSeen, Standing, standing};
+use crate::owned::{OwnedSeen, Standing, gave_up, standing};
 
 /// Whether there is anything to try again. `is_late` says that it takes longer than it may.
 fn is_stuck(seen: &OwnedSeen, is_late: bool) -> bool {
@@ -33,7 +34,7 @@ fn is_stuck(seen: &OwnedSeen, is_late: bool) -> bool {
             reason: ApplyReason::WaitingForTurn,
             ..
         } => is_late,
-        Standing::Going { .. } => is_late || seen.trouble.is_some(),
+        Standing::Going { .. } => is_late || seen.trouble.is_some() || gave_up(seen).is_some(),
         Standing::Waiting { .. } | Standing::AwaitsApproval { .. } | Standing::Ready => false,
     }
 }
@@ -67,9 +68,20 @@ impl<'a> Deciding<'a> {
         let retry = self.retry()?;
         let seen = seen?;
         let is_eks = self.found.usable().is_some_and(|eks| eks.uid() == seen.uid());
-        let is_eks_stuck = is_eks && (lacks_outputs(self.snapshot, seen) || stands_still(&self.status));
+        let is_eks_stuck = is_eks && self.tells_too_little(seen) && taking::others_rest(self, seen.name());
         let is_stuck = is_stuck(seen, is_late) || is_eks_stuck;
         is_stuck.then_some(retry)
+    }
+
+    /// Keeps the request for the EKS cluster while others are at work: it is well by itself, and would begin at once.
+    pub(super) fn hold_back_retry(&mut self, eks: Option<&OwnedSeen>) {
+        let waits =
+            eks.is_some_and(|eks| self.tells_too_little(eks) && !taking::others_rest(self, eks.name()));
+        self.retry_is_kept |= waits;
+    }
+
+    fn tells_too_little(&self, eks: &OwnedSeen) -> bool {
+        lacks_outputs(self.snapshot, eks) || stands_still(&self.status)
     }
 
     /// One that nothing can be passed on to now.

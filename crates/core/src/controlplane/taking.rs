@@ -103,6 +103,12 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &
     turns
 }
 
+/// Whether nothing runs for those that take turns with this one.
+pub(super) fn others_rest(deciding: &Deciding<'_>, name: &str) -> bool {
+    let all = takers(deciding);
+    all.iter().all(|child| child.name == name || child.is_at_rest)
+}
+
 /// Whether one is being tried again, or its destruction failed.
 fn has_trouble(deciding: &Deciding<'_>, name: &str) -> bool {
     let mut applies = deciding.snapshot.applies.iter();

@@ -102,7 +102,9 @@ fn need(seen: &OwnedSeen) -> Need {
             }
         }
         Standing::Working | Standing::Retrying { .. } => Need::Work,
-        Standing::Ready if seen.is_to_be_mended() && !seen.is_paused() => Need::Work,
+        Standing::Ready if (seen.is_to_be_mended() || is_asked_again(seen)) && !seen.is_paused() => {
+            Need::Work
+        }
         Standing::Waiting {
             reason: Reason::WaitingForTurn,
             ..
@@ -132,12 +134,20 @@ fn is_at_rest(seen: &OwnedSeen) -> bool {
             "WaitingForTurn" | "WaitingForDependents" | "WaitingForOwner"
         )
     });
-    let is_still = seen.holds() && is_looked_at(seen) && !is_running && (!seen.is_deleting() || waits);
+    let is_about_to_run = is_running || is_asked_again(seen);
+    let is_still = seen.holds() && is_looked_at(seen) && !is_about_to_run && (!seen.is_deleting() || waits);
     // A Workspace that is written down and gone, as after a move: nothing can run for it until it is made again.
     let is_absent = seen.workspace.is_none() && !is_running && (waits || waits_for_turn(seen));
     // What cannot be paused would hold up everybody for ever.
     let is_out_of_reach = !is_running && (is_refused(seen) || cannot_go(seen).is_some());
     !seen.has_workspace() || is_paused || is_still || is_absent || is_out_of_reach
+}
+
+/// Whether a person asked for another try that our runner has not answered yet. Who is well begins with it at once.
+fn is_asked_again(seen: &OwnedSeen) -> bool {
+    let asked = seen.annotation(marks::RETRY_REQUESTED);
+    let run = seen.run.as_ref();
+    asked.is_some() && run.is_some_and(|run| run.retry_answered.as_deref() != asked)
 }
 
 /// Whether who runs Terraform has looked at the Workspace as it is now, as far as it says so. What was written a moment ago
@@ -581,6 +591,41 @@ mod tests {
                 need == Need::Nothing,
                 "{}",
                 told.message
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_well_and_is_to_be_tried_again_is_about_to_run() {
+        for (asked, answered, need) in [
+            (None, None, Need::Nothing),
+            (Some("1"), Some("1"), Need::Nothing),
+            (Some("2"), Some("1"), Need::Work),
+        ] {
+            let mut seen = saying(
+                false,
+                &[
+                    ("Applied", "True", "Applied"),
+                    ("Synced", "True", "ReconcileSuccess"),
+                    ("Ready", "True", "Available"),
+                ],
+            );
+            let status = seen.wta.status.as_mut().expect("a status");
+            (status.ready_revision, status.last_applied_revision) =
+                (Some("1".to_owned()), Some("1".to_owned()));
+            status.applied = true;
+            let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+            let asked = asked.map(|asked| (marks::RETRY_REQUESTED.to_owned(), asked.to_owned()));
+            annotations.extend(asked);
+            seen.run = Some(crate::owned::RunGlance {
+                retry_answered: answered.map(str::to_owned),
+                ..crate::owned::RunGlance::default()
+            });
+            let child = Child::of(&seen);
+            assert_eq!(
+                (child.need, child.is_at_rest),
+                (need, need == Need::Nothing),
+                "{answered:?}"
             );
         }
     }

@@ -93,15 +93,20 @@ fn make_again<'a>(
     seen: &'a OwnedSeen,
 ) -> Part<'a> {
     let part = Part::going(deciding, seen);
-    // Nobody consents to the end of what somebody else deleted.
-    if seen.annotation(marks::LET_GO) == Some("true") {
+    // Nobody consents to the end of what somebody else deleted, nor does that get a turn to end.
+    let is_let_go = seen.annotation(marks::LET_GO) == Some("true");
+    if is_let_go {
         super::step_to_end(deciding, seen, role);
     } else {
         deciding.keep_retry_for(Some(seen), super::was_late(deciding, seen));
     }
+    let reading = part.reading.made_again();
     Part {
         name: profile.name.clone(),
-        reading: part.reading.made_again(),
+        reading: Reading {
+            wants_turn: reading.wants_turn && is_let_go,
+            ..reading
+        },
         ..part
     }
 }

@@ -4,6 +4,7 @@ mod changing;
 mod conditions;
 mod ending;
 mod identity;
+mod retrying;
 mod seeds;
 mod turns;
 
