@@ -124,10 +124,11 @@ fn set_back(deciding: &mut Deciding<'_>, children: &mut [Child]) -> BTreeMap<Str
     let (snapshot, now) = (deciding.snapshot, deciding.now);
     let holder = metadata::annotation(&snapshot.control_plane.metadata, marks::TURN);
     let mut resting = BTreeMap::new();
-    for child in children
-        .iter_mut()
-        .filter(|child| Some(child.name.as_str()) != holder && child.is_at_rest)
-    {
+    // What is to be destroyed comes before all others, so that it must not come again on its way to rest either.
+    for child in children.iter_mut().filter(|child| {
+        let may_rest = child.is_at_rest || child.need == Need::Deletion;
+        Some(child.name.as_str()) != holder && may_rest
+    }) {
         let mut applies = snapshot.applies.iter();
         let Some(seen) = applies.find(|seen| seen.name() == child.name) else {
             continue;

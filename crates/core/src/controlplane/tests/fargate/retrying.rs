@@ -3,7 +3,7 @@
 use capt_api::version::Version;
 
 use super::*;
-use crate::owned::RunGlance;
+use crate::owned::{RunGlance, Setback};
 
 fn seen_of<'a>(world: &'a mut World, apply: &str) -> &'a mut crate::owned::OwnedSeen {
     let mut applies = world.snapshot.applies.iter_mut();
@@ -60,6 +60,37 @@ fn what_could_not_be_destroyed_hears_of_another_try_although_it_is_at_rest() {
     world.step();
     let asked = seen_of(&mut world, "blue-a-fargate-apply");
     assert_eq!(asked.annotation(marks::RETRY_REQUESTED), Some("again"));
+}
+
+#[test]
+fn a_destruction_that_is_to_be_tried_again_lets_others_go_first_also_on_its_way_to_rest() {
+    for (minutes, comes_again) in [(0, false), (3, true)] {
+        let mut world = with(&["a", "b"]);
+        world.settle();
+        world.goes_slowly = true;
+        want(&mut world, &["b"]);
+        world.settle();
+        assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+        let now = at(world.clock);
+        let set_back = seen_of(&mut world, "blue-a-fargate-apply");
+        set_back.run = Some(RunGlance {
+            setback: Some(Setback {
+                at: now,
+                count: 1,
+                message: "slow down".to_owned(),
+                is_of_end: true,
+            }),
+            ..RunGlance::default()
+        });
+        // Nobody has the turn, and what the runner said last is taken back before it says that it rests.
+        say(set_back, "Synced", false, "ReconcileError", now);
+        let annotations = world.snapshot.control_plane.metadata.annotations.as_mut();
+        annotations.expect("a turn").remove(marks::TURN);
+        want(&mut world, &["b", "c"]);
+        world.pass(minutes);
+        world.step();
+        assert_eq!(turn(&world).is_some(), comes_again, "after {minutes} minutes");
+    }
 }
 
 #[test]
