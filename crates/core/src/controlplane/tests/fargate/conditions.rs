@@ -8,6 +8,19 @@ fn all(world: &World) -> [String; 3] {
     ["Ready", "Creating", "Failed"].map(|type_| said(&status, &format!("FargateProfile{type_}")))
 }
 
+/// A world in which the profile `a` is not wanted any more, and cannot be destroyed.
+fn with_one_that_cannot_be_removed() -> World {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
+    want(&mut world, &["b"]);
+    for _ in 0..10 {
+        world.calm();
+        world.act();
+    }
+    world
+}
+
 #[test]
 fn one_that_goes_is_not_being_made_and_those_that_stay_are_ready() {
     let mut world = with(&["a", "b"]);
@@ -92,14 +105,7 @@ fn those_that_go_with_their_control_plane_are_not_told_as_none() {
 
 #[test]
 fn one_that_could_not_be_removed_and_is_wanted_again_says_so() {
-    let mut world = with(&["a", "b"]);
-    world.settle();
-    world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
-    want(&mut world, &["b"]);
-    for _ in 0..10 {
-        world.calm();
-        world.act();
-    }
+    let mut world = with_one_that_cannot_be_removed();
     assert!(of(&world, "a").is_some_and(|told| told.failure_message.is_some()));
     assert_eq!(all(&world)[0], "True/FargateProfileReady", "those that stay are");
     assert_eq!(all(&world)[2], "True/FargateProfileFailed");
@@ -116,14 +122,7 @@ fn one_that_could_not_be_removed_and_is_wanted_again_says_so() {
 
 #[test]
 fn one_that_could_not_be_removed_and_is_wanted_again_holds_up_nobody_and_is_not_tried_for_ever() {
-    let mut world = with(&["a", "b"]);
-    world.settle();
-    world.fails_for = vec!["blue-a-fargate-apply".to_owned()];
-    want(&mut world, &["b"]);
-    for _ in 0..10 {
-        world.calm();
-        world.act();
-    }
+    let mut world = with_one_that_cannot_be_removed();
     want(&mut world, &["a", "b", "c"]);
     let mut turns = Vec::new();
     for _ in 0..30 {
