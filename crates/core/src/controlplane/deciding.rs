@@ -244,7 +244,8 @@ impl<'a> Deciding<'a> {
         let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
         let before = self.snapshot.control_plane.status.as_ref();
         if !is_leaving && before != Some(&self.status) {
-            self.own.tells_progress = before.is_some_and(|before| beginning::is_all(before, &self.status));
+            let is_progress = before.is_some_and(|before| beginning::is_all(before, &self.status));
+            self.own.tells_progress = is_progress && self.is_repeatable();
             self.own.status = Some(self.status);
         }
         Decision {
@@ -254,6 +255,13 @@ impl<'a> Deciding<'a> {
             events: self.events,
             look_again: self.look_again,
         }
+    }
+
+    /// Whether the next look comes to the same, should nothing be told by this one. A spec that is put right and a request
+    /// that is answered are seen once.
+    fn is_repeatable(&self) -> bool {
+        let mut marks = self.own.annotations.keys();
+        self.own.spec.is_empty() && marks.all(|mark| mark == marks::TURN)
     }
 
     /// Nothing is made before the object is held. What the first child will be called, and that it has the turn, is

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use capt_core::decision::{Decision, Desired};
+use capt_core::decision::{Decision, Desired, Event, EventKind};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -54,6 +54,11 @@ pub(super) fn may_wait<T: Serialize, S>(
     status: &Value,
     untold: Untold,
 ) -> Option<Duration> {
+    // Who put the spec right does not see any more what was wrong with it.
+    let is_warning = |event: &Event| event.kind == EventKind::Warning;
+    if !decision.own.spec.is_empty() && decision.events.iter().any(is_warning) {
+        return None;
+    }
     let waited = untold.since.map(|since| since.elapsed()).unwrap_or_default();
     let rest = |limit: Duration| Some(limit.saturating_sub(waited)).filter(|rest| !rest.is_zero());
     // Something that has a status of its own is going to tell more, and so is an object that was only just taken on.
@@ -187,7 +192,7 @@ fn field<'a>(fields: &'a serde_json::Map<String, Value>, name: &str) -> &'a Valu
 
 #[cfg(test)]
 mod tests {
-    use capt_core::decision::{Event, EventKind, Guard, OwnChange, Strip, Target};
+    use capt_core::decision::{Guard, OwnChange, Strip, Target};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::json;
 
@@ -246,6 +251,12 @@ mod tests {
             },
             ..loud.clone()
         };
+        // A name that leads nowhere is put right, which no other look sees.
+        let mut put_right = begun.clone();
+        put_right.own.spec.insert("name".to_owned(), json!("x"));
+        put_right.events = loud.events.clone();
+        let mut warned = put_right.clone();
+        warned.events[0].kind = EventKind::Warning;
         let told = Some(says("False", "a"));
         let looks = |looks| Untold {
             looks,
@@ -268,6 +279,9 @@ mod tests {
         for (decision, told, status, untold, expected) in [
             (&begun, &told, &news, looks(0), Some(BEGINNING)),
             (&begun, &told, &news, looks(UNTOLD_LOOKS), None),
+            (&put_right, &told, &news, looks(0), Some(BEGINNING)),
+            (&warned, &told, &news, looks(0), None),
+            (&warned, &None, &words, looks(0), None),
             (&writing("Workspace"), &None, &news, looks(1), Some(BEGINNING)),
             (&writing("Workspace"), &told, &news, looks(1), None),
             (&writing("Secret"), &told, &news, looks(0), None),

@@ -290,3 +290,28 @@ fn a_profile_of_which_nothing_was_made_can_be_made_from_another_template() {
         }
     }
 }
+
+#[test]
+fn that_a_profile_begins_may_be_told_later_unless_the_same_look_tells_what_no_other_one_sees() {
+    let begin = |change: fn(&mut World)| {
+        let mut world = with(&["a"]);
+        world.settle();
+        want(&mut world, &["a", "b"]);
+        change(&mut world);
+        let decision = world.decide();
+        assert!(decision.own.status.is_some());
+        decision
+    };
+    let alone = begin(|_| {});
+    assert!(alone.own.tells_progress);
+    assert!(alone.own.annotations.contains_key(marks::TURN));
+
+    let asked = begin(|world| world.annotate(marks::RETRY_REQUESTED, "again"));
+    assert!(asked.own.annotations.contains_key(marks::RETRY_REQUESTED));
+    assert!(!asked.own.tells_progress);
+
+    let misnamed =
+        begin(|world| world.edit(|spec| spec.workspace_template_apply_name = Some("other".to_owned())));
+    assert!(misnamed.events.iter().any(|event| event.reason == "InvalidSpec"));
+    assert!(!misnamed.own.tells_progress);
+}
