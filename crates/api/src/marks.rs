@@ -25,8 +25,9 @@ pub const STATISTICS_OF: &str = "infrastructure.cluster.x-k8s.io/statistics-of";
 pub const SANDBOX: &str = "infrastructure.cluster.x-k8s.io/sandbox";
 
 /// Annotation on a WorkspaceTemplateApply: its owner consents to the destruction of what it made. On a CAPTCluster or
-/// CAPTControlPlane that goes and asks: what a person answers, `true` to destroy what outlived its WorkspaceTemplateApply,
-/// `false` to keep it.
+/// CAPTControlPlane that goes and asks what becomes of what outlived a WorkspaceTemplateApply: what a person answers, the name
+/// of that one to destroy it, `keep:` and the name to keep it, both for several with commas between them, `false` to keep all
+/// others.
 pub const LET_GO: &str = "infrastructure.cluster.x-k8s.io/let-go";
 /// Annotation on a WorkspaceTemplateApply: hash of the spec that its owner authored. It changes only together with it,
 /// and tells that something was taken back, which the fields alone do not.

@@ -50,20 +50,20 @@ fn was_made(row: &FargateProfileStatus) -> bool {
 
 /// What a control plane that goes has to see to: what is left of the EKS cluster, and of what goes before it.
 pub(super) fn in_order<'a>(deciding: &Deciding<'a>) -> (Vec<&'a Left>, Vec<&'a Left>) {
-    if is_kept(deciding) {
-        return (Vec::new(), Vec::new());
-    }
     let eks = deciding.found.name();
-    own(deciding).partition(|left| left.apply == eks)
+    own(deciding)
+        .filter(|left| !is_kept(deciding, left))
+        .partition(|left| left.apply == eks)
 }
 
 /// What stays although its control plane goes, because somebody wanted that.
 pub(super) fn kept<'a>(deciding: &Deciding<'a>) -> Vec<&'a Left> {
-    own(deciding).filter(|_| is_kept(deciding)).collect()
+    own(deciding).filter(|left| is_kept(deciding, left)).collect()
 }
 
-fn is_kept(deciding: &Deciding<'_>) -> bool {
-    owned::is_kept(&deciding.snapshot.control_plane.metadata)
+fn is_kept(deciding: &Deciding<'_>, left: &Left) -> bool {
+    let metadata = &deciding.snapshot.control_plane.metadata;
+    owned::answer(metadata, &left.apply) == Some(Fate::Retained)
 }
 
 /// What is left, without what another control plane names too: that may be the other one's.

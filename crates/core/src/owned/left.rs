@@ -84,15 +84,18 @@ impl Left {
     pub fn question(&self, resource: &str, owner: &ObjectMeta) -> String {
         let is_answered = metadata::annotation(owner, marks::LET_GO).is_some();
         let overwrite = if is_answered { " --overwrite" } else { "" };
+        // An answer replaces the ones before it, which may be about others.
+        let so_far: Vec<&str> = answers(owner).filter(|said| *said != "true").collect();
         let command = |answer: &str| {
-            let mark = format!("{}={answer}{overwrite}", marks::LET_GO);
+            let all = [so_far.as_slice(), &[answer]].concat().join(",");
+            let mark = format!("{}={all}{overwrite}", marks::LET_GO);
             commands::kubectl(&format!("annotate {resource}"), owner, &mark)
         };
         format!(
             "{}; whether that was to be kept is not known any more. To destroy it: {}. To keep it: {}",
             self.in_words(),
             command(&self.apply),
-            command(KEPT)
+            command(&format!("{KEEP}{}", self.apply))
         )
     }
 
@@ -115,24 +118,29 @@ impl Left {
     }
 }
 
-/// The answer by which everything that is left stays.
+/// The answer by which everything stays that is left and not named.
 const KEPT: &str = "false";
+/// How an answer begins by which something that is left stays.
+const KEEP: &str = "keep:";
 
 /// What a person answered on an owner that asked what becomes of what is left of a WorkspaceTemplateApply. Whoever lets
 /// something be destroyed names it: what is left later was not spoken about.
 #[must_use]
 pub fn answer(owner: &ObjectMeta, apply: &str) -> Option<Fate> {
-    match metadata::annotation(owner, marks::LET_GO)? {
-        KEPT => Some(Fate::Retained),
-        named if named.split(',').any(|name| name.trim() == apply) => Some(Fate::Destroyed),
-        _ => None,
+    let said = |wanted: &dyn Fn(&str) -> bool| answers(owner).any(wanted);
+    if said(&|one| one.strip_prefix(KEEP) == Some(apply)) {
+        return Some(Fate::Retained);
     }
+    if said(&|one| one == apply) {
+        return Some(Fate::Destroyed);
+    }
+    said(&|one| one == KEPT).then_some(Fate::Retained)
 }
 
-/// Whether a person wants that everything stays that is left.
-#[must_use]
-pub fn is_kept(owner: &ObjectMeta) -> bool {
-    metadata::annotation(owner, marks::LET_GO) == Some(KEPT)
+/// All that a person answered.
+fn answers(owner: &ObjectMeta) -> impl Iterator<Item = &str> {
+    let all = metadata::annotation(owner, marks::LET_GO).unwrap_or_default();
+    all.split(',').map(str::trim).filter(|one| !one.is_empty())
 }
 
 /// Whether a WorkspaceTemplateApply of an owner that goes may be deleted. One that was made again to end what is left has to
@@ -140,6 +148,6 @@ pub fn is_kept(owner: &ObjectMeta) -> bool {
 #[must_use]
 pub fn may_end(owner: &ObjectMeta, seen: &OwnedSeen) -> bool {
     let finalizers = seen.wta.metadata.finalizers.as_deref().unwrap_or_default();
-    let is_asked_for = metadata::annotation(owner, marks::LET_GO).is_some_and(|answer| answer != KEPT);
+    let is_asked_for = answer(owner, seen.name()) == Some(Fate::Destroyed);
     !is_asked_for || seen.is_deleting() || !finalizers.is_empty()
 }

@@ -21,7 +21,7 @@ pub use ending::{End, Fate, cannot_go, destruction_trouble, end, gave_up};
 pub(crate) use failure::remembered;
 pub(crate) use finding::name_put_right;
 pub use finding::{Found, find};
-pub use left::{Left, LeftWorkspace, answer, is_kept, may_end};
+pub use left::{Left, LeftWorkspace, answer, may_end};
 pub use outputs::{OutputProblem, list_of_texts, text};
 pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;

@@ -84,7 +84,7 @@ fn a_workspace_that_outlived_its_apply_waits_for_a_word() {
         "the WorkspaceTemplateApply net-vpc before",
         "workspaces.tf.m.upbound.io/net-vpc (ready)",
         "kubectl annotate captcluster net -n team infrastructure.cluster.x-k8s.io/let-go=net-vpc",
-        "let-go=false",
+        "let-go=keep:net-vpc",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

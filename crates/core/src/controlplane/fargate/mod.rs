@@ -119,10 +119,12 @@ fn left<'a>(deciding: &Deciding<'a>) -> Vec<Part<'a>> {
     let all = snapshot.left.iter().filter_map(|left| {
         let before = leftovers::profile_of(deciding, &left.apply)?;
         let metadata = &snapshot.control_plane.metadata;
-        let message = if deciding.is_deleting() {
-            left.question("captcontrolplane", metadata)
-        } else {
+        let message = if !deciding.is_deleting() {
             left.way_back(&format!("the profile {}", before.name))
+        } else if owned::answer(metadata, &left.apply) == Some(Fate::Retained) {
+            left.kept()
+        } else {
+            left.question("captcontrolplane", metadata)
         };
         Some(Part {
             name: before.name.clone(),

@@ -22,9 +22,16 @@ fn only_what_is_named_may_be_destroyed() {
         (Some("blue-b"), None),
         (Some("true"), None),
         (Some(""), None),
+        // One at a time, in any order.
+        (Some("keep:blue-a"), Some(Fate::Retained)),
+        (Some("keep:blue-b"), None),
+        (Some("keep:blue-b,blue-a"), Some(Fate::Destroyed)),
+        (Some("blue-b,false"), Some(Fate::Retained)),
+        (Some("false, blue-a"), Some(Fate::Destroyed)),
+        // Nothing is destroyed that somebody said two things about.
+        (Some("blue-a,keep:blue-a"), Some(Fate::Retained)),
     ] {
         assert_eq!(answer(&owner(said), "blue-a"), expected, "{said:?}");
-        assert_eq!(is_kept(&owner(said)), said == Some("false"), "{said:?}");
     }
 }
 
@@ -33,11 +40,13 @@ fn what_is_made_again_goes_only_when_it_holds_what_is_left() {
     for (said, is_held, is_deleting, expected) in [
         (None, false, false, true),
         (Some("blue-a"), false, false, false),
+        (Some("blue-b"), false, false, true),
         (Some("blue-a"), true, false, true),
         (Some("blue-a"), false, true, true),
         (Some("false"), false, false, true),
     ] {
         let mut seen = living();
+        seen.wta.metadata.name = Some("blue-a".to_owned());
         let metadata = &mut seen.wta.metadata;
         metadata.finalizers = is_held.then(|| vec![marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
         metadata.deletion_timestamp = is_deleting.then(|| Time(at(1)));
@@ -73,7 +82,7 @@ fn what_is_left_is_told_by_name_and_state_with_what_to_type() {
             [
                 "workspaces.tf.m.upbound.io/one (ready), workspaces.tf.upbound.io/two (being deleted)",
                 "destroy it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=blue-a",
-                "keep it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=false",
+                "keep it: kubectl annotate captcontrolplane blue -n team infrastructure.cluster.x-k8s.io/let-go=keep:blue-a",
             ],
         ),
         (
@@ -88,6 +97,34 @@ fn what_is_left_is_told_by_name_and_state_with_what_to_type() {
     ] {
         for part in parts {
             assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_about_one_keeps_what_was_answered_about_others() {
+    let left = Left {
+        apply: "blue-a".to_owned(),
+        ..Left::default()
+    };
+    for (said, expected) in [
+        (None, ["let-go=blue-a.", "let-go=keep:blue-a"]),
+        (
+            Some("blue-b, keep:blue-c"),
+            [
+                "let-go=blue-b,keep:blue-c,blue-a --overwrite.",
+                "let-go=blue-b,keep:blue-c,keep:blue-a --overwrite",
+            ],
+        ),
+        // It says nothing about anything.
+        (
+            Some("true"),
+            ["let-go=blue-a --overwrite.", "let-go=keep:blue-a --overwrite"],
+        ),
+    ] {
+        let question = left.question("captcontrolplane", &owner(said));
+        for part in expected {
+            assert!(question.contains(part), "{part}: {question}");
         }
     }
 }

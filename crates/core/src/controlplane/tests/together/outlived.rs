@@ -7,7 +7,8 @@ fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
     let eks = "blue-eks-controlplane-apply";
     let profile = "blue-a-fargate-apply";
     for lost in [vec![eks], vec![profile], vec![eks, profile]] {
-        for is_kept in [false, true] {
+        for how in ["", "keep:", "false"] {
+            let is_kept = !how.is_empty();
             let mut all = with_profile();
             lose(&mut all, &lost);
             let operations = all.operations.len();
@@ -20,7 +21,7 @@ fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
             for name in &lost {
                 // The cluster is asked about when what stands on it is gone.
                 let is_asked = told.contains(*name) || lost.len() > 1 && *name == eks;
-                assert!(is_asked && told.contains("let-go=false"), "{name}: {told}");
+                assert!(is_asked && told.contains("let-go=keep:"), "{name}: {told}");
             }
             let said = said(&all.world.status(), "Deleting");
             assert_eq!(said, "True/DeletionFailed");
@@ -30,12 +31,16 @@ fn what_outlived_its_apply_waits_for_a_word_when_its_owner_goes() {
             } else {
                 lost.clone()
             };
-            let answers = if is_kept { vec!["false"] } else { names };
+            let answers = if how == "false" { vec![""] } else { names };
+            let mut so_far = Vec::new();
             for answer in answers {
                 assert!(!all.world.is_gone, "{lost:?}");
+                so_far.push(format!("{how}{answer}"));
+                let answer = so_far.join(",");
                 let told = message(&all.world.status(), "Deleting");
-                assert!(told.contains(&format!("let-go={answer}")), "{answer}: {told}");
-                all.world.annotate(marks::LET_GO, answer);
+                let is_offered = told.contains(&format!("let-go={answer}"));
+                assert!(is_offered || how == "false", "{answer}: {told}");
+                all.world.annotate(marks::LET_GO, &answer);
                 all.settle();
             }
             assert!(all.world.is_gone, "{lost:?}");
