@@ -141,7 +141,7 @@ pub struct CAPTClusterSpec {
 
     /// AWS tags for everything that is made here, on top of those that the template sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "tags::schema")]
+    #[schemars(schema_with = "tags::of_network")]
     pub additional_tags: Option<Tags>,
 
     /// The WorkspaceTemplateApply that makes the VPC. capt fills this in; set it to take over one that exists.

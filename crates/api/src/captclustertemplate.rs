@@ -119,7 +119,7 @@ pub struct CAPTClusterTemplateResourceSpec {
 
     /// AWS tags for everything that is made, on top of those that the template sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "tags::schema")]
+    #[schemars(schema_with = "tags::of_network")]
     pub additional_tags: Option<Tags>,
 
     /// How long the steps may take. Paused time does not count.

@@ -93,7 +93,7 @@ pub struct FargateSelector {
 }
 
 /// AWS takes five pairs, keys of 127 and values of 255 characters, with wildcards in both. A pod can carry no value that is
-/// longer than 63. The limits of the schema are wider: they only bound what the rules cost, and the rules say what to write.
+/// longer than 63, and no key with a longer name after its prefix. The limits of the schema are wider: they only bound what the rules cost, and the rules say what to write.
 fn labels_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -118,9 +118,9 @@ fn labels_schema(_: &mut SchemaGenerator) -> Schema {
             },
             {
                 "rule": "self.all(key, key.matches('^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?\
-                         [A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$'))",
-                "message": "write a label key that a pod can carry, such as app or app.kubernetes.io/name; * and ? may stand \
-                            for others",
+                         [A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?$'))",
+                "message": "write a label key that a pod can carry, such as app or app.kubernetes.io/name, with a name of at \
+                            most 63 characters; * and ? may stand for others",
             },
         ],
     })
