@@ -188,6 +188,7 @@ impl Walk<'_> {
                 sensitive: output.sensitive,
             };
             let action = match self.state.outputs.get(name) {
+                None if after.value.is_null() => Action::Noop,
                 None => Action::Create,
                 Some(before) if *before == after => Action::Noop,
                 Some(_) => Action::Update,
@@ -209,7 +210,10 @@ impl Walk<'_> {
             blueprint
                 .output_actions
                 .insert(name.clone(), (action, output.sensitive));
-            blueprint.outputs.insert(name.clone(), after);
+            // Terraform keeps no output that is null.
+            if !after.value.is_null() {
+                blueprint.outputs.insert(name.clone(), after);
+            }
         }
         for (name, before) in &self.state.outputs {
             let gone = || (Action::Delete, before.sensitive);

@@ -66,6 +66,37 @@ async fn a_sensitive_output_is_in_the_state_and_in_no_event() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_output_that_is_null_is_left_out_of_the_state_and_of_what_is_told() {
+    let mut world = World::new(
+        r#"
+        variable "name" {
+          type    = string
+          default = null
+        }
+        output "name" {
+          value = var.name
+        }
+        output "always" {
+          value = "x"
+        }
+        "#,
+    );
+    let names = |world: &World| world.state().outputs.into_keys().collect::<Vec<_>>();
+    let (planned, _) = world.apply().await;
+    assert_eq!(names(&world), ["always"]);
+    let told: Vec<&String> = planned.plan.outputs.keys().collect();
+    assert_eq!(told, ["always"]);
+
+    world.var("name", "blue");
+    world.apply().await;
+    assert_eq!(names(&world), ["always", "name"]);
+
+    world.inputs.vars.clear();
+    world.apply().await;
+    assert_eq!(names(&world), ["always"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_plan_tells_values_unless_they_are_made_of_something_secret() {
     let module = |size: u32| {
         format!(
