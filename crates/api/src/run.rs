@@ -62,6 +62,10 @@ pub struct RunReport {
     /// time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answered: BTreeMap<String, String>,
+    /// Hash of what the spec asked for when all of it was made, whatever the Secrets and ConfigMaps said that it reads. Not
+    /// there while something is half made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<String>,
 }
 
 /// One operation of Terraform.

@@ -390,7 +390,7 @@ pub(crate) fn only_looks(requests: &Requests, memory: &Memory, was_made: bool) -
     let has_broken_off = memory.is_unfinished
         || memory.held.is_some()
         || memory.failed.as_ref().is_some_and(|failed| failed.has_acted)
-        || (memory.settled.is_none() && memory.failed.is_none());
+        || (memory.settled.is_none() && memory.failed.is_none() && memory.made.is_none());
     requests.mend.is_some()
         && was_made
         && !has_broken_off

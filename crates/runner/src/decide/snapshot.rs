@@ -153,6 +153,8 @@ pub(crate) struct Memory {
     pub(crate) is_unfinished: bool,
     /// It was settled at some time.
     pub(crate) was_settled: bool,
+    /// Hash of what the spec asked for when all of it was made, if nothing was begun since and not brought to its end.
+    pub(crate) made: Option<String>,
 }
 
 /// What an operation was about.

@@ -28,6 +28,7 @@ pub use load::{default_home, load};
 pub use lookup::{ApiLookup, Data, Lookup};
 pub use needs::{ConfigKind, ConfigRef, KeyRef, Needs, ObjectKind, ObjectRef, config_needs, needs};
 pub use policies::{Grants, Policies, destroys_on_deletion, policies};
+pub(crate) use prepare::asked;
 pub use prepare::{BACKEND_FILE, CONFIG_FILE};
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -348,17 +348,28 @@ fn hash(inputs: &Inputs, home: &Home) -> String {
     }
     hasher.count(usize::from(inputs.plugin_cache));
     hasher.text(&home.name());
-    hasher
-        .0
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hasher.finish()
+}
+
+/// A hash of what the spec of a Workspace asks for: whatever the Secrets and ConfigMaps say that it names, and whatever may
+/// be done about it at the moment.
+pub(crate) fn asked(view: &WorkspaceView) -> String {
+    let mut hasher = Hasher(Sha256::new());
+    let config = &view.provider_config_ref;
+    for part in [serde_json::to_vec(&view.for_provider), serde_json::to_vec(config)] {
+        hasher.bytes(&part.unwrap_or_default());
+    }
+    hasher.finish()
 }
 
 struct Hasher(Sha256);
 
 impl Hasher {
+    fn finish(self) -> String {
+        let bytes = self.0.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn count(&mut self, count: usize) {
         self.0.update((count as u64).to_be_bytes());
     }

@@ -223,8 +223,10 @@ impl<'a> Run<'a> {
         let is_retry = requests.retry.is_some()
             && requests.retry.as_ref() != answered.and_then(|answered| answered.get(RETRY_REQUESTED));
         let standing = &job.record.standing;
-        let was_made = standing.was_made(&hash, job.view.generation);
         let memory = job.record.memory.as_ref();
+        let made = memory.and_then(|memory| memory.made.as_deref());
+        let is_as_made = made.is_some_and(|made| made == inputs::asked(&job.view));
+        let was_made = standing.was_made(&hash, job.view.generation, is_as_made);
         let only_looks = memory.is_some_and(|memory| only_looks(&requests, memory, was_made));
         Self {
             only_looks,

@@ -75,6 +75,7 @@ pub(crate) fn recall(report: &RunReport, standing: &Standing, start: Timestamp) 
         is_unfinished: operation.is_some_and(|operation| operation.ended_at.is_none())
             || standing.has_reason(Type::Failing, Reason::BackendInModule),
         was_settled: standing.checksum.is_some(),
+        made: report.made.clone(),
     }
 }
 

@@ -122,12 +122,13 @@ impl Standing {
     }
 
     /// Whether everything that is asked for was made at some time: with what Terraform is told now, or with other values of
-    /// the Secrets and ConfigMaps that the spec of this generation reads.
-    pub(crate) fn was_made(&self, hash: &str, generation: i64) -> bool {
+    /// the Secrets and ConfigMaps that the spec reads. `is_as_made` says that the spec asks for what it asked for when all of
+    /// it was made, also if a pause or a look that failed came in between.
+    pub(crate) fn was_made(&self, hash: &str, generation: i64, is_as_made: bool) -> bool {
         let holds = |type_: Type| self.condition(type_).filter(|told| told.status == "True");
         let is_synced =
             holds(Type::Synced).is_some_and(|synced| synced.observed_generation == Some(generation));
-        holds(Type::Ready).is_some() && (is_synced || self.checksum.as_deref() == Some(hash))
+        holds(Type::Ready).is_some() && (is_synced || is_as_made || self.checksum.as_deref() == Some(hash))
     }
 
     /// The outputs as they are published.
@@ -213,15 +214,32 @@ mod tests {
             standing.say((Type::Synced, synced, Reason::ReconcileSuccess), "", 2, now);
             standing
         };
-        for (name, standing, hash, generation, expected) in [
-            ("nothing changed", standing(True, True), "c", 2, true),
-            ("a Secret changed", standing(True, True), "d", 2, true),
-            ("the spec changed", standing(True, True), "d", 3, false),
-            ("only a pause is over", standing(True, True), "c", 3, true),
-            ("it failed since", standing(True, False), "d", 2, false),
-            ("it was never made", standing(False, True), "c", 2, false),
+        for (name, standing, hash, generation, is_as_made, expected) in [
+            ("nothing changed", standing(True, True), "c", 2, false, true),
+            ("a Secret changed", standing(True, True), "d", 2, false, true),
+            ("the spec changed", standing(True, True), "d", 3, false, false),
+            ("only a pause is over", standing(True, True), "c", 3, false, true),
+            (
+                "a Secret changed in a pause",
+                standing(True, False),
+                "d",
+                4,
+                true,
+                true,
+            ),
+            ("it failed since", standing(True, False), "d", 2, false, false),
+            (
+                "a look failed, and a Secret changed",
+                standing(True, False),
+                "d",
+                2,
+                true,
+                true,
+            ),
+            ("it was never made", standing(False, True), "c", 2, true, false),
         ] {
-            assert_eq!(standing.was_made(hash, generation), expected, "{name}");
+            let was_made = standing.was_made(hash, generation, is_as_made);
+            assert_eq!(was_made, expected, "{name}");
         }
     }
 

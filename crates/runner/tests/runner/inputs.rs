@@ -1,6 +1,7 @@
 //! What Terraform is told, and what happens when it changes or is missing.
 
 use capt_api::{
+    foreign::marks::RECONCILE_REQUESTED,
     marks,
     run::{LOG_KEY, PREVIOUS_LOG_KEY},
 };
@@ -121,6 +122,53 @@ async fn a_changed_secret_of_what_takes_turns_is_told_and_applied_in_turn() {
     until(&world, "eks", "Drifted", "False NoDrift").await;
     assert_eq!(script.with(|stage| stage.applies), before + 1);
     world.finish().await;
+}
+
+/// A pause makes another generation, and whoever takes turns gets out of it without one if it was well before.
+#[tokio::test]
+async fn a_secret_that_changed_in_a_pause_or_after_a_failed_look_is_applied_in_turn_too() {
+    for (case, is_paused, restarts) in [
+        ("a failed look", false, false),
+        ("a pause", true, false),
+        ("a pause, and another runner", true, true),
+    ] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        start_with(&world, &script, no_polls);
+        put_secret(&world, "credentials", "password", "correct-horse").await;
+        let mut object = reading("eks", "credentials");
+        object["metadata"]["annotations"] = json!({marks::MEND: marks::IN_TURN});
+        create(&world, object).await;
+        until_settled(&world, "eks").await;
+        let before = script.with(|stage| stage.applies);
+
+        if is_paused {
+            patch(&world, "eks", json!({"spec": {"managementPolicies": []}})).await;
+            until(&world, "eks", "Synced", "False ReconcilePaused").await;
+        } else {
+            script.with(|stage| stage.plan_failures.push_back(failure(Class::Denied, "not now")));
+            annotate(&world, "eks", RECONCILE_REQUESTED, "look").await;
+            until(&world, "eks", "Synced", "False ReconcileError").await;
+        }
+        if restarts {
+            world.crash(RUNNER);
+        }
+        put_secret(&world, "credentials", "password", "battery-staple").await;
+        world.settle().await;
+        if is_paused {
+            patch(&world, "eks", json!({"spec": {"managementPolicies": ["*"]}})).await;
+        }
+        until(&world, "eks", "Drifted", "True DriftFound").await;
+        world.settle().await;
+        let applies = script.with(|stage| stage.applies);
+        assert_eq!(applies, before, "{case}: it is not its turn");
+        until(&world, "eks", "Synced", "True ReconcileSuccess").await;
+
+        annotate(&world, "eks", marks::MEND, "now").await;
+        until(&world, "eks", "Drifted", "False NoDrift").await;
+        assert_eq!(script.with(|stage| stage.applies), before + 1, "{case}");
+        world.finish().await;
+    }
 }
 
 #[tokio::test]

@@ -345,6 +345,16 @@ fn what_takes_turns_is_only_looked_at_until_it_is_time_to_mend_it() {
     ] {
         assert_eq!(looks(was_made, change), (only, next), "{case}");
     }
+    // A runner that begins in the middle of a pause knows by the report alone what was made.
+    for made in [None, Some("all".to_owned())] {
+        let snapshot = with(|it| {
+            it.requests.mend = Some(IN_TURN.into());
+            memory(it).settled = None;
+            memory(it).made.clone_from(&made);
+        });
+        let memory = snapshot.memory.as_ref().expect("a memory");
+        assert_eq!(only_looks(&snapshot.requests, memory, true), made.is_some());
+    }
     let after = |has_acted| {
         let snapshot = with(|it| {
             it.requests.mend = Some(IN_TURN.into());

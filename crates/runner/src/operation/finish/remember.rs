@@ -13,6 +13,7 @@ use super::{
 use crate::{
     decide::{ConnectionFacts, Failed, Held, Looked, Memory, StateFacts, What},
     engine::FailureKind,
+    inputs,
 };
 
 impl Run<'_> {
@@ -29,6 +30,7 @@ impl Run<'_> {
             End::Well(Verdict::Settled { .. } | Verdict::Told) => {
                 memory.settled = Some(about);
                 memory.was_settled = true;
+                memory.made = Some(inputs::asked(&self.view));
                 memory.held = None;
                 memory.failed = None;
                 // An approval lasts until everything is as it should be, whether what it names was done, failed halfway
@@ -60,19 +62,27 @@ impl Run<'_> {
                     .failed
                     .take()
                     .filter(|failed| failed.about.hash == about.hash);
+                let has_acted = self.stage.acts() && matches!(failure.kind, FailureKind::Terraform(_));
                 memory.settled = None;
                 memory.held = None;
+                memory.made = memory.made.take().filter(|_| !self.stage.acts());
                 memory.failed = Some(Failed {
                     what: self.what,
                     about,
                     is_transient: failure.kind.is_transient(),
-                    has_acted: self.stage.acts() && matches!(failure.kind, FailureKind::Terraform(_)),
+                    has_acted,
                     count: before.map_or(1, |failed| failed.count.saturating_add(1)),
                     at: now,
                 });
             }
-            End::Well(Verdict::Destroyed | Verdict::Rescued) => memory.failed = None,
-            End::Cancelled | End::Interrupted => memory.settled = None,
+            End::Well(Verdict::Destroyed | Verdict::Rescued) => {
+                memory.failed = None;
+                memory.made = None;
+            }
+            End::Cancelled | End::Interrupted => {
+                memory.settled = None;
+                memory.made = memory.made.take().filter(|_| !self.stage.acts());
+            }
         }
         if matches!(end, End::Well(_) | End::Badly(_)) {
             let answered = match self.what {
