@@ -7,6 +7,8 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::{
     deciding::Deciding,
+    fargate,
+    snapshot::Snapshot,
     turns::{self, Child, Need},
 };
 use crate::{
@@ -65,7 +67,7 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &
         children.insert(place, child);
     }
     // Whoever has the turn begins with what is written here as soon as it is written.
-    let holder = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
+    let holder = holder(deciding);
     for child in &mut children {
         if is_about_to_work(deciding, &child.name) {
             child.need = Need::Work;
@@ -101,6 +103,15 @@ pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &
     turns.queue.extend(last);
     turns.resting = resting;
     turns
+}
+
+/// Who has the turn. One that was removed with it and is made again has it no more: it gets in line like all others.
+fn holder<'a>(deciding: &Deciding<'a>) -> Option<&'a str> {
+    let metadata = &deciding.snapshot.control_plane.metadata;
+    metadata::annotation(metadata, marks::TURN).filter(|name| {
+        let is_made = new(deciding).iter().any(|child| child.name == *name);
+        !is_made || !fargate::was_removed(deciding, name)
+    })
 }
 
 /// Whether nothing runs for those that take turns with this one.
@@ -179,13 +190,19 @@ fn is_going(deciding: &Deciding<'_>, name: &str) -> bool {
     applies.any(|seen| seen.name() == name && seen.is_deleting())
 }
 
+fn is_there(snapshot: &Snapshot, name: &str) -> bool {
+    snapshot.applies.iter().any(|seen| seen.name() == name)
+}
+
 /// WorkspaceTemplateApplies that are about to be made.
 fn new(deciding: &Deciding<'_>) -> Vec<Child> {
-    let is_there = |name: &str| deciding.snapshot.applies.iter().any(|seen| seen.name() == name);
     deciding
         .children
         .iter()
-        .filter(|child| child.target.kind == "WorkspaceTemplateApply" && !is_there(&child.target.name))
+        .filter(|child| {
+            let name = &child.target.name;
+            child.target.kind == "WorkspaceTemplateApply" && !is_there(deciding.snapshot, name)
+        })
         .map(|child| Child::new(&child.target.name))
         .collect()
 }
@@ -225,9 +242,15 @@ fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
 
 /// Writes down whose turn it is, if that changes.
 fn give(deciding: &mut Deciding<'_>, children: &[Child]) -> Turns {
-    let holder = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
-    let next = turns::hand_out(holder, children);
-    if next.as_deref() != holder {
+    let written = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::TURN);
+    let next = turns::hand_out(holder(deciding), children);
+    if next.as_deref() != written {
+        // It would begin as soon as it is there, if it was made before it is written that it has the turn no more.
+        deciding.children.retain(|child| {
+            let has_turn =
+                child.target.kind == "WorkspaceTemplateApply" && Some(child.target.name.as_str()) == written;
+            !has_turn || is_there(deciding.snapshot, &child.target.name)
+        });
         deciding
             .own
             .annotations

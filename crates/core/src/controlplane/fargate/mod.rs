@@ -161,6 +161,17 @@ pub(super) fn was_late(deciding: &Deciding<'_>, seen: &OwnedSeen) -> bool {
     before.is_some_and(|before| before.failure_message.is_some())
 }
 
+/// Whether it was said of the profile of a WorkspaceTemplateApply that it is being removed.
+pub(super) fn was_removed(deciding: &Deciding<'_>, apply: &str) -> bool {
+    let status = deciding.snapshot.control_plane.status.as_ref();
+    let mut rows = status
+        .iter()
+        .flat_map(|status| status.fargate_profile_statuses.iter().flatten());
+    rows.any(|row| {
+        row.workspace_template_apply_name.as_deref() == Some(apply) && row.phase == Some(Phase::Deleting)
+    })
+}
+
 /// Says what became of all of them.
 pub(super) fn tell(deciding: &mut Deciding<'_>, parts: &[Part<'_>], turns: &Turns) -> Profiles {
     telling::tell(deciding, parts, turns)

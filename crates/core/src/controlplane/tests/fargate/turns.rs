@@ -268,3 +268,73 @@ fn an_update_of_the_cluster_in_the_queue_says_its_place_too() {
     let told = of(&world, "b").and_then(|one| one.message).unwrap_or_default();
     assert!(told.contains("number 2 in the queue"), "{told}");
 }
+
+#[test]
+fn one_that_is_made_again_after_it_went_gets_in_line_behind_those_that_waited() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    world.goes_slowly = true;
+    want(&mut world, &["b"]);
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Deleting));
+    want(&mut world, &["a", "b"]);
+    world.edit(|spec| {
+        let profiles = spec.additional_fargate_profiles.as_mut().expect("profiles");
+        profiles[1].tags = Some(BTreeMap::from([("team".to_owned(), "x".to_owned())]));
+    });
+    world.settle();
+    assert_eq!(phase(&world, "b"), Some(Phase::Queued));
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+
+    world.goes_slowly = false;
+    world.terraform = Terraform::Hangs;
+    world.act();
+    assert!(
+        world
+            .snapshot
+            .applies
+            .iter()
+            .all(|seen| seen.name() != "blue-a-fargate-apply")
+    );
+    let decision = world.step();
+    assert_eq!(turn(&world).as_deref(), Some("blue-b-fargate-apply"));
+    // It would begin with a turn that it has no more.
+    let made = |child: &crate::decision::Desired| child.target.name == "blue-a-fargate-apply";
+    assert!(!decision.children.iter().any(made));
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Queued));
+    assert_eq!(phase(&world, "b"), Some(Phase::Updating));
+    world.terraform = Terraform::Works;
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+    assert_eq!(phase(&world, "b"), Some(Phase::Ready));
+}
+
+#[test]
+fn nothing_is_written_about_the_turn_of_one_that_went_if_nobody_else_needs_it() {
+    let mut world = with(&["a", "b"]);
+    world.settle();
+    want(&mut world, &["b"]);
+    world.settle();
+    assert_eq!(phase(&world, "a"), None);
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+    want(&mut world, &["a", "b"]);
+    world.settle();
+    assert_eq!(phase(&world, "a"), Some(Phase::Ready));
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+}
+
+#[test]
+fn one_whose_apply_somebody_deleted_keeps_its_turn_because_it_may_be_at_work() {
+    let mut world = with(&["a", "b"]);
+    hang_when_the_cluster_is_up(&mut world);
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+    // Nobody looked between its deletion and its end, and its Workspace is still there.
+    world
+        .snapshot
+        .applies
+        .retain(|seen| seen.name() != "blue-a-fargate-apply");
+    world.calm();
+    assert_eq!(turn(&world).as_deref(), Some("blue-a-fargate-apply"));
+    assert_eq!(phase(&world, "a"), Some(Phase::Creating));
+}
