@@ -214,8 +214,13 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
     let rows: Vec<Row<'_>> = parts.iter().map(|part| &part.reading).zip(all).collect();
     let has_failed = |(_, one): &Row<'_>| one.failure_message.is_some();
     let is_outstanding = |row: &Row<'_>| !has_failed(row) && row.1.phase != Some(Phase::Ready);
+    // One that takes too long is still being made.
+    let is_late = |(reading, one): &Row<'_>| {
+        reading.is_late && matches!(one.phase, Some(Phase::Creating | Phase::Updating))
+    };
     let is_made = |row: &Row<'_>| {
-        is_outstanding(row) && !row.0.is_going && !row.0.awaits_approval && !deciding.is_deleting()
+        let is_under_way = is_outstanding(row) || is_late(row);
+        is_under_way && !row.0.is_going && !row.0.awaits_approval && !deciding.is_deleting()
     };
     let failed = list(&rows, has_failed, |one| one.failure_message.as_deref());
     let outstanding = list(&rows, is_outstanding, |one| one.message.as_deref());
@@ -229,8 +234,12 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
         .filter(|(reading, _)| !reading.is_going && !deciding.is_deleting())
         .peekable();
     let any_wanted = wanted.peek().is_some();
-    let is_in_trouble = rows.iter().any(|row| has_failed(row) && !row.0.is_going);
-    let is_well = wanted.all(|(_, one)| one.ready) && !is_in_trouble && !deciding.is_deleting();
+    let troubled = list(
+        &rows,
+        |row| has_failed(row) && !row.0.is_going,
+        |one| one.failure_message.as_deref(),
+    );
+    let is_well = wanted.all(|(_, one)| one.ready) && troubled.is_none() && !deciding.is_deleting();
 
     let otherwise = if failed.is_some() {
         Reason::FargateProfileFailed
@@ -257,7 +266,12 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
     } else {
         "There are no Fargate profiles"
     };
-    let why = failed.as_deref().or(outstanding.as_deref()).unwrap_or(well);
+    // What cannot be removed is no reason why something that is wanted is not there.
+    let wanted_first = troubled.as_deref().or(made.as_deref()).filter(|_| !is_well);
+    let why = wanted_first
+        .or(failed.as_deref())
+        .or(outstanding.as_deref())
+        .unwrap_or(well);
     let said = |type_, status: bool, reason, message: &str| Said {
         type_,
         status: status.into(),
@@ -266,6 +280,7 @@ fn say(deciding: &mut Deciding<'_>, parts: &[Part<'_>], all: &[FargateProfileSta
     let ready = match otherwise {
         _ if is_well && any_wanted => Reason::FargateProfileReady,
         _ if is_well => Reason::NoFargateProfiles,
+        _ if troubled.is_none() && made.is_some() => Reason::FargateProfileCreating,
         reason => reason,
     };
     deciding.say(said(Type::FargateProfileReady, is_well, ready, why));

@@ -104,6 +104,45 @@ fn those_that_go_with_their_control_plane_are_not_told_as_none() {
 }
 
 #[test]
+fn one_that_cannot_be_removed_is_not_why_another_one_is_not_there_yet() {
+    let mut world = with_one_that_cannot_be_removed();
+    world.terraform = Terraform::Hangs;
+    want(&mut world, &["b", "c"]);
+    world.settle();
+    assert_eq!(phase(&world, "c"), Some(Phase::Creating));
+    assert_eq!(
+        all(&world),
+        [
+            "False/FargateProfileCreating",
+            "True/FargateProfileCreating",
+            "True/FargateProfileFailed"
+        ]
+    );
+    assert_eq!(
+        message(&world.status(), "FargateProfileReady"),
+        "c: The profile is being made"
+    );
+    assert!(message(&world.status(), "FargateProfileFailed").starts_with("a: "));
+}
+
+#[test]
+fn one_that_takes_too_long_is_still_being_made() {
+    let mut world = with(&["a"]);
+    hang_when_the_cluster_is_up(&mut world);
+    world.pass(21);
+    world.settle();
+    assert_eq!(
+        all(&world),
+        [
+            "False/FargateProfileFailed",
+            "True/FargateProfileCreating",
+            "True/FargateProfileFailed"
+        ]
+    );
+    assert!(message(&world.status(), "FargateProfileCreating").starts_with("a: "));
+}
+
+#[test]
 fn one_that_could_not_be_removed_and_is_wanted_again_says_so() {
     let mut world = with_one_that_cannot_be_removed();
     assert!(of(&world, "a").is_some_and(|told| told.failure_message.is_some()));
