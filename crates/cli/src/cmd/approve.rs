@@ -55,13 +55,15 @@ pub(crate) struct Args {
 pub(crate) enum ApprovalError {
     /// Another plan waits.
     #[error(
-        "plan {given} does not wait for an approval; {pending} does. Look at it first: capt plan {object}"
+        "plan {given} does not wait for an approval; {pending} does. Look at it first: capt {verb} {object}"
     )]
     Another {
         /// What was given.
         given: String,
         /// What waits.
         pending: String,
+        /// What shows it: where nobody plans, there is no plan to look at.
+        verb: &'static str,
         /// What it is about.
         object: Placed,
     },
@@ -150,6 +152,11 @@ fn check(
         Some(pending) => Err(ApprovalError::Another {
             given: given.to_owned(),
             pending: pending.id.clone(),
+            verb: if pending.plan.is_some() {
+                "plan"
+            } else {
+                "describe"
+            },
             object: object.clone(),
         }),
         None => Err(ApprovalError::Nothing {
@@ -239,7 +246,11 @@ mod tests {
                 Some("a"),
                 Err("b does. Look at it first: capt plan wtapply/x -n team"),
             ),
-            (rendering("b"), Some("a"), Err("b does")),
+            (
+                rendering("b"),
+                Some("a"),
+                Err("b does. Look at it first: capt describe wtapply/x -n team"),
+            ),
             (None, None, Err("nothing of wtapply/x")),
         ] {
             match (check("a", pending.as_ref(), None, approved, &object), expected) {

@@ -11,12 +11,15 @@ use capt_core::captcluster::is_externally_managed;
 use kube::Api;
 use serde_json::json;
 
-use super::{one::missing, plan};
+use super::{
+    one::missing,
+    plan::{self, Stop},
+};
 use crate::{
     access::{Access, Cluster},
     objects::{ObjectError, call_opt},
     output::Output,
-    target::{Kind, Target},
+    target::{Kind, Placed, Target},
 };
 
 /// Try again now
@@ -78,15 +81,16 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         cluster.annotate(&subject, marks::RETRY_REQUESTED, &token).await?;
         let object = subject.placed();
         let target = &object.target;
-        let is_paused = plan::is_paused(&subject);
-        let answer = json!({"object": target.to_string(), "token": token, "paused": is_paused});
-        args.output.answer(&answer, || match is_paused {
-            true => format!(
-                "Another try of {target} is asked for. It is paused, and nothing is tried before that ends; see: capt describe \
-                 {object}\n"
-            ),
-            false => format!("Another try of {target} is asked for. Watch it: capt logs {object} -f\n"),
-        })?;
+        let stop = plan::stop(&subject);
+        let mut answer = json!({
+            "object": target.to_string(),
+            "token": token,
+            "paused": stop == Some(Stop::Pause),
+        });
+        if stop == Some(Stop::Turn) {
+            answer["waitsForTurn"] = json!(true);
+        }
+        args.output.answer(&answer, || words(&object, stop))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut asked = Vec::new();
@@ -118,6 +122,20 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         )
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is told to whoever asked for another try.
+fn words(object: &Placed, stop: Option<Stop>) -> String {
+    let asked = format!("Another try of {} is asked for.", object.target);
+    match stop {
+        Some(Stop::Pause) => format!(
+            "{asked} It is paused, and nothing is tried before that ends; see: capt describe {object}\n"
+        ),
+        Some(Stop::Turn) => {
+            format!("{asked} It waits for its turn, and is tried then; see: capt describe {object}\n")
+        }
+        None => format!("{asked} Watch it: capt logs {object} -f\n"),
+    }
 }
 
 /// The network and the control plane of a Cluster, if they are ours.
@@ -170,5 +188,32 @@ impl Cluster {
             }
         };
         Ok(marked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_another_try_is_told_when_it_comes() {
+        let object = "workspace/x"
+            .parse::<Target>()
+            .unwrap()
+            .placed(Some("team".to_owned()));
+        for (stop, expected) in [
+            (None, "Watch it: capt logs workspace/x -n team -f"),
+            (
+                Some(Stop::Pause),
+                "It is paused, and nothing is tried before that ends; see: capt describe",
+            ),
+            (
+                Some(Stop::Turn),
+                "It waits for its turn, and is tried then; see: capt describe",
+            ),
+        ] {
+            let told = words(&object, stop);
+            assert!(told.contains(expected), "{told}");
+        }
     }
 }

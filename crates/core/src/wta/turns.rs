@@ -33,7 +33,8 @@ pub(super) fn waits_for(snapshot: &Snapshot) -> Option<String> {
     }
     match owner.turn.as_deref() {
         Some(_) if has_turn => None,
-        Some(holder) => Some(format!("It is the turn of {holder}")),
+        // Nobody takes the turn away from who is done while nobody else can use it.
+        Some(holder) => Some(format!("It waits for its turn, which {holder} got last")),
         None => Some("The owner gave the turn to nobody yet".to_owned()),
     }
 }

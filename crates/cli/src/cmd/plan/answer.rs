@@ -27,6 +27,9 @@ pub(super) struct Answer {
     /// Nothing of it is applied, because somebody asked for that.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) paused: bool,
+    /// Nothing of it is applied before it is its turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) waits_for_turn: bool,
     /// Why there is no plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
@@ -138,6 +141,9 @@ impl Answer {
         }
         if self.paused {
             text.push_str("Nothing is applied, because it is paused.\n");
+        }
+        if self.waits_for_turn {
+            text.push_str("Nothing is applied before it is its turn.\n");
         }
         if let Some(rendering) = &self.rendering {
             text.push_str(
@@ -328,16 +334,24 @@ mod tests {
             action: action.to_owned(),
             ..PlannedChange::default()
         };
-        for (action, destructive, expected) in [
+        for (action, destructive, paused, expected) in [
             (
                 "create",
                 false,
+                true,
                 "It needs no approval.\nNothing is applied, because it is paused.\n",
             ),
             (
                 "replace",
                 true,
+                true,
                 "It will wait for an approval.\nNothing is applied, because it is paused.\n",
+            ),
+            (
+                "update",
+                false,
+                false,
+                "It needs no approval.\nNothing is applied before it is its turn.\n",
             ),
         ] {
             let plan = PlanReport {
@@ -346,7 +360,8 @@ mod tests {
                 ..PlanReport::default()
             };
             let answer = Answer {
-                paused: true,
+                paused,
+                waits_for_turn: !paused,
                 plan: Some(Planned {
                     plan,
                     ..Planned::default()

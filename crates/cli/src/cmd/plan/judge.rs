@@ -115,8 +115,7 @@ pub(super) fn judge(
     if is_stopped && apply.is_some_and(|apply| !is_paused(apply) && !awaits_approval(apply)) {
         // A plan would be one of what it has, and not of what it waits to get. What waits for an approval has it already.
         let waits = message().unwrap_or_else(|| "the Workspace is paused".to_owned());
-        let has_to_wait = waiting(apply).is_some_and(|waiting| waiting.reason == "WaitingForTurn");
-        return match has_to_wait {
+        return match apply.is_some_and(waits_for_turn) {
             true => Verdict::Waiting(waits),
             false => still(DOUBT, waits),
         };
@@ -195,6 +194,14 @@ fn see_the_log(workspace: &WorkspaceView) -> String {
 /// Whether nothing is done for it, because somebody asked for that.
 pub(super) fn is_paused(apply: &WorkspaceTemplateApply) -> bool {
     condition(apply, "Paused").is_some_and(|paused| paused.status == "True")
+}
+
+/// Whether others go first.
+pub(super) fn waits_for_turn(apply: &WorkspaceTemplateApply) -> bool {
+    ["Waiting", "Deleting"].into_iter().any(|type_| {
+        condition(apply, type_)
+            .is_some_and(|condition| condition.status == "True" && condition.reason == "WaitingForTurn")
+    })
 }
 
 /// Whether a person has to approve what it already has.

@@ -120,7 +120,9 @@ async fn plan(
         Ended::Planned(page) => {
             let subject = cluster.refreshed(&subject).await?;
             answer.missing = missing(&subject);
-            answer.paused = is_paused(&subject);
+            let stop = stop(&subject);
+            answer.paused = stop == Some(Stop::Pause);
+            answer.waits_for_turn = stop == Some(Stop::Turn);
             let report = page.report;
             answer.warnings = report.warnings;
             answer.engine = Some(report.engine).filter(|engine| !engine.is_empty());
@@ -179,12 +181,26 @@ fn missing(subject: &Subject) -> Option<String> {
     torn.message.clone().filter(|_| torn.status == "False")
 }
 
-/// Whether nothing is applied, because somebody asked for that.
-pub(super) fn is_paused(subject: &Subject) -> bool {
+/// Why nothing is applied at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Somebody asked for that.
+    Pause,
+    /// It is not its turn.
+    Turn,
+}
+
+/// Why nothing is applied at the moment, if that is so.
+pub(super) fn stop(subject: &Subject) -> Option<Stop> {
     let workspace = subject.workspace.as_ref();
     let is_allowed_nothing =
         workspace.is_some_and(|workspace| workspace.policies.as_ref().is_some_and(Vec::is_empty));
-    is_allowed_nothing || subject.apply.as_ref().is_some_and(judge::is_paused)
+    let apply = subject.apply.as_ref();
+    match apply {
+        Some(apply) if judge::is_paused(apply) => Some(Stop::Pause),
+        Some(apply) if judge::waits_for_turn(apply) => Some(Stop::Turn),
+        _ => is_allowed_nothing.then_some(Stop::Pause),
+    }
 }
 
 /// The rendering that waits for an approval, where there are no plans.

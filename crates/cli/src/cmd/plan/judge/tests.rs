@@ -184,6 +184,8 @@ fn during_a_pause_a_plan_is_waited_for_unless_something_stands_in_its_way() {
     assert_eq!(said(verdict), "blocked: Waiting for a turn", "nobody paused it");
     let mut turn = condition("Waiting", "True", "WaitingForTurn");
     turn["message"] = json!("It is the turn of another");
+    assert!(waits_for_turn(&apply(&turn)) && !is_paused(&apply(&turn)));
+    assert!(!waits_for_turn(&apply(&paused)));
     let verdict = judge(Some(&apply(&turn)), Some(&held), None, "token");
     assert_eq!(
         said(verdict),
