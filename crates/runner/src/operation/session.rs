@@ -313,6 +313,11 @@ impl Run<'_> {
         let standing = &mut self.record.standing;
         let ready = (Type::Ready, ConditionStatus::False, Reason::Deleting);
         standing.say(ready, "", generation, now);
+        // A pause that is over was no trouble.
+        if standing.has_reason(Type::Synced, Reason::ReconcilePaused) {
+            let synced = (Type::Synced, ConditionStatus::True, Reason::ReconcileSuccess);
+            standing.say(synced, "", generation, now);
+        }
         let synced = standing.condition(Type::Synced);
         let trouble = synced.filter(|synced| synced.status == ConditionStatus::False.as_str());
         let trouble = trouble.and_then(|synced| synced.message.as_deref());

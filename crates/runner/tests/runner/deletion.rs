@@ -129,6 +129,27 @@ async fn what_failed_before_is_not_told_as_the_trouble_of_a_destruction() {
 }
 
 #[tokio::test]
+async fn a_destruction_after_a_pause_tells_no_error() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": []}})).await;
+    until(&world, "vpc", "Synced", "False ReconcilePaused").await;
+    delete(&world, "vpc").await;
+    script.with(|stage| stage.opening = seconds(60));
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": ["*"]}})).await;
+    until(&world, "vpc", "Ready", "False Deleting").await;
+    assert_eq!(
+        says(&world, "vpc", "Synced").await.as_deref(),
+        Some("True ReconcileSuccess")
+    );
+    until_gone(&world, "vpc").await;
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_no_state_has_is_told_as_left_when_everything_else_is_destroyed() {
     // What else there is: something in a state, or nothing at all.
     for others in [&["a"][..], &[]] {
