@@ -33,6 +33,8 @@ words! {
         VpcCreating = "VPCCreating",
         /// Terraform could not make the VPC.
         VpcCreationFailed = "VPCCreationFailed",
+        /// Terraform could not change the VPC, which serves as it is.
+        VpcUpdateFailed = "VPCUpdateFailed",
         /// The spec cannot be fulfilled as it is written.
         InvalidVpcConfig = "InvalidVPCConfig",
         /// No Cluster owns the object yet.
@@ -55,6 +57,8 @@ words! {
         WaitingForSecret = "WaitingForSecret",
         /// The VPC took too long.
         VpcCreationTimeout = "VPCCreationTimeout",
+        /// Somebody else's Secret has the name that ours should have.
+        SecretTaken = "SecretTaken",
         /// The connection Secret took too long.
         SecretTimeout = "SecretTimeout",
         /// The Workspace took too long.

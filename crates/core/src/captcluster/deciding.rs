@@ -144,6 +144,17 @@ impl<'a> Deciding<'a> {
             true => stage,
             false => self.judge(stage),
         };
+        // What serves has not failed because a change of it did.
+        let stage = match stage {
+            Stage::Failed { reason, message } if was_provisioned && is_there && is_known => Stage::Waiting {
+                reason: match reason {
+                    Reason::VpcCreationFailed => Reason::VpcUpdateFailed,
+                    other => other,
+                },
+                message,
+            },
+            other => other,
+        };
         // What was taken over, or waits for a person to approve a change of it, is there for all that.
         let is_kept = (was_provisioned || matches!(stage, Stage::Waiting { .. })) && is_there;
         let (reason, message) = match &stage {
@@ -234,6 +245,15 @@ impl<'a> Deciding<'a> {
         }
         self.decision
     }
+}
+
+/// Whether something that a person has to see to keeps a network that serves from becoming what it should.
+pub(super) fn holds_back(reason: Reason) -> bool {
+    is_refusal(reason)
+        || matches!(
+            reason,
+            Reason::VpcUpdateFailed | Reason::TemplateNotFound | Reason::TemplateNotShared
+        )
 }
 
 /// Whether something is wrong with what the spec says, rather than with what was made of it.

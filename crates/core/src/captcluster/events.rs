@@ -9,7 +9,7 @@ use capt_api::{
     },
 };
 
-use super::deciding::is_refusal;
+use super::deciding::holds_back;
 use crate::decision::{Event, EventKind};
 
 /// Why it is ready or not, for whom it waits, what failed, pauses and the end, each once.
@@ -36,7 +36,7 @@ pub(super) fn events(old: &CAPTClusterStatus, new: &CAPTClusterStatus) -> Vec<Ev
             continue;
         }
         let is_failure = new.failure_reason.as_deref() == Some(said.reason.as_str());
-        let is_refused = said.status == "True" && Reason::from_word(&said.reason).is_some_and(is_refusal);
+        let is_refused = said.status == "True" && Reason::from_word(&said.reason).is_some_and(holds_back);
         let is_lost =
             type_ == Type::Ready && old.ready && !new.ready && said.reason != Reason::Deleting.as_str();
         events.push(Event {

@@ -2,7 +2,10 @@
 
 use capt_api::{
     captcluster::FailureDomain,
-    conditions::{Word as _, captcluster::CAPTClusterReason as Reason},
+    conditions::{
+        Word as _,
+        captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
+    },
     references::WorkspaceTemplateReference,
     workspacestatus::WorkspaceTemplateStatus,
 };
@@ -64,11 +67,20 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
                 ),
             };
             if let Some(secret) = secrets::in_the_way(deciding.snapshot, &deciding.owner) {
-                message = format!(
-                    "{message}. The Secret {} is somebody else's, so that what the control plane has to know stands in \
-                     another one; delete or rename it where something else looks for it by its name",
+                let taken = format!(
+                    "The Secret {} is somebody else's, so that what the control plane has to know stands in another one; \
+                     delete or rename it where something else looks for it by its name",
                     secret.name
                 );
+                let ready = deciding.condition(Type::Ready);
+                if ready.is_none_or(|ready| !ready.message.contains(&taken)) {
+                    deciding.decision.events.push(Event {
+                        kind: EventKind::Warning,
+                        reason: Reason::SecretTaken.as_str().to_owned(),
+                        message: taken.clone(),
+                    });
+                }
+                message = format!("{message}. {taken}");
             }
             Stage::Ready {
                 reason: Reason::ExistingVpcUsed,

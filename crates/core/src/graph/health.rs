@@ -30,8 +30,14 @@ pub enum Health {
 /// Reasons by which an owner says that something of it cannot be destroyed.
 const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
 
-/// Reasons by which a network says that a change of it is refused.
-const REFUSED: [&str; 2] = ["InvalidVPCConfig", "WorkspaceNotOurs"];
+/// Reasons by which a network that serves says that a change of it is refused or failed.
+const REFUSED: [&str; 5] = [
+    "InvalidVPCConfig",
+    "TemplateNotFound",
+    "TemplateNotShared",
+    "VPCUpdateFailed",
+    "WorkspaceNotOurs",
+];
 
 /// What is told of something that goes, also during a pause.
 const GOES: &str = "It is being deleted";

@@ -73,6 +73,19 @@ fn a_secret_of_somebody_else_is_never_overwritten() {
         "{told}"
     );
 
+    // That is told once, also if it turns up later.
+    let mut world = World::new(with_existing());
+    world.rest();
+    world.snapshot.secrets[0].owners.clear();
+    world.rest();
+    world.rest();
+    let events = world.history.iter().flat_map(|decision| &decision.events);
+    let told: Vec<EventKind> = events
+        .filter(|event| event.reason == "SecretTaken")
+        .map(|event| event.kind)
+        .collect();
+    assert_eq!(told, [EventKind::Warning]);
+
     // One that the spec names is used if it tells the same, and refused if not.
     let mut snapshot = with_existing();
     snapshot.captcluster.spec.connection_secret_name = Some("facts".to_owned());

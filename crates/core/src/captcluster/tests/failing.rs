@@ -269,15 +269,22 @@ fn a_failed_change_of_what_serves_does_not_take_it_away() {
     fail(world.apply(), TroubleClass::Terminal, at(9));
     world.rest();
     assert!(world.status().ready);
-    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.verdict("Ready"), "True/VPCUpdateFailed");
+    assert!(message(&world, "Ready").contains("Terraform failed: "));
     assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
-    assert_eq!(world.verdict("VPCFailed"), "True/VPCCreationFailed");
-    assert_eq!(
-        world.status().failure_reason.as_deref(),
-        Some("VPCCreationFailed")
-    );
-    let warned = world.history.iter().flat_map(|decision| &decision.events);
-    assert!(warned.into_iter().any(|event| event.kind == EventKind::Warning));
+    assert_eq!(world.verdict("VPCFailed"), "False/VPCUpdateFailed");
+    assert_eq!(world.status().failure_reason, None);
+    let events = world.history.iter().flat_map(|decision| &decision.events);
+    let warned: Vec<&str> = events
+        .filter(|event| event.kind == EventKind::Warning)
+        .map(|event| event.reason.as_str())
+        .collect();
+    assert_eq!(warned, ["VPCUpdateFailed"], "it is told once");
+
+    world.snapshot.applies[0].trouble = None;
+    world.make_real();
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
 }
 
 #[test]

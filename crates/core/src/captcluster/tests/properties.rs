@@ -131,6 +131,7 @@ proptest! {
             prop_assert_eq!(status.ready, is("Ready"));
             prop_assert!(!(is("VPCCreating") && is("VPCFailed")));
             prop_assert!(!(is("VPCCreating") && is("VPCReady")));
+            prop_assert!(!(is("VPCFailed") && is("Ready")));
             prop_assert!(!is("Ready") || is("VPCReady"));
             let latch = |status: &CAPTClusterStatus| {
                 status.initialization.as_ref().and_then(|flags| flags.provisioned) == Some(true)

@@ -87,17 +87,19 @@ fn a_network_that_serves_says_that_a_change_of_it_waits_for_an_approval() {
 }
 
 #[test]
-fn a_network_that_serves_says_that_a_change_of_it_is_refused() {
-    let mut snapshot = demo();
-    snapshot.captclusters[0].status = Some(read(json!({
-        "ready": true, "conditions": [
-            condition("Ready", "True", "InvalidVPCConfig", "Bring it back"),
-            condition("VPCFailed", "False", "InvalidVPCConfig", ""),
-        ],
-    })));
-    let node = node(&snapshot, "CAPTCluster/net");
-    assert_eq!((node.status.as_str(), node.health), ("Ready", Health::Bad));
-    assert_eq!(node.message, "Bring it back");
+fn a_network_that_serves_says_that_a_change_of_it_is_refused_or_failed() {
+    for reason in ["InvalidVPCConfig", "VPCUpdateFailed"] {
+        let mut snapshot = demo();
+        snapshot.captclusters[0].status = Some(read(json!({
+            "ready": true, "conditions": [
+                condition("Ready", "True", reason, "Bring it back"),
+                condition("VPCFailed", "False", reason, ""),
+            ],
+        })));
+        let node = node(&snapshot, "CAPTCluster/net");
+        assert_eq!((node.status.as_str(), node.health), ("Ready", Health::Bad));
+        assert_eq!(node.message, "Bring it back");
+    }
 }
 
 #[test]
