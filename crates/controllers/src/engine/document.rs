@@ -7,8 +7,8 @@ use kube::{
     Resource,
     core::{ApiResource, DynamicResourceScope},
 };
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::value::RawValue;
 
 /// An object of any kind.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -16,12 +16,24 @@ pub(crate) struct Document {
     /// Its metadata. Of managed fields it is there who has any, and not which.
     #[serde(default, deserialize_with = "metadata")]
     pub(crate) metadata: ObjectMeta,
-    /// Its spec, or nothing.
+    /// Its spec.
     #[serde(default)]
-    pub(crate) spec: Value,
-    /// Its status, or nothing.
+    pub(crate) spec: Part,
+    /// Its status.
     #[serde(default)]
-    pub(crate) status: Value,
+    pub(crate) status: Part,
+}
+
+/// A part of an object, as the text that it came in: who needs it reads it as what it is, and most answers are not read.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Part(Option<Box<RawValue>>);
+
+impl Part {
+    /// What it says, if it is there and can be read.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(self.0.as_ref()?.get()).ok()
+    }
 }
 
 /// The metadata of an object of a kind.
@@ -146,7 +158,7 @@ impl<K: Resource> Resource for Head<K> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -168,14 +180,17 @@ mod tests {
         })
         .to_string();
         let document: Document = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            (&document.spec, &document.status),
-            (&json!({"a": 1}), &json!({"b": 2}))
-        );
+        assert_eq!(document.spec.read(), Some(json!({"a": 1})));
+        assert_eq!(document.status.read(), Some(json!({"b": 2})));
+        assert_eq!(document.spec.read::<bool>(), None);
         assert_eq!(serde_json::to_value(&document.metadata).unwrap(), expected);
         let head: Head<Document> = serde_json::from_str(&text).unwrap();
         assert_eq!(head.metadata, document.metadata);
-        expected = serde_json::to_value(serde_json::from_str::<Document>("{}").unwrap().metadata).unwrap();
+        let nothing: Document = serde_json::from_str(r#"{"spec": null}"#).unwrap();
+        expected = serde_json::to_value(&nothing.metadata).unwrap();
         assert_eq!(expected, json!({}));
+        for part in [nothing.spec, nothing.status] {
+            assert_eq!(part.read::<Value>(), None);
+        }
     }
 }

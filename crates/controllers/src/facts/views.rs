@@ -30,7 +30,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::core::DynamicObject;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::engine::{
@@ -132,14 +132,14 @@ pub(super) fn definition(object: Head<CustomResourceDefinition>) -> Option<Defin
 pub(super) fn apply(object: Document) -> Option<WorkspaceTemplateApply> {
     Some(WorkspaceTemplateApply {
         metadata: lean(object.metadata),
-        spec: part(object.spec)?,
-        status: part(object.status),
+        spec: object.spec.read()?,
+        status: object.status.read(),
     })
 }
 
 pub(super) fn template(object: Document) -> Option<TemplateView> {
-    let spec: WorkspaceTemplateSpec = part(object.spec)?;
-    let status: Option<WorkspaceTemplateObjectStatus> = part(object.status);
+    let spec: WorkspaceTemplateSpec = object.spec.read()?;
+    let status: Option<WorkspaceTemplateObjectStatus> = object.status.read();
     Some(TemplateView {
         revision: render::revision(&spec),
         template: capt_api::WorkspaceTemplate {
@@ -160,7 +160,7 @@ pub(super) fn cluster_workspace(object: Document) -> Option<WorkspaceSeen> {
 
 fn workspace(object: Document, group: WorkspaceGroup) -> WorkspaceSeen {
     let metadata = lean(object.metadata);
-    let mut status: WorkspaceStatus = part(object.status).unwrap_or_default();
+    let mut status: WorkspaceStatus = object.status.read().unwrap_or_default();
     for condition in status.conditions.iter_mut().flatten() {
         make_readable(condition);
     }
@@ -175,7 +175,7 @@ fn workspace(object: Document, group: WorkspaceGroup) -> WorkspaceSeen {
         labels: metadata.labels.unwrap_or_default(),
         annotations: metadata.annotations.unwrap_or_default(),
         finalizers: metadata.finalizers.unwrap_or_default(),
-        spec: object.spec,
+        spec: object.spec.read().unwrap_or_default(),
         status,
         used_by_provider: Usage::No,
     }
@@ -192,19 +192,21 @@ fn make_readable(condition: &mut WorkspaceCondition) {
 
 /// A Cluster that cannot be read counts as paused, so that nothing is done to what belongs to it.
 pub(super) fn cluster(object: Document) -> Option<Cluster> {
-    let mut spec = object.spec;
-    for reference in ["infrastructureRef", "controlPlaneRef"] {
-        if let Some(reference) = spec.get_mut(reference) {
-            modernise(reference);
+    let spec = object.spec.read::<Value>().and_then(|mut spec| {
+        for reference in ["infrastructureRef", "controlPlaneRef"] {
+            if let Some(reference) = spec.get_mut(reference) {
+                modernise(reference);
+            }
         }
-    }
+        serde_json::from_value(spec).ok()
+    });
     Some(Cluster {
         metadata: lean(object.metadata),
-        spec: part(spec).unwrap_or_else(|| ClusterSpec {
+        spec: spec.unwrap_or_else(|| ClusterSpec {
             paused: Some(true),
             ..ClusterSpec::default()
         }),
-        status: part(object.status),
+        status: object.status.read(),
     })
 }
 
@@ -223,16 +225,16 @@ fn modernise(reference: &mut Value) {
 pub(super) fn captcluster(object: Document) -> Option<CAPTCluster> {
     Some(CAPTCluster {
         metadata: lean(object.metadata),
-        spec: part(object.spec)?,
-        status: part(object.status),
+        spec: object.spec.read()?,
+        status: object.status.read(),
     })
 }
 
 pub(super) fn captcontrolplane(object: Document) -> Option<CAPTControlPlane> {
     Some(CAPTControlPlane {
         metadata: lean(object.metadata),
-        spec: part(object.spec)?,
-        status: part(object.status),
+        spec: object.spec.read()?,
+        status: object.status.read(),
     })
 }
 
@@ -263,7 +265,8 @@ pub(super) fn worker(object: Head<Document>) -> Option<WorkerView> {
 }
 
 pub(super) fn provider_config(object: Document) -> Option<ProviderConfigSeen> {
-    let config: TerraformConfig = part(object.spec)?;
+    let Document { spec, .. } = object;
+    let config: TerraformConfig = spec.read()?;
     Some(ProviderConfigSeen {
         hidden: false,
         backend: location::backend_of_config(&config),
@@ -338,12 +341,4 @@ fn lean(mut metadata: ObjectMeta) -> ObjectMeta {
         annotations.remove(LAST_APPLIED);
     }
     metadata
-}
-
-/// A part of an object, if it is there and can be read.
-fn part<T: DeserializeOwned>(part: Value) -> Option<T> {
-    match part {
-        Value::Null => None,
-        part => serde_json::from_value(part).ok(),
-    }
 }

@@ -66,7 +66,11 @@ impl Executor {
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
-        match surplus(&written.status, status).filter(|_| !subject.shares_status) {
+        if subject.shares_status {
+            return Ok(Some(written));
+        }
+        let now: Option<Value> = written.status.read();
+        match now.and_then(|now| surplus(&now, status)) {
             None => Ok(Some(written)),
             Some(surplus) => self.unsay(subject, written, &surplus).await,
         }
