@@ -1,67 +1,104 @@
-//! Objects that nobody looks at, packed: most objects are at rest, and as text without its repetitions they take a fraction
-//! of the room.
+//! Objects that nobody looks at, packed: most objects are at rest, and objects of a kind mostly say the same. As text of which
+//! only that is kept in which it differs from others, one takes a small fraction of the room.
 
-use std::{io::Read as _, sync::Arc};
+use std::sync::Arc;
 
-use flate2::{Compress, Compression, FlushCompress, Status, bufread::DeflateDecoder};
+use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
+
+/// How long what objects have in common may be, in bytes. The code reaches no further than twice as far.
+const COMMON: usize = 32 << 10;
+/// How many objects are packed before something is learned again, so that objects that have nothing in common cost little.
+const LEARNS_AFTER: u32 = 16;
+/// What is shorter is not worth learning from.
+const SHORT: usize = 256;
 
 /// How objects of a type are packed and unpacked.
 pub(crate) struct Packing<T> {
     write: fn(&T, &mut Vec<u8>) -> serde_json::Result<()>,
-    read: fn(&[u8]) -> Option<T>,
+    read: fn(&[u8]) -> serde_json::Result<T>,
+    /// Objects are packed as soon as they come, and unpacked for each look.
+    is_tight: bool,
+    common: Mutex<Common>,
 }
 
-impl<T> Clone for Packing<T> {
-    fn clone(&self) -> Self {
-        *self
+/// What objects have in common: text of some of them, which others refer to.
+#[derive(Default)]
+struct Common {
+    text: Arc<Vec<u8>>,
+    /// How many objects were packed since it was last learned from one.
+    since: u32,
+}
+
+impl Common {
+    /// Learns from an object that has little in common with those before, unless it was just learned from another.
+    fn learn(&mut self, text: &[u8], packed: &[u8]) {
+        self.since = self.since.saturating_add(1);
+        let has_little = text.len() > SHORT && packed.len() > text.len() / 4;
+        if !has_little || !self.text.is_empty() && self.since < LEARNS_AFTER {
+            return;
+        }
+        let has_room = self.text.len() + text.len() <= COMMON;
+        let before: &[u8] = if has_room { &self.text } else { &[] };
+        let text = [before, &text[..text.len().min(COMMON)]].concat();
+        *self = Self {
+            text: Arc::new(text),
+            since: 0,
+        };
     }
 }
 
-impl<T> Copy for Packing<T> {}
+/// An object, packed.
+struct Packed {
+    common: Arc<Vec<u8>>,
+    rest: Box<[u8]>,
+}
 
 impl<T: Serialize + DeserializeOwned> Packing<T> {
-    /// As compressed JSON.
+    /// As JSON.
     pub(crate) fn json() -> Self {
         Self {
             write: |value, text| serde_json::to_writer(text, value),
-            read: |packed| {
-                let mut text = Vec::with_capacity(4 * packed.len());
-                DeflateDecoder::new(packed).read_to_end(&mut text).ok()?;
-                serde_json::from_slice(&text).ok()
-            },
+            read: |text| serde_json::from_slice(text),
+            is_tight: false,
+            common: Mutex::default(),
         }
+    }
+
+    /// For objects that are large and looked at for a moment only: they are never kept in another form.
+    pub(crate) fn tight() -> Self {
+        Self {
+            is_tight: true,
+            ..Self::json()
+        }
+    }
+}
+
+impl<T> Packing<T> {
+    fn unpack(&self, packed: &Packed) -> Option<T> {
+        let text = decompress_size_prepended_with_dict(&packed.rest, &packed.common).ok()?;
+        (self.read)(&text).ok()
+    }
+}
+
+impl<T: PartialEq> Packing<T> {
+    /// Packs an object, if it comes out of that the same.
+    fn pack(&self, value: &T, packer: &mut Packer) -> Option<Packed> {
+        packer.text.clear();
+        (self.write)(value, &mut packer.text).ok()?;
+        let common = self.common.lock().text.clone();
+        let rest = compress_prepend_size_with_dict(&packer.text, &common).into_boxed_slice();
+        self.common.lock().learn(&packer.text, &rest);
+        let packed = Packed { common, rest };
+        (self.unpack(&packed).as_ref() == Some(value)).then_some(packed)
     }
 }
 
 /// What packs one object after the other.
+#[derive(Default)]
 pub(crate) struct Packer {
-    compress: Compress,
     text: Vec<u8>,
-}
-
-impl Packer {
-    pub(crate) fn new() -> Self {
-        Self {
-            compress: Compress::new(Compression::fast(), false),
-            text: Vec::new(),
-        }
-    }
-
-    /// Packs an object, if it comes out of that the same.
-    fn pack<T: PartialEq>(&mut self, value: &T, packing: Packing<T>) -> Option<Box<[u8]>> {
-        self.text.clear();
-        (packing.write)(value, &mut self.text).ok()?;
-        self.compress.reset();
-        let mut packed = Vec::with_capacity(self.text.len() + 64);
-        let status = self
-            .compress
-            .compress_vec(&self.text, &mut packed, FlushCompress::Finish);
-        let is_whole = matches!(status, Ok(Status::StreamEnd));
-        let packed = packed.into_boxed_slice();
-        (is_whole && (packing.read)(&packed).as_ref() == Some(value)).then_some(packed)
-    }
 }
 
 /// An object that may be packed.
@@ -69,7 +106,7 @@ pub(crate) struct Shelf<T>(Mutex<Form<T>>);
 
 enum Form<T> {
     Open(Arc<T>, Rest),
-    Packed(Box<[u8]>),
+    Packed(Packed),
 }
 
 /// How long nobody looked at an object.
@@ -83,13 +120,20 @@ enum Rest {
     Long,
 }
 
-impl<T> Shelf<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(Mutex::new(Form::Open(Arc::new(value), Rest::None)))
+impl<T: PartialEq> Shelf<T> {
+    pub(crate) fn new(value: T, packing: Option<&Packing<T>>) -> Self {
+        let packed = packing
+            .filter(|packing| packing.is_tight)
+            .and_then(|packing| packing.pack(&value, &mut Packer::default()));
+        let form = match packed {
+            Some(packed) => Form::Packed(packed),
+            None => Form::Open(Arc::new(value), Rest::None),
+        };
+        Self(Mutex::new(form))
     }
 
     /// The object, which is unpacked for that.
-    pub(crate) fn get(&self, packing: Option<Packing<T>>) -> Option<Arc<T>> {
+    pub(crate) fn get(&self, packing: Option<&Packing<T>>) -> Option<Arc<T>> {
         let mut form = self.0.lock();
         match &mut *form {
             Form::Open(value, rest) => {
@@ -97,17 +141,18 @@ impl<T> Shelf<T> {
                 Some(value.clone())
             }
             Form::Packed(packed) => {
-                let value = Arc::new((packing?.read)(packed)?);
-                *form = Form::Open(value.clone(), Rest::None);
+                let packing = packing?;
+                let value = Arc::new(packing.unpack(packed)?);
+                if !packing.is_tight {
+                    *form = Form::Open(value.clone(), Rest::None);
+                }
                 Some(value)
             }
         }
     }
-}
 
-impl<T: PartialEq> Shelf<T> {
     /// Packs the object if nobody looked at it since the last time. Tells whether it did anything that takes time.
-    pub(crate) fn rest(&self, packing: Packing<T>, packer: &mut Packer) -> bool {
+    pub(crate) fn rest(&self, packing: &Packing<T>, packer: &mut Packer) -> bool {
         let mut form = self.0.lock();
         match &mut *form {
             Form::Open(_, rest @ Rest::None) => {
@@ -115,7 +160,7 @@ impl<T: PartialEq> Shelf<T> {
                 false
             }
             Form::Open(value, rest @ Rest::Short) => {
-                match packer.pack(&**value, packing) {
+                match packing.pack(value, packer) {
                     Some(packed) => *form = Form::Packed(packed),
                     None => *rest = Rest::Long,
                 }
@@ -130,44 +175,85 @@ impl<T: PartialEq> Shelf<T> {
 mod tests {
     use super::*;
 
-    fn is_packed<T>(shelf: &Shelf<T>) -> bool {
-        matches!(&*shelf.0.lock(), Form::Packed(_))
+    fn packed<T>(shelf: &Shelf<T>) -> Option<usize> {
+        match &*shelf.0.lock() {
+            Form::Packed(packed) => Some(packed.rest.len()),
+            Form::Open(..) => None,
+        }
     }
 
     #[test]
     fn what_nobody_looks_at_is_packed_and_comes_out_the_same() {
         let packing = Packing::json();
-        let mut packer = Packer::new();
+        let mut packer = Packer::default();
         let text = "Something that is said again and again. ".repeat(50);
         let shelves: Vec<Shelf<String>> = ["", "\u{fc}", &text]
-            .map(|text| Shelf::new(text.to_owned()))
+            .map(|text| Shelf::new(text.to_owned(), Some(&packing)))
             .into();
         for _ in 0..2 {
             for (shelf, text) in shelves.iter().zip(["", "\u{fc}", &text]) {
                 assert_eq!(
-                    shelf.get(Some(packing)).as_deref().map(String::as_str),
+                    shelf.get(Some(&packing)).as_deref().map(String::as_str),
                     Some(text)
                 );
-                shelf.rest(packing, &mut packer);
-                assert!(!is_packed(shelf), "somebody just looked at it");
-                shelf.rest(packing, &mut packer);
-                assert!(is_packed(shelf));
+                shelf.rest(&packing, &mut packer);
+                assert_eq!(packed(shelf), None, "somebody just looked at it");
+                shelf.rest(&packing, &mut packer);
+                assert!(packed(shelf).is_some());
             }
         }
-        let Form::Packed(packed) = &*shelves[2].0.lock() else {
-            unreachable!("it was packed above")
+        assert!(packed(&shelves[2]).unwrap() < text.len() / 10);
+    }
+
+    /// Words that have nothing in common with those of another number.
+    fn words(number: u64) -> String {
+        let word = |place: u64| {
+            (number * 1000 + place)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .to_string()
         };
-        assert!(packed.len() < text.len() / 10);
+        (0..40).map(word).collect()
+    }
+
+    #[test]
+    fn of_what_others_say_too_nearly_nothing_is_kept_whatever_came_before() {
+        let packing = Packing::tight();
+        let size = |text: String| {
+            let shelf = Shelf::new(text.clone(), Some(&packing));
+            assert_eq!(shelf.get(Some(&packing)).as_deref(), Some(&text));
+            packed(&shelf).unwrap()
+        };
+        for sort in 0..20 {
+            let sizes: Vec<usize> = (0..100)
+                .map(|number| size(format!("{number}{}", words(sort))))
+                .collect();
+            assert!(sizes[0] > 500, "{sizes:?}");
+            assert!(
+                sizes[LEARNS_AFTER as usize + 1..].iter().all(|size| *size < 60),
+                "{sizes:?}"
+            );
+        }
+        for number in 100..1000 {
+            size(words(number));
+        }
+        assert!(packing.common.lock().text.len() <= COMMON);
+        let long: String = (0..100).map(words).collect();
+        assert!(long.len() > COMMON);
+        for _ in 0..2 * LEARNS_AFTER {
+            size(long.clone());
+        }
+        assert!(packing.common.lock().text.len() <= COMMON);
     }
 
     #[test]
     fn what_would_come_out_otherwise_stays_as_it_is() {
-        let shelf = Shelf::new(f64::INFINITY);
-        let packing = Packing::json();
-        for _ in 0..3 {
-            shelf.rest(packing, &mut Packer::new());
+        for packing in [Packing::json(), Packing::tight()] {
+            let shelf = Shelf::new(f64::INFINITY, Some(&packing));
+            for _ in 0..3 {
+                shelf.rest(&packing, &mut Packer::default());
+            }
+            assert_eq!(packed(&shelf), None);
+            assert_eq!(shelf.get(Some(&packing)).as_deref(), Some(&f64::INFINITY));
         }
-        assert!(!is_packed(&shelf));
-        assert_eq!(shelf.get(Some(packing)).as_deref(), Some(&f64::INFINITY));
     }
 }

@@ -153,9 +153,18 @@ impl<T: PartialEq> Table<T> {
         self
     }
 
+    /// With objects that are large and looked at for a moment only, which are always packed.
+    pub(crate) fn packed_tight(mut self) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.packing = Some(Packing::tight());
+        self
+    }
+
     /// Packs what nobody looked at since the last time that it was asked for.
     pub(crate) async fn rest(&self, packer: &mut Packer) {
-        let Some(packing) = self.packing else { return };
+        let Some(packing) = &self.packing else { return };
         let mut last: Option<Arc<ObjectKey>> = None;
         loop {
             last = {
@@ -243,7 +252,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn peek_all(&self) -> Vec<(ObjectKey, Arc<T>)> {
         let rows = self.rows.read();
         let all = rows.objects.iter();
-        all.filter_map(|(key, object)| Some((ObjectKey::clone(key), object.get(self.packing)?)))
+        all.filter_map(|(key, object)| Some((ObjectKey::clone(key), object.get(self.packing.as_ref())?)))
             .collect()
     }
 
@@ -385,7 +394,7 @@ impl<T: PartialEq> Table<T> {
         keys: &mut BTreeSet<Arc<ObjectKey>>,
     ) {
         let (key, before) = match rows.objects.get_key_value(&key) {
-            Some((known, before)) => (known.clone(), before.get(self.packing)),
+            Some((known, before)) => (known.clone(), before.get(self.packing.as_ref())),
             None => (Arc::new(key), None),
         };
         if before.as_deref() == value.as_ref() {
@@ -431,13 +440,13 @@ impl<T: PartialEq> Table<T> {
         facts.insert(self.fact(Place::Object(&key)));
         keys.insert(key.clone());
         match value {
-            Some(value) => rows.objects.insert(key, Shelf::new(value)),
+            Some(value) => rows.objects.insert(key, Shelf::new(value, self.packing.as_ref())),
             None => rows.objects.remove(&key),
         };
     }
 
     fn open(&self, rows: &Rows<T>, key: &ObjectKey) -> Option<Arc<T>> {
-        rows.objects.get(key)?.get(self.packing)
+        rows.objects.get(key)?.get(self.packing.as_ref())
     }
 
     /// Who has a value in an index.

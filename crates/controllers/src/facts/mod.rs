@@ -140,7 +140,7 @@ impl Facts {
             legacy_usages: Arc::new(Table::new("legacy usages", wakes, &[])),
             secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS)),
             config_maps: Arc::new(Table::new("config maps", wakes, &[])),
-            renderings: Arc::new(Table::new("renderings", wakes, &[])),
+            renderings: Arc::new(Table::new("renderings", wakes, &[]).packed_tight()),
             reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS).packed()),
             namespaces: Arc::new(Table::new("namespaces", wakes, &[])),
         }
@@ -217,7 +217,7 @@ impl Facts {
     pub(crate) async fn pack(self: Arc<Self>) {
         loop {
             tokio::time::sleep(RESTS_AFTER).await;
-            let mut packer = Packer::new();
+            let mut packer = Packer::default();
             self.applies.rest(&mut packer).await;
             self.workspaces.rest(&mut packer).await;
             self.cluster_workspaces.rest(&mut packer).await;

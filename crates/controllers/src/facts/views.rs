@@ -50,22 +50,21 @@ pub(crate) struct TemplateView {
     pub(crate) revision: String,
 }
 
-/// The last rendering of a WorkspaceTemplateApply, packed as it is kept: opened it takes more than all else that is known
-/// of it.
-#[derive(Clone, Debug, PartialEq)]
+/// The last rendering of a WorkspaceTemplateApply, as text: read it takes more than all else that is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RenderingView {
     uid: String,
     owner: Option<String>,
-    packed: Option<Box<[u8]>>,
+    text: Option<String>,
 }
 
 impl RenderingView {
     /// What it says.
-    pub(crate) fn unpacked(&self) -> KeptSeen {
+    pub(crate) fn read(&self) -> KeptSeen {
         KeptSeen {
             uid: self.uid.clone(),
             owner: self.owner.clone(),
-            kept: self.packed.as_deref().and_then(Kept::from_bytes),
+            kept: self.text.as_deref().and_then(Kept::from_text),
         }
     }
 }
@@ -314,7 +313,7 @@ pub(super) fn rendering(secret: Secret) -> Option<RenderingView> {
     Some(RenderingView {
         uid: secret.metadata.uid.unwrap_or_default(),
         owner: owner.map(|owner| owner.uid),
-        packed: data.remove(kept::KEY).map(|bytes| bytes.0.into_boxed_slice()),
+        text: data.remove(kept::KEY).and_then(|bytes| Kept::text(&bytes.0)),
     })
 }
 

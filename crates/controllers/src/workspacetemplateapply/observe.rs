@@ -124,7 +124,7 @@ impl Applies {
             kept: facts
                 .renderings
                 .get(reader, &kept_in(key))
-                .map(|kept| kept.unpacked()),
+                .map(|kept| kept.read()),
             workspaces: self.workspaces(reader, key, wta),
             served: Served {
                 namespaced: serving(&facts.workspaces, reader),

@@ -66,12 +66,24 @@ impl Kept {
     /// Reads what is under [`KEY`], without base64.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut text = Vec::new();
+        Self::from_text(&Self::text(bytes)?)
+    }
+
+    /// The text of what is under [`KEY`], without base64, for whoever keeps it to read it later.
+    #[must_use]
+    pub fn text(bytes: &[u8]) -> Option<String> {
+        let mut text = String::new();
         GzDecoder::new(bytes)
             .take(MAX_UNPACKED)
-            .read_to_end(&mut text)
+            .read_to_string(&mut text)
             .ok()?;
-        serde_json::from_slice(&text).ok()
+        Some(text)
+    }
+
+    /// Reads the text of what is under [`KEY`].
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 
     /// The Secret that holds it.
