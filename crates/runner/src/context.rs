@@ -14,7 +14,7 @@ use crate::{
     api::{CallError, call, words},
     decide::Whose,
     events::Herald,
-    inputs::{ApiLookup, Surroundings},
+    inputs::{ApiLookup, Glance, KnownConfigs, Surroundings},
     report::Learned,
     salt,
     store::{Locks, StateStore},
@@ -27,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) client: Client,
     pub(crate) options: Options,
     pub(crate) lookup: ApiLookup,
+    /// What watches tell of provider configurations.
+    pub(crate) configs: KnownConfigs,
     pub(crate) surroundings: Surroundings,
     pub(crate) locks: Locks,
     pub(crate) store: StateStore,
@@ -42,6 +44,7 @@ impl Context {
     pub(crate) async fn new(client: Client, options: Options) -> Self {
         Self {
             lookup: ApiLookup::new(client.clone()),
+            configs: KnownConfigs::default(),
             surroundings: Surroundings {
                 namespace: options.namespace.clone(),
                 server: options.server.clone(),
@@ -61,6 +64,14 @@ impl Context {
     /// What time it is.
     pub(crate) fn now(&self) -> Timestamp {
         (self.options.clock)()
+    }
+
+    /// Where inputs are read from to be looked at, which wakes its Workspace when something changes.
+    pub(crate) fn glance(&self) -> Glance<'_> {
+        Glance {
+            known: &self.configs,
+            api: &self.lookup,
+        }
     }
 
     /// What is the same for all Workspaces when it is decided about them.

@@ -27,13 +27,13 @@ use crate::{
     inputs::ObjectKind,
     operation::{Ended, Finished, Job, Stop, Why, operate},
     view::WorkspaceView,
-    workspace::{Passed, Record, Reference, Then, observe, pass},
+    workspace::{Passed, Record, Reference, Then, Told, observe, pass},
 };
 use key::Key;
 use queue::Queue;
-use states::is_state;
+use states::{is_copy, is_state};
 use table::{Table, Work};
-use watches::{Change, Notice};
+use watches::{Change, Notice, usages_of};
 
 /// Looks that go on at once. They cost little.
 const MAX_LOOKS: usize = 16;
@@ -42,7 +42,7 @@ const FAR: Duration = Duration::from_secs(24 * 3600);
 
 /// Keeps Workspaces applied until it is told to stop.
 pub(crate) async fn run(ctx: Arc<Context>, shutdown: CancellationToken) {
-    let (watching, notices) = watches::start(&ctx.client, &ctx.options.which);
+    let (watching, notices) = watches::start(&ctx.client, &ctx.options.which, &ctx.configs);
     let mut control = Control::new(ctx);
     control.until(notices, &shutdown).await;
     drop(watching);
@@ -136,7 +136,7 @@ impl Control {
                     && object.kind == ObjectKind::Secret
                 {
                     let is_there = change != Change::Gone;
-                    if is_state(&object.name) {
+                    if is_state(&object.name) || is_copy(&object.name) {
                         self.ctx
                             .store
                             .names()
@@ -211,9 +211,9 @@ impl Control {
         };
         self.table.set_due(&key, None);
         self.looks += 1;
-        let (ctx, whose) = (self.ctx.clone(), self.whose(&view));
+        let (ctx, told) = (self.ctx.clone(), self.told(&view));
         let handle = self.tasks.spawn(async move {
-            let passed = pass(&ctx, view, record, whose).await;
+            let passed = pass(&ctx, view, record, told).await;
             Done::Look(Box::new(passed))
         });
         self.keys.insert(handle.id(), key);
@@ -316,10 +316,15 @@ impl Control {
         self.table.set_due(key, Some(until));
     }
 
-    fn whose(&self, view: &WorkspaceView) -> Whose {
-        match self.ctx.whose(view) {
-            Whose::Ours if self.used.values().any(|used| used.contains(&view.uid)) => Whose::Disputed,
-            whose => whose,
+    /// Whose a Workspace is, as far as watches tell.
+    fn told(&self, view: &WorkspaceView) -> Told {
+        let is_used = self.used.values().any(|used| used.contains(&view.uid));
+        Told {
+            whose: match self.ctx.whose(view) {
+                Whose::Ours if is_used => Whose::Disputed,
+                whose => whose,
+            },
+            is_sure: self.used.contains_key(usages_of(view.group)),
         }
     }
 

@@ -10,6 +10,8 @@ use crate::view::WorkspaceView;
 
 /// How the names of Secrets with state begin.
 const NAMES: &str = "tfstate-";
+/// How the names of copies begin that a write of a state may leave.
+const COPIES: &str = "staged-tfstate-";
 
 /// Namespace and name of a Secret.
 pub(crate) type Name = (String, String);
@@ -26,6 +28,11 @@ pub(crate) struct News(Name);
 /// Whether a Secret of this name may hold state.
 pub(crate) fn is_state(name: &str) -> bool {
     name.starts_with(NAMES)
+}
+
+/// Whether a Secret of this name may hold a copy of a state.
+pub(crate) fn is_copy(name: &str) -> bool {
+    name.starts_with(COPIES)
 }
 
 impl States {

@@ -1,7 +1,8 @@
 //! What wakes Workspaces: themselves, and everything that their inputs are read from.
 //!
 //! Kinds that are defined by somebody else may come and go; their definitions are watched too. Of everything but the
-//! Workspaces only names are kept, and those only for a moment: what an object says is read when it is needed.
+//! Workspaces and the few provider configurations that they share only names are kept, and those only for a moment: what
+//! an object says is read when it is needed.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -12,7 +13,7 @@ use std::{
 use capt_api::{
     foreign::{
         ClusterProviderConfig, ClusterWorkspace, LegacyProviderConfig, LegacyProviderConfigUsage,
-        ProviderConfig, ProviderConfigUsage, Workspace,
+        ProviderConfig, ProviderConfigUsage, Workspace, providerconfig::TerraformConfig,
     },
     marks,
 };
@@ -33,10 +34,15 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{complaint::Complaint, connections::version_of, key::Key, states::is_state};
+use super::{
+    complaint::Complaint,
+    connections::version_of,
+    key::Key,
+    states::{is_copy, is_state},
+};
 use crate::{
     Which,
-    inputs::{ConfigKind, ConfigRef, ObjectKind, ObjectRef},
+    inputs::{ConfigKind, ConfigRef, Configured, KnownConfigs, Listed, ObjectKind, ObjectRef},
     view::WorkspaceView,
     workspace::Reference,
 };
@@ -52,7 +58,7 @@ pub(crate) enum Notice {
     Only(WorkspaceGroup, HashSet<Key>),
     /// Something that inputs may be read from changed, or is gone.
     Changed { reference: Reference, change: Change },
-    /// Of Secrets with state there are only these: namespaces and names.
+    /// Of Secrets with state and copies of it there are only these: namespaces and names.
     OnlyStates(HashSet<(String, String)>),
     /// Of Secrets that belong to Workspaces there are only these, in these versions.
     OnlyConnections(HashMap<(String, String), String>),
@@ -89,8 +95,12 @@ impl Change {
 /// Notices that may wait to be read.
 const BUFFER: usize = 1024;
 
-/// Begins to watch. Ends when what is returned is dropped.
-pub(crate) fn start(client: &Client, which: &Which) -> (JoinSet<()>, mpsc::Receiver<Notice>) {
+/// Begins to watch, and to write down what provider configurations say. Ends when what is returned is dropped.
+pub(crate) fn start(
+    client: &Client,
+    which: &Which,
+    known: &KnownConfigs,
+) -> (JoinSet<()>, mpsc::Receiver<Notice>) {
     let (sender, receiver) = mpsc::channel(BUFFER);
     let (defined_sender, defined) = watch::channel(Defined::default());
     let mut tasks = JoinSet::new();
@@ -116,16 +126,20 @@ pub(crate) fn start(client: &Client, which: &Which) -> (JoinSet<()>, mpsc::Recei
     );
     tasks.spawn(watching.clone().objects::<Secret>(ObjectKind::Secret));
     tasks.spawn(watching.clone().objects::<ConfigMap>(ObjectKind::ConfigMap));
-    tasks.spawn(watching.clone().configs::<ProviderConfig>(ConfigKind::Namespaced));
     tasks.spawn(
         watching
             .clone()
-            .configs::<ClusterProviderConfig>(ConfigKind::Cluster),
+            .configs::<ProviderConfig>(ConfigKind::Namespaced, known.clone()),
     );
     tasks.spawn(
         watching
             .clone()
-            .configs::<LegacyProviderConfig>(ConfigKind::Legacy),
+            .configs::<ClusterProviderConfig>(ConfigKind::Cluster, known.clone()),
+    );
+    tasks.spawn(
+        watching
+            .clone()
+            .configs::<LegacyProviderConfig>(ConfigKind::Legacy, known.clone()),
     );
     if label.is_some() {
         tasks.spawn(watching.clone().usages::<ProviderConfigUsage>());
@@ -291,7 +305,7 @@ impl Watching {
             };
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
             let version = version_of(&object.metadata).filter(|_| kind == ObjectKind::Secret);
-            if is_listed && kind == ObjectKind::Secret && is_state(&name) {
+            if is_listed && kind == ObjectKind::Secret && (is_state(&name) || is_copy(&name)) {
                 states.insert((namespace.clone(), name.clone()));
             }
             if let Some(version) = version.clone().filter(|_| is_listed) {
@@ -313,27 +327,43 @@ impl Watching {
     }
 
     /// Provider configurations of one kind.
-    async fn configs<K: Custom>(self, kind: ConfigKind) {
+    async fn configs<K: Custom + Configured>(self, kind: ConfigKind, known: KnownConfigs) {
         let mut lists = 0;
-        let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
-            if let watcher::Event::InitDone = event {
-                return is_repeated(&mut lists).then_some(Notice::Unsure);
-            }
-            let change = match event {
-                watcher::Event::Delete(_) => Change::Gone,
-                _ => Change::Written(None),
+        let mut all = Listed::new();
+        let noted = known.clone();
+        // It is written down before Workspaces are woken by it, and after a gap before all of them are.
+        let notice = move |event: watcher::Event<DeserializeGuard<K>>| {
+            let change = match &event {
+                watcher::Event::Init => {
+                    all.clear();
+                    return None;
+                }
+                watcher::Event::InitDone => {
+                    noted.only(kind, std::mem::take(&mut all));
+                    return is_repeated(&mut lists).then_some(Notice::Unsure);
+                }
+                watcher::Event::InitApply(object) => {
+                    all.insert(config_ref(kind, object), content(object));
+                    Change::Written(None)
+                }
+                watcher::Event::Apply(object) => {
+                    noted.note(&config_ref(kind, object), content(object));
+                    Change::Written(None)
+                }
+                watcher::Event::Delete(object) => {
+                    noted.gone(&config_ref(kind, object));
+                    Change::Gone
+                }
             };
-            let object = object_of(event)?;
-            let reference = Reference::Config(ConfigRef {
-                kind,
-                namespace: object.namespace(),
-                name: object.name_any(),
-            });
+            let reference = Reference::Config(config_ref(kind, &object_of(event)?));
             Some(Notice::Changed { reference, change })
         };
+        let gone = || {
+            known.forget(kind);
+            Notice::Unsure
+        };
         let config = watcher::Config::default();
-        self.while_defined(K::crd_name(), config, notice, || Notice::Unsure)
-            .await;
+        self.while_defined(K::crd_name(), config, notice, gone).await;
     }
 
     /// Signs that provider-terraform runs something.
@@ -428,6 +458,20 @@ fn key<K: Resource>(group: WorkspaceGroup, object: &K) -> Key {
     }
 }
 
+fn config_ref<K: Resource>(kind: ConfigKind, object: &K) -> ConfigRef {
+    ConfigRef {
+        kind,
+        namespace: object.namespace(),
+        name: object.name_any(),
+    }
+}
+
+/// What a provider configuration says, if it can be understood.
+fn content<K: Configured>(object: &DeserializeGuard<K>) -> Option<TerraformConfig> {
+    let object = object.0.as_ref().ok()?;
+    Some(object.content().clone())
+}
+
 /// A Workspace that cannot be read is no Workspace to us.
 fn seen<K: Resource>(object: &DeserializeGuard<K>) -> Option<Notice>
 where
@@ -440,6 +484,14 @@ where
             tracing::warn!(workspace = object.name_any(), %error, "a Workspace cannot be read");
             None
         }
+    }
+}
+
+/// The kind of marks by which provider-terraform says that it uses a Workspace of this group.
+pub(crate) fn usages_of(group: WorkspaceGroup) -> &'static str {
+    match group {
+        WorkspaceGroup::Namespaced => ProviderConfigUsage::crd_name(),
+        WorkspaceGroup::ClusterScoped => LegacyProviderConfigUsage::crd_name(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where the objects that a Workspace names are read from.
 
-use std::{collections::BTreeMap, env, io, path::Path, time::Duration};
+use std::{collections::BTreeMap, env, fmt::Debug, io, path::Path, time::Duration};
 
 use capt_api::foreign::{
     ClusterProviderConfig, LegacyProviderConfig, ProviderConfig, providerconfig::TerraformConfig,
@@ -8,6 +8,7 @@ use capt_api::foreign::{
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
+use serde::de::DeserializeOwned;
 use tokio::{io::AsyncReadExt as _, time::timeout};
 
 use super::needs::{ConfigKind, ConfigRef};
@@ -101,25 +102,44 @@ impl Lookup for ApiLookup {
             let name = config.name.as_str();
             let client = self.client.clone();
             match config.kind {
-                ConfigKind::Legacy => {
-                    let api: Api<LegacyProviderConfig> = Api::all(client);
-                    let found = patiently(PATIENCE, || api.get_opt(name)).await?;
-                    Ok(found.map(|found| found.spec.config))
-                }
-                ConfigKind::Cluster => {
-                    let api: Api<ClusterProviderConfig> = Api::all(client);
-                    let found = patiently(PATIENCE, || api.get_opt(name)).await?;
-                    Ok(found.map(|found| found.spec.config))
-                }
+                ConfigKind::Legacy => read::<LegacyProviderConfig>(&Api::all(client), name).await,
+                ConfigKind::Cluster => read::<ClusterProviderConfig>(&Api::all(client), name).await,
                 ConfigKind::Namespaced => {
                     let namespace = config.namespace.as_deref().unwrap_or_default();
-                    let api: Api<ProviderConfig> = Api::namespaced(client, namespace);
-                    let found = patiently(PATIENCE, || api.get_opt(name)).await?;
-                    Ok(found.map(|found| found.spec.config))
+                    read::<ProviderConfig>(&Api::namespaced(client, namespace), name).await
                 }
             }
         })
     }
+}
+
+/// A provider configuration of one of the three kinds.
+pub(crate) trait Configured: Clone + Debug + DeserializeOwned {
+    /// What it says.
+    fn content(&self) -> &TerraformConfig;
+}
+
+impl Configured for LegacyProviderConfig {
+    fn content(&self) -> &TerraformConfig {
+        &self.spec.config
+    }
+}
+
+impl Configured for ClusterProviderConfig {
+    fn content(&self) -> &TerraformConfig {
+        &self.spec.config
+    }
+}
+
+impl Configured for ProviderConfig {
+    fn content(&self) -> &TerraformConfig {
+        &self.spec.config
+    }
+}
+
+async fn read<K: Configured>(api: &Api<K>, name: &str) -> Result<Option<TerraformConfig>, CallError> {
+    let found = patiently(PATIENCE, || api.get_opt(name)).await?;
+    Ok(found.map(|found| found.content().clone()))
 }
 
 /// What a Secret holds.

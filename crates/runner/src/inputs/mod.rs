@@ -6,7 +6,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `needs` | which objects does it depend on? |
-//! | `lookup`, `load` | what do they say? |
+//! | `lookup`, `known`, `load` | what do they say? |
 //! | `prepare` | what is Terraform told? |
 //! | `backend`, `home` | where does its state live? |
 //! | `policies` | what may be done to its infrastructure? |
@@ -15,6 +15,7 @@
 pub mod backend;
 mod error;
 mod home;
+mod known;
 mod load;
 pub mod lookup;
 mod needs;
@@ -24,7 +25,9 @@ mod sensitive;
 
 pub use error::InputError;
 pub use home::SUFFIX;
+pub(crate) use known::{Glance, KnownConfigs, Listed};
 pub use load::{default_home, load};
+pub(crate) use lookup::Configured;
 pub use lookup::{ApiLookup, Data, Lookup};
 pub use needs::{ConfigKind, ConfigRef, KeyRef, Needs, ObjectKind, ObjectRef, config_needs, needs};
 pub use policies::{Grants, Policies, destroys_on_deletion, policies};

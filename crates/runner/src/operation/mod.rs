@@ -164,7 +164,7 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Ended {
             return Finished { view, record }.into();
         }
     };
-    record.is_known_as_ours = whose == Whose::Ours;
+    record.is_ours = Some(whose == Whose::Ours);
     let asked = match what {
         What::Plan => as_it_would_be(&view),
         _ => Ok(Cow::Borrowed(&view)),
@@ -372,7 +372,11 @@ impl<'a> Run<'a> {
             let note = format!("the lock that the runner {runner} left behind had expired and was taken");
             self.ctx.herald.tell(&self.view, News::LockTaken, &note).await;
         }
-        let mut kept = match self.read_own(place).await {
+        let before = match lock.taken() {
+            Taken::Absent if self.record.is_unreported => Before::HardlyEver,
+            _ => Before::Perhaps,
+        };
+        let mut kept = match self.read_own(place, before).await {
             Ok(kept) => kept,
             Err(failure) => {
                 let _ = lock.release().await;
@@ -391,8 +395,8 @@ impl<'a> Run<'a> {
     }
 
     /// Reads the state, unless it is another Workspace's.
-    async fn read_own(&self, place: &Place) -> Result<Kept, Failure> {
-        let kept = self.ctx.store.read(place).await?;
+    async fn read_own(&self, place: &Place, before: Before) -> Result<Kept, Failure> {
+        let kept = self.ctx.store.read_after(place, before).await?;
         match belongs_to_another(self.ctx, &self.view, place, &kept).await {
             Ok(None) => Ok(kept),
             Ok(Some(message)) => Err(Failure {

@@ -1,5 +1,5 @@
-//! Which Secrets with state there are, as a watch tells: so that nobody has to search all Secrets of a namespace for the
-//! parts of one state, which would cost the more the more Workspaces there are.
+//! Which Secrets with state and copies of it there are, as a watch tells: so that nobody has to search all Secrets of a
+//! namespace for the parts of one state, which would cost the more the more Workspaces there are.
 //!
 //! What is known here may be a moment old. It only tells which names to ask for besides those that every state has.
 

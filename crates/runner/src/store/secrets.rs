@@ -10,7 +10,7 @@ use capt_terraform::state::{self, State, UnpackError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, api::ListParams};
 
-use super::{Names, Place, StoreError};
+use super::{Before, Names, Place, StoreError};
 use crate::api::{CallError, patiently};
 
 /// How long reading is tried.
@@ -126,25 +126,44 @@ impl StateStore {
     /// # Errors
     /// If the API fails, or what is there is damaged and there is no whole copy.
     pub async fn read(&self, place: &Place) -> Result<Kept, StoreError> {
+        self.read_after(place, Before::Perhaps).await
+    }
+
+    /// Reads what is kept, by who knows whether anybody held its lock before. Copies are written only by who does, so that
+    /// otherwise none is looked for of which no watch tells.
+    ///
+    /// # Errors
+    /// As for reading without knowing.
+    pub(crate) async fn read_after(&self, place: &Place, before: Before) -> Result<Kept, StoreError> {
         let first = place.location.secret_name(0);
         let known = self.names.beginning_with(&place.namespace, &first);
         if let Some(known) = known {
             let seen = self.read_known(place, known).await?;
-            match self.understood(place, seen).await {
+            match self.understood(place, seen, before).await {
                 // A watch may not have told of all parts yet.
                 Err(StoreError::Damaged { .. }) => {}
                 kept => return kept,
             }
         }
         let seen = self.search(place).await?;
-        self.understood(place, seen).await
+        self.understood(place, seen, Before::Perhaps).await
     }
 
     /// What these Secrets hold, and the copies beside them.
-    async fn understood(&self, place: &Place, mut seen: BTreeMap<String, Seen>) -> Result<Kept, StoreError> {
+    async fn understood(
+        &self,
+        place: &Place,
+        mut seen: BTreeMap<String, Seen>,
+        before: Before,
+    ) -> Result<Kept, StoreError> {
         let location = &place.location;
-        self.read_in_order(place, |part| location.staged_name(part), &mut seen)
-            .await?;
+        let copies = self
+            .names
+            .beginning_with(&place.namespace, &location.staged_name(0));
+        if before == Before::Perhaps || copies.is_none_or(|copies| !copies.is_empty()) {
+            self.read_in_order(place, |part| location.staged_name(part), &mut seen)
+                .await?;
+        }
         let mut kept = Kept {
             seen,
             ..Kept::default()

@@ -18,7 +18,7 @@ pub(crate) use facts::{facts_of, references_of};
 pub(crate) use leaving::{beside_backend, take_over};
 pub(crate) use observe::{Common, is_creation_pending, is_paused, observe, policy, requests, was_made};
 pub(crate) use owner::{belongs_to_another, claim};
-pub(crate) use pass::{Passed, Then, pass};
+pub(crate) use pass::{Passed, Then, Told, pass};
 pub(crate) use recall::{kind, outcome};
 pub(crate) use record::{Connection, Record, Reference};
 pub(crate) use write::Handle;

@@ -55,6 +55,14 @@ pub(crate) struct Passed {
     pub(crate) then: Then,
 }
 
+/// Whose a Workspace is, as far as watches tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) whose: Whose,
+    /// They tell of all that provider-terraform uses.
+    pub(crate) is_sure: bool,
+}
+
 /// What comes after a look.
 pub(crate) enum Then {
     /// Nothing, before this time or before something happens.
@@ -64,9 +72,9 @@ pub(crate) enum Then {
 }
 
 /// Looks at a Workspace.
-pub(crate) async fn pass(ctx: &Context, view: WorkspaceView, record: Record, whose: Whose) -> Passed {
+pub(crate) async fn pass(ctx: &Context, view: WorkspaceView, record: Record, told: Told) -> Passed {
     let mut looking = Looking { ctx, view, record };
-    let then = match looking.steps(whose).await {
+    let then = match looking.steps(told).await {
         Ok(Step::Then(then)) => {
             looking.record.troubles = 0;
             then
@@ -112,10 +120,11 @@ impl Looking<'_> {
         Then::Wait(Some(later(self.ctx.now(), wait)))
     }
 
-    /// Whose it is, now that it may be the first look.
-    async fn whose(&mut self, whose: Whose) -> Result<Whose, CallError> {
+    /// Whose it is. It is asked for where no watch tells and where one was wrong: whoever runs something asks again.
+    async fn whose(&mut self, told: Told) -> Result<Whose, CallError> {
+        let Told { whose, is_sure } = told;
         let is_shared = matches!(self.ctx.options.which, Which::Labelled(_));
-        if !is_shared || whose != Whose::Ours || self.record.is_known_as_ours {
+        if !is_shared || whose != Whose::Ours || self.record.is_ours.unwrap_or(is_sure) {
             return Ok(whose);
         }
         match self.ctx.is_used_by_others(&self.view).await {
@@ -130,12 +139,12 @@ impl Looking<'_> {
                 return Err(error);
             }
         }
-        self.record.is_known_as_ours = true;
+        self.record.is_ours = Some(true);
         Ok(whose)
     }
 
-    async fn steps(&mut self, whose: Whose) -> Result<Step, CallError> {
-        let whose = self.whose(whose).await?;
+    async fn steps(&mut self, told: Told) -> Result<Step, CallError> {
+        let whose = self.whose(told).await?;
         for _ in 0..MAX_STEPS {
             let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
             match decide(&snapshot, self.ctx.now()) {
@@ -213,7 +222,7 @@ impl Looking<'_> {
                 }
             }
             Look::Inputs => {
-                let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
+                let prepared = inputs::load(&self.view, &self.ctx.glance(), &self.ctx.surroundings).await;
                 self.record.references = references_of(&self.view, &prepared);
                 self.record.inputs = Some(facts_of(self.ctx, &self.view, &prepared));
             }

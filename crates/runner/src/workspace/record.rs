@@ -37,8 +37,8 @@ pub(crate) struct Record {
     pub(crate) is_unreported: bool,
     /// What its inputs are read from.
     pub(crate) references: BTreeSet<Reference>,
-    /// It was looked whether somebody else uses it, and nobody did. Watches tell if that changes.
-    pub(crate) is_known_as_ours: bool,
+    /// It was asked whether somebody else uses it, and nobody did, or somebody. Watches tell if that changes.
+    pub(crate) is_ours: Option<bool>,
     /// How often in a row the API failed us.
     pub(crate) troubles: u32,
 }
@@ -79,7 +79,7 @@ impl Record {
             report: RunReport::default(),
             is_unreported: false,
             references: BTreeSet::new(),
-            is_known_as_ours: false,
+            is_ours: None,
             troubles: 0,
         }
     }

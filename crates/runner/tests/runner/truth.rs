@@ -373,6 +373,25 @@ fn usage_of(object: &Workspace) -> ProviderConfigUsage {
 }
 
 #[tokio::test]
+async fn whether_another_uses_it_is_asked_once_for_each_operation() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, labelled);
+    world.settle().await;
+    let mark = world.recorder().mark();
+    let mut object = workspace("vpc", &["a"]);
+    object["metadata"]["labels"] = json!({(marks::RUNNER): "blue"});
+    create(&world, object).await;
+    until_settled(&world, "vpc").await;
+    let asked = world.recorder().requests_since(mark);
+    let asked = asked
+        .iter()
+        .filter(|one| one.call.caller == RUNNER && one.call.resource == "providerconfigusages");
+    assert_eq!(asked.count(), 1);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn no_operation_begins_on_what_another_took_meanwhile_even_if_watches_are_silent() {
     let world = World::embedded_only().await;
     let script = Script::default();

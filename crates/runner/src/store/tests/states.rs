@@ -11,7 +11,7 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::{file, large_state, place, state};
-use crate::store::{Kept, Place, StateStore, StoreError};
+use crate::store::{Before, Kept, Place, StateStore, StoreError};
 
 const ME: &str = "runner";
 
@@ -403,6 +403,27 @@ async fn damage_is_told_unless_there_is_another_copy() {
         .unwrap();
     let kept = store.read(&place).await.unwrap();
     assert_eq!((kept.replica, kept.staged), (None, Some(state(1, 1))));
+    world.finish().await;
+}
+
+/// Who knows that nobody held the lock looks for a copy only if a watch tells of one, or if no watch tells anything.
+#[tokio::test]
+async fn a_copy_that_nobody_can_have_left_is_not_looked_for() {
+    let world = World::new().await;
+    let (place, store) = (place(&world), store(&world));
+    let copy = (place.namespace.clone(), place.location.staged_name(0));
+    let asked = async |before: Before| {
+        let mark = world.recorder().mark();
+        store.read_after(&place, before).await.unwrap();
+        let requests = world.recorder().requests_since(mark);
+        requests.iter().any(|one| one.call.name == copy.1)
+    };
+    assert!(asked(Before::HardlyEver).await, "no watch told anything yet");
+    store.names().only(&[].into());
+    assert!(!asked(Before::HardlyEver).await);
+    assert!(asked(Before::Perhaps).await);
+    store.names().note(&copy.0, &copy.1, true);
+    assert!(asked(Before::HardlyEver).await);
     world.finish().await;
 }
 
