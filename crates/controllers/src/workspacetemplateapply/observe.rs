@@ -433,7 +433,7 @@ impl Applies {
     }
 
     /// Whether the namespace goes away. The deletion of an object in it may be known sooner than its own, so that it is
-    /// asked for where infrastructure could be destroyed, or something made.
+    /// asked for where infrastructure could be destroyed, or something made that the API would not refuse.
     async fn is_namespace_terminating(
         &self,
         reader: &Reader,
@@ -442,10 +442,11 @@ impl Applies {
     ) -> Result<bool, Failure> {
         let place = ObjectKey::cluster_scoped(key.namespace());
         let known = self.facts.namespaces.get(reader, &place);
+        let is_known = known.is_some();
         let is_known_to_go = known.is_some_and(|namespace| namespace.terminating);
+        let makes_something = wta::workspace_of(snapshot).is_none() || snapshot.kept.is_none();
         let is_asked = snapshot.wta.metadata.deletion_timestamp.is_some()
-            || wta::workspace_of(snapshot).is_none()
-            || snapshot.kept.is_none();
+            || (makes_something && !(is_known && is_made_within(snapshot)));
         if is_known_to_go || !is_asked {
             return Ok(is_known_to_go);
         }
@@ -465,6 +466,13 @@ impl Applies {
                 })?;
         Ok(found.is_none_or(|namespace| namespace.metadata.deletion_timestamp.is_some()))
     }
+}
+
+/// Whether everything that is made for an object is in its own namespace. The API makes nothing in one that goes, however
+/// late we hear of that.
+fn is_made_within(snapshot: &Snapshot) -> bool {
+    let place = wta::place_of(snapshot);
+    place.is_none_or(|(group, _)| group == WorkspaceGroup::Namespaced)
 }
 
 /// Whether the Workspaces of a group are known. Where nobody knows yet there may be some.
