@@ -53,9 +53,11 @@ impl Reconcile for CaptClusters {
         let decision = captcluster::decide(&snapshot, now);
         let executor = &self.hands.executor;
         let told = snapshot.captcluster.status.as_ref();
-        executor
+        let done = executor
             .carry_out(&subject(&snapshot.captcluster), told, &decision, now, written)
-            .await?;
+            .await;
+        self.hands.secrets.keep_written(written);
+        done?;
         Ok(Outcome {
             look_again: decision.look_again,
         })

@@ -171,7 +171,9 @@ impl Reconcile for ControlPlanes {
         let subject = subject(&snapshot.control_plane);
         let executor = &self.hands.executor;
         let told = snapshot.control_plane.status.as_ref();
-        if let Err(failure) = executor.carry_out(&subject, told, &decision, now, written).await {
+        let done = executor.carry_out(&subject, told, &decision, now, written).await;
+        self.hands.secrets.keep_written(written);
+        if let Err(failure) = done {
             self.renew_anyway(&snapshot, &decision, now, written).await;
             if failure.target() == &subject.target {
                 let tally = Tally::unwritten(&snapshot.control_plane, &decision);

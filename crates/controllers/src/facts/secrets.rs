@@ -1,8 +1,8 @@
 //! What is in Secrets, by name.
 //!
 //! That a Secret is there and which version it has is known by a watch that brings no content. What is in it is asked
-//! for once for each version, and kept while there is room and somebody uses it, so that those who are at work ask once, and
-//! those who rest cost no memory.
+//! for once for each version, also by those who ask together, and not at all by who wrote it. It is kept while there is room
+//! and somebody uses it, so that those who rest cost no memory.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,11 +12,16 @@ use std::{
 
 use capt_core::decision::Target;
 use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 
 use super::Facts;
-use crate::engine::{call::within_deadline, execute::Failure, key::ObjectKey, wakes::Reader};
+use crate::engine::{
+    call::within_deadline,
+    execute::{Failure, Writes},
+    key::ObjectKey,
+    wakes::Reader,
+};
 
 /// How much is kept, in bytes.
 const ROOM: usize = 4 << 20;
@@ -30,6 +35,8 @@ pub(crate) struct Secrets {
     client: Client,
     facts: Arc<Facts>,
     kept: Mutex<Kept>,
+    /// What is being asked for, by whoever has the lock.
+    asked: Mutex<HashMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Secrets {
@@ -39,6 +46,7 @@ impl Secrets {
             client,
             facts,
             kept: Mutex::new(Kept::new(ROOM)),
+            asked: Mutex::default(),
         }
     }
 
@@ -50,6 +58,18 @@ impl Secrets {
         if let Some(secret) = self.kept.lock().get(key, &held.resource_version) {
             return Ok(Some(secret));
         }
+        let turn = self.asked.lock().entry(key.clone()).or_default().clone();
+        let _turn = turn.lock().await;
+        let known = self.kept.lock().get(key, &held.resource_version);
+        let found = match known {
+            Some(secret) => Ok(Some(secret)),
+            None => self.ask(key).await,
+        };
+        self.asked.lock().remove(key);
+        found
+    }
+
+    async fn ask(&self, key: &ObjectKey) -> Result<Option<Arc<Secret>>, Failure> {
         let api: Api<Secret> = Api::namespaced(self.client.clone(), key.namespace());
         let found = within_deadline(api.get_opt(&key.name))
             .await
@@ -63,12 +83,23 @@ impl Secrets {
                 },
                 source,
             })?;
-        Ok(found.map(|mut secret| {
-            secret.metadata.managed_fields = None;
-            let secret = Arc::new(secret);
-            self.kept.lock().put(key, &secret);
-            secret
-        }))
+        Ok(found.map(|secret| self.keep(key, secret)))
+    }
+
+    /// Keeps what was just written, so that who wrote it need not ask for it.
+    pub(crate) fn keep_written(&self, written: &mut Writes) {
+        for secret in written.secrets.drain(..) {
+            let namespace = secret.namespace().unwrap_or_default();
+            let key = ObjectKey::within(&namespace, &secret.name_any());
+            self.keep(&key, secret);
+        }
+    }
+
+    fn keep(&self, key: &ObjectKey, mut secret: Secret) -> Arc<Secret> {
+        secret.metadata.managed_fields = None;
+        let secret = Arc::new(secret);
+        self.kept.lock().put(key, &secret);
+        secret
     }
 
     /// Forgets what nobody uses. Never ends.

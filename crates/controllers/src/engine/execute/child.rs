@@ -1,7 +1,12 @@
 //! Writes of objects that must exist.
 
-use capt_core::decision::{Desired, Guard, Strip, Target};
+use capt_core::{
+    decision::{Desired, Guard, Strip, Target},
+    wta::kept,
+};
+use k8s_openapi::api::core::v1::Secret;
 use kube::{
+    Api,
     api::{Patch, PatchParams, PostParams},
     core::DynamicObject,
 };
@@ -21,26 +26,22 @@ const CLAIMS: usize = 5;
 
 impl Executor {
     /// Makes or changes an object, if its guard holds.
-    pub(super) async fn write_child(&self, desired: &Desired) -> Result<Document, Failure> {
-        let object = match &desired.guard {
+    pub(super) async fn write_child(&self, desired: &Desired) -> Result<Answer, Failure> {
+        let answer = match &desired.guard {
             Guard::Absent => self.create(desired).await?,
             Guard::Uid(uid) => self.change(desired, uid).await?,
         };
-        self.strip(&desired.target, object, &desired.strip).await
+        self.strip(&desired.target, answer, &desired.strip).await
     }
 
     /// Makes an object by one request. Applying alone would also write over what is there, hence the version.
-    async fn create(&self, desired: &Desired) -> Result<Document, Failure> {
-        let target = &desired.target;
-        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    async fn create(&self, desired: &Desired) -> Result<Answer, Failure> {
         let mut document = document(desired, None);
         document["metadata"]["resourceVersion"] = json!(NO_VERSION);
-        let api = self.api(target);
-        let document = Patch::Apply(document);
-        match within_deadline(api.patch(&target.name, &parameters, &document)).await {
+        match self.put(desired, document).await {
             // That something is there is better told by a request that can only create.
-            Err(error) if error.is_about_the_way() => self.create_plainly(desired).await,
-            made => made.map_err(|source| Failure::of("make", target, source)),
+            Err(error) if error.is_about_the_way() => self.create_plainly(desired).await.map(Answer::from),
+            made => made.map_err(|source| Failure::of("make", &desired.target, source)),
         }
     }
 
@@ -65,11 +66,11 @@ impl Executor {
         self.claim(desired, made).await
     }
 
-    async fn change(&self, desired: &Desired, uid: &str) -> Result<Document, Failure> {
+    async fn change(&self, desired: &Desired, uid: &str) -> Result<Answer, Failure> {
         let changed = self.apply(desired, uid).await?;
-        if !ownership::is_claimed(&changed) {
+        if !ownership::is_claimed(&changed.object) {
             // A creation was cut short before its fields were claimed, so that nothing we leave out has gone.
-            self.claim(desired, changed.clone()).await?;
+            self.claim(desired, changed.object.clone()).await?;
             return match self.apply(desired, uid).await {
                 // It may be gone because of what was just written, which then is done.
                 Err(Failure::Moved { .. }) => Ok(changed),
@@ -79,13 +80,33 @@ impl Executor {
         Ok(changed)
     }
 
-    async fn apply(&self, desired: &Desired, uid: &str) -> Result<Document, Failure> {
+    async fn apply(&self, desired: &Desired, uid: &str) -> Result<Answer, Failure> {
+        let document = document(desired, Some(uid));
+        let put = self.put(desired, document).await;
+        put.map_err(|source| Failure::of("change", &desired.target, source))
+    }
+
+    /// Applies a document.
+    async fn put(&self, desired: &Desired, document: Value) -> Result<Answer, CallError> {
+        let target = &desired.target;
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
-        let document = Patch::Apply(document(desired, Some(uid)));
-        let api = self.api(&desired.target);
-        within_deadline(api.patch(&desired.target.name, &parameters, &document))
-            .await
-            .map_err(|source| Failure::of("change", &desired.target, source))
+        let document = Patch::Apply(document);
+        if !is_read_again(desired) {
+            let api = self.api(target);
+            let applying = within_deadline(api.patch(&target.name, &parameters, &document));
+            return applying.await.map(Answer::from);
+        }
+        let namespace = target.namespace.as_deref().unwrap_or_default();
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        let secret = within_deadline(api.patch(&target.name, &parameters, &document)).await?;
+        let object = Document {
+            metadata: secret.metadata.clone(),
+            ..Document::default()
+        };
+        Ok(Answer {
+            object,
+            secret: Some(secret),
+        })
     }
 
     /// Makes what was created ours in the way that applying does, so that what we leave out later goes.
@@ -117,14 +138,39 @@ impl Executor {
     }
 
     /// Removes marks, whoever wrote them.
-    async fn strip(&self, target: &Target, object: Document, strip: &Strip) -> Result<Document, Failure> {
-        let Some(metadata) = stripped(&object, strip) else {
-            return Ok(object);
+    async fn strip(&self, target: &Target, answer: Answer, strip: &Strip) -> Result<Answer, Failure> {
+        let Some(metadata) = stripped(&answer.object, strip) else {
+            return Ok(answer);
         };
         self.patch(target, FIELD_MANAGER, Patch::Merge(json!({"metadata": metadata})))
             .await
+            .map(Answer::from)
             .map_err(|source| Failure::of("strip", target, source))
     }
+}
+
+/// What the API made of a write.
+pub(super) struct Answer {
+    /// The object.
+    pub(super) object: Document,
+    /// All of it, if it is a Secret that decisions are made from.
+    pub(super) secret: Option<Secret>,
+}
+
+impl From<Document> for Answer {
+    fn from(object: Document) -> Self {
+        Self { object, secret: None }
+    }
+}
+
+/// Whether it is a Secret of which we write what is in it, and read that by its name. Renderings are watched.
+fn is_read_again(desired: &Desired) -> bool {
+    let Target {
+        api_version, kind, ..
+    } = &desired.target;
+    let fields = &desired.fields;
+    let is_secret = kind == "Secret" && api_version == "v1";
+    is_secret && fields["data"].is_object() && fields["type"] != kept::SECRET_TYPE
 }
 
 /// The fields of an object together with what says which object it is.

@@ -13,7 +13,7 @@ mod telling;
 use std::time::Duration;
 
 use capt_core::decision::{Decision, Event, EventKind, Target};
-use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use kube::{
     Api, Client, Resource,
     api::{Patch, PatchParams},
@@ -125,10 +125,12 @@ pub(crate) struct Written {
 }
 
 /// What came of one look at an object, as far as it was written.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Writes {
     /// What was written.
     pub(crate) all: Vec<Written>,
+    /// Secrets among it that decisions are made from.
+    pub(crate) secrets: Vec<Secret>,
     /// What was not told at the looks before.
     pub(crate) untold: Untold,
     /// The status is left to the next look, for so long.
@@ -235,8 +237,9 @@ impl Executor {
         written: &mut Writes,
     ) -> Result<(), Failure> {
         for desired in &decision.children {
-            let object = self.write_child(desired).await?;
-            written.all.push(Written::of(&desired.target, &object));
+            let answer = self.write_child(desired).await?;
+            written.all.push(Written::of(&desired.target, &answer.object));
+            written.secrets.extend(answer.secret);
         }
         for removal in &decision.removals {
             if let Some(object) = self.remove(removal).await? {
