@@ -17,6 +17,11 @@ use serde_json::Value;
 
 use crate::decision::Target;
 
+/// Our kind of infrastructure.
+const NETWORK: &str = "CAPTCluster";
+/// Our kind of control plane.
+const CONTROL_PLANE: &str = "CAPTControlPlane";
+
 /// What an object is to a Cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -29,8 +34,6 @@ pub enum Role {
 impl Role {
     /// The kind of ours that something is, if it is named as something that it cannot be, and the kind that can.
     pub(super) fn misfit(self, kind: &str, group: &str) -> Option<(&'static str, &'static str)> {
-        const NETWORK: &str = "CAPTCluster";
-        const CONTROL_PLANE: &str = "CAPTControlPlane";
         match (self, kind, group) {
             (Self::ControlPlane, NETWORK, INFRASTRUCTURE_GROUP) => Some((NETWORK, CONTROL_PLANE)),
             (Self::Infrastructure, CONTROL_PLANE, CONTROL_PLANE_GROUP) => Some((CONTROL_PLANE, NETWORK)),
@@ -109,6 +112,13 @@ impl Contracted {
     pub(super) fn misfit(&self, role: Role) -> Option<(&'static str, &'static str)> {
         let (group, _) = self.target.api_version.split_once('/')?;
         role.misfit(&self.target.kind, group)
+    }
+
+    /// Whether it is of our kinds, which tell people of themselves.
+    pub(super) fn is_ours(&self) -> bool {
+        let (group, _) = self.target.api_version.split_once('/').unwrap_or_default();
+        let kind = (self.target.kind.as_str(), group);
+        kind == (NETWORK, INFRASTRUCTURE_GROUP) || kind == (CONTROL_PLANE, CONTROL_PLANE_GROUP)
     }
 
     /// Its condition of a type.

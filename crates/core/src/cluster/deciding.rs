@@ -17,7 +17,11 @@ use k8s_openapi::{
 };
 use serde_json::json;
 
-use super::{contract::is_valid_endpoint, snapshot::Snapshot, summary};
+use super::{
+    contract::{Contracted, is_valid_endpoint},
+    snapshot::Snapshot,
+    summary,
+};
 use crate::{
     decision::{Decision, Event, EventKind},
     metadata,
@@ -68,21 +72,25 @@ impl<'a> Deciding<'a> {
         flags.and_then(|flags| flags.control_plane_initialized) == Some(true)
     }
 
-    /// Remembers for ever that the infrastructure was ready.
-    pub(super) fn latch_infrastructure(&mut self) {
+    /// Remembers for ever that the infrastructure was ready. Ours tells so itself.
+    pub(super) fn latch_infrastructure(&mut self, object: Option<&Contracted>) {
         if !self.infrastructure_provisioned() {
             self.flags().infrastructure_provisioned = Some(true);
-            let message = format!("The infrastructure of the Cluster {} is provisioned", self.name());
-            self.tell("InfrastructureReady", message);
+            if !object.is_some_and(Contracted::is_ours) {
+                let message = format!("The infrastructure of the Cluster {} is provisioned", self.name());
+                self.tell("InfrastructureReady", message);
+            }
         }
     }
 
-    /// Remembers for ever that the control plane answered.
-    pub(super) fn latch_control_plane(&mut self) {
+    /// Remembers for ever that the control plane answered. Ours tells so itself.
+    pub(super) fn latch_control_plane(&mut self, object: &Contracted) {
         if !self.control_plane_initialized() {
             self.flags().control_plane_initialized = Some(true);
-            let message = format!("The control plane of the Cluster {} is initialized", self.name());
-            self.tell("ControlPlaneInitialized", message);
+            if !object.is_ours() {
+                let message = format!("The control plane of the Cluster {} is initialized", self.name());
+                self.tell("ControlPlaneInitialized", message);
+            }
         }
     }
 
@@ -187,7 +195,10 @@ impl<'a> Deciding<'a> {
         };
         if self.status.phase.as_deref() != Some(phase) {
             let phase = phase.to_owned();
-            self.tell(&phase, format!("The Cluster {} is {phase}", self.name()));
+            // That it is made is told by what it is made of.
+            if self.is_deleting() {
+                self.tell(&phase, format!("The Cluster {} is {phase}", self.name()));
+            }
             self.status.phase = Some(phase);
         }
     }

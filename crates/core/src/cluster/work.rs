@@ -26,7 +26,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
     match &snapshot.infrastructure {
         // A Cluster without infrastructure must not wait for one; with a topology, it will have one.
-        Referenced::Unset if !adoption::has_topology(snapshot) => deciding.latch_infrastructure(),
+        Referenced::Unset if !adoption::has_topology(snapshot) => deciding.latch_infrastructure(None),
         referenced => {
             if let Some(object) = own(deciding, Role::Infrastructure, referenced)
                 && (object.is_initialized || deciding.infrastructure_provisioned())
@@ -35,7 +35,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 let mut domains = object.failure_domains.clone();
                 domains.sort_by(|one, other| one.name.cmp(&other.name));
                 deciding.status.failure_domains = Some(domains).filter(|domains| !domains.is_empty());
-                deciding.latch_infrastructure();
+                deciding.latch_infrastructure(Some(object));
             }
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         && (object.is_initialized || deciding.control_plane_initialized())
     {
         deciding.take_endpoint(object.endpoint.as_ref());
-        deciding.latch_control_plane();
+        deciding.latch_control_plane(object);
     }
 }
 

@@ -292,12 +292,16 @@ fn shorten(message: &str) -> String {
     message.chars().take(MAX_MESSAGE).collect()
 }
 
+/// How it is said of a Workspace that it is made or changed as it should be.
+const APPLYING: [Reason; 2] = [Reason::Rendered, Reason::Applied];
+
 /// What people should hear about: every condition that changed, once.
 pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
     let old = deciding.snapshot.wta.status.as_ref();
     let old = old
         .and_then(|status| status.conditions.as_deref())
         .unwrap_or_default();
+    let is_owned = deciding.snapshot.owner.is_some();
     let mut events = Vec::new();
     for (type_, holds, reason, message) in &deciding.report.verdicts {
         let before = find_condition(old, type_.as_str());
@@ -310,8 +314,11 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
                 | Reason::NotDeleting
                 | Reason::VariablesKnown
         );
-        // That nothing is the matter is news only if something was.
-        if !is_new || (is_calm && before.is_none()) {
+        // That nothing is the matter is news only if something was, and that it goes as it should is told by whoever made
+        // the object.
+        let was_calm = before.is_none_or(|before| APPLYING.iter().any(|calm| before.reason == calm.as_str()));
+        let is_told_by_owner = is_owned && was_calm && APPLYING.contains(reason);
+        if !is_new || (is_calm && before.is_none()) || is_told_by_owner {
             continue;
         }
         let is_good = match type_ {

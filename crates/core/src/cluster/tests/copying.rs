@@ -87,19 +87,41 @@ fn failure_domains_are_copied_in_order_and_every_time() {
     }
 }
 
+fn told(decision: &Decision<ClusterStatus>) -> Vec<String> {
+    let reasons = decision.events.iter().map(|event| event.reason.clone());
+    reasons.collect()
+}
+
+/// The same of a kind that is not ours, which may tell nobody anything.
+fn of_another_kind(referenced: Referenced) -> Referenced {
+    match referenced {
+        Referenced::Found(mut object) => {
+            object.target.kind = "OtherThing".to_owned();
+            Referenced::Found(object)
+        }
+        other => other,
+    }
+}
+
 #[test]
-fn what_was_ready_once_stays_so_and_is_told_once() {
+fn what_our_own_kinds_tell_of_themselves_is_not_told_again() {
     let mut snapshot = snapshot();
     snapshot.infrastructure = infrastructure(&json!({}), &provisioned());
     snapshot.control_plane = control_plane(&json!({}), &initialized());
+    assert_eq!(told(&decide(&snapshot, at(1))), [""; 0]);
+    snapshot.control_plane = of_another_kind(snapshot.control_plane);
+    assert_eq!(told(&decide(&snapshot, at(1))), ["ControlPlaneInitialized"]);
+}
+
+#[test]
+fn what_was_ready_once_stays_so_and_is_told_once() {
+    let mut snapshot = snapshot();
+    snapshot.infrastructure = of_another_kind(infrastructure(&json!({}), &provisioned()));
+    snapshot.control_plane = of_another_kind(control_plane(&json!({}), &initialized()));
     let decision = decide(&snapshot, at(1));
-    let told = |decision: &Decision<ClusterStatus>| {
-        let reasons = decision.events.iter().map(|event| event.reason.clone());
-        reasons.collect::<Vec<_>>()
-    };
     assert_eq!(
         told(&decision),
-        ["InfrastructureReady", "ControlPlaneInitialized", "Provisioning"]
+        ["InfrastructureReady", "ControlPlaneInitialized"]
     );
     assert!(
         decision

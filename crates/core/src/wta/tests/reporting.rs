@@ -593,3 +593,25 @@ fn a_state_that_somebody_deleted_and_that_is_held_is_told() {
         assert_eq!(said.contains(command), is_told, "{said}");
     }
 }
+
+#[test]
+fn that_all_goes_well_is_told_by_the_owner_and_what_does_not_here() {
+    let told = |is_owned: bool| {
+        let mut snapshot = fresh();
+        if is_owned {
+            own(&mut snapshot);
+        }
+        let mut world = World::new(snapshot);
+        let mut told = Vec::new();
+        for missing in [vec![], vec!["a Secret".to_owned()], vec![]] {
+            world.snapshot.missing_inputs = missing;
+            for _ in 0..6 {
+                told.extend(world.step().events.into_iter().map(|event| event.reason));
+                world.run();
+            }
+        }
+        told
+    };
+    assert_eq!(told(false), ["Rendered", "Applied", "InputMissing", "Applied"]);
+    assert_eq!(told(true), ["InputMissing", "Applied"]);
+}
