@@ -129,6 +129,14 @@ fn parted(asked: &[Entry]) -> (Vec<&Entry>, Vec<&Entry>) {
     of_clusters.partition(|entry| entry.call.is_write())
 }
 
+/// How often people were told something.
+fn events(asked: &[Entry]) -> usize {
+    asked
+        .iter()
+        .filter(|entry| entry.call.resource == "events")
+        .count()
+}
+
 #[tokio::test]
 async fn a_cluster_costs_few_writes_and_fewer_reads() {
     let asked = cost_of(&["blue"], Duration::ZERO).await;
@@ -136,7 +144,9 @@ async fn a_cluster_costs_few_writes_and_fewer_reads() {
     let (told, read) = (counted(&writes), counted(&reads));
     // What people write besides are three.
     assert!(writes.len() <= 52, "{} writes: {told:#?}", writes.len());
-    assert!(reads.len() <= 24, "{} reads: {read:#?}", reads.len());
+    // What an operation reads before it begins, and what is in Secrets that somebody else writes.
+    assert!(reads.len() <= 8, "{} reads: {read:#?}", reads.len());
+    assert!(events(&asked) <= 9, "{} events", events(&asked));
     // Nothing is searched for: that would cost the more the more clusters there are.
     let searches = reads.iter().filter(|entry| entry.call.verb == Verb::List);
     assert_eq!(searches.count(), 0, "{read:#?}");
@@ -157,13 +167,16 @@ async fn a_cluster_costs_few_writes_and_fewer_reads() {
 async fn clusters_on_a_slow_server_cost_only_the_words_that_tell_so() {
     let names = ["a", "b", "c", "d", "e", "f"];
     let asked = cost_of(&names, Duration::from_millis(200)).await;
-    let (writes, _) = parted(&asked);
-    let told = counted(&writes);
+    let (writes, reads) = parted(&asked);
+    let (told, read) = (counted(&writes), counted(&reads));
     assert!(
         writes.len() <= 59 * names.len(),
         "{} writes: {told:#?}",
         writes.len()
     );
+    assert!(reads.len() <= 8 * names.len(), "{} reads: {read:#?}", reads.len());
+    // What was told of each: twice of the network and of each Workspace once, and five times of the control plane.
+    assert!(events(&asked) <= 9 * names.len(), "{} events", events(&asked));
     for (line, most) in [
         // State says at once that it moves, and how far an operation is is told only if that takes long.
         // Its certificate authority is among them.
