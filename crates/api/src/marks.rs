@@ -57,6 +57,9 @@ pub const ALLOW_DESTRUCTIVE: &str = "infrastructure.cluster.x-k8s.io/allow-destr
 pub const RETAINED: &str = "infrastructure.cluster.x-k8s.io/retained";
 /// Annotation on a WorkspaceTemplateApply: consent to take a retained Workspace back.
 pub const ADOPT_RETAINED: &str = "infrastructure.cluster.x-k8s.io/adopt-retained";
+/// Annotation on a Workspace: its WorkspaceTemplateApply was moved to another management cluster, and with it everything
+/// that may be done to its infrastructure.
+pub const MOVED_AWAY: &str = "infrastructure.cluster.x-k8s.io/moved-away";
 
 /// Annotation on a Workspace: where its state was when it was first run.
 pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";

@@ -77,6 +77,8 @@ words! {
         WorkspaceNotOurs = "WorkspaceNotOurs",
         /// The Workspace was kept on purpose, and there is no consent to take it back.
         WorkspaceRetained = "WorkspaceRetained",
+        /// The Workspace was left here by an object that was moved to another management cluster.
+        WorkspaceMovedAway = "WorkspaceMovedAway",
         /// The place of the state was changed, which is refused while there is state.
         StateLocationChanged = "StateLocationChanged",
         /// State would be lost with a pod: no backend is configured.

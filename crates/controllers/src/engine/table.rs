@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
 
@@ -51,6 +51,10 @@ pub(crate) struct Table<T: 'static> {
     changes: watch::Sender<u64>,
     /// How objects are packed that nobody looks at, if they are.
     packing: Option<Packing<T>>,
+    /// Which objects are remembered when they are gone, if any are.
+    is_remembered: Option<fn(&T) -> bool>,
+    /// Those that are.
+    departed: Mutex<HashSet<ObjectKey>>,
 }
 
 /// How many objects are packed in a row before others have their turn.
@@ -141,7 +145,25 @@ impl<T: PartialEq> Table<T> {
             controller: None,
             changes: watch::Sender::new(0),
             packing: None,
+            is_remembered: None,
+            departed: Mutex::default(),
         }
+    }
+
+    /// With memory of objects that were like this when they went.
+    pub(crate) fn remembering(mut self, is_remembered: fn(&T) -> bool) -> Self {
+        self.is_remembered = Some(is_remembered);
+        self
+    }
+
+    /// Whether an object is remembered that went.
+    pub(crate) fn has_departed(&self, key: &ObjectKey) -> bool {
+        self.departed.lock().contains(key)
+    }
+
+    /// Remembers an object that went no longer.
+    pub(crate) fn forget_departed(&self, key: &ObjectKey) {
+        self.departed.lock().remove(key);
     }
 
     /// With objects that are packed when nobody looks at them.
@@ -439,6 +461,18 @@ impl<T: PartialEq> Table<T> {
         }
         facts.insert(self.fact(Place::Object(&key)));
         keys.insert(key.clone());
+        if let Some(is_remembered) = self.is_remembered {
+            let mut departed = self.departed.lock();
+            match (&value, before) {
+                (None, Some(before)) if is_remembered(&before) => {
+                    departed.insert(ObjectKey::clone(&key));
+                }
+                (None, _) => {}
+                (Some(_), _) => {
+                    departed.remove(key.as_ref());
+                }
+            }
+        }
         match value {
             Some(value) => rows.objects.insert(key, Shelf::new(value, self.packing.as_ref())),
             None => rows.objects.remove(&key),

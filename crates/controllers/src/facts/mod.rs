@@ -14,12 +14,15 @@ mod watches;
 
 use std::{sync::Arc, time::Duration};
 
-use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply, foreign::Cluster};
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
+    foreign::{Cluster, marks::DELETE_FOR_MOVE},
+};
 use capt_core::{
     render::WorkspaceGroup,
     wta::snapshot::{ProviderConfigSeen, WorkspaceSeen},
 };
-use kube::Client;
+use kube::{Client, ResourceExt as _};
 
 pub(crate) use self::others::Lookup;
 use self::{
@@ -110,6 +113,7 @@ impl Facts {
             applies: Arc::new(
                 Table::new("applies", wakes, indexes::APPLIES)
                     .of_controller(APPLIES)
+                    .remembering(|wta| wta.annotations().contains_key(DELETE_FOR_MOVE))
                     .packed(),
             ),
             templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),

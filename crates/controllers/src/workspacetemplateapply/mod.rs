@@ -7,12 +7,11 @@ mod observe;
 mod rendering;
 mod waits;
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
-use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks};
-use capt_core::{names, wta};
-use kube::{Client, ResourceExt as _};
-use parking_lot::Mutex;
+use capt_api::{WorkspaceTemplateApply, workspacetemplateapply::WorkspaceTemplateApplyStatus};
+use capt_core::{decision::Decision, names, wta};
+use kube::Client;
 
 use self::{inputs::KnownKeys, observe::Observed, rendering::Renderings};
 use crate::{
@@ -36,8 +35,6 @@ pub(crate) struct Applies {
     options: Options,
     renderings: Renderings,
     keys: KnownKeys,
-    /// Those that clusterctl marked because it has moved them, until they are gone.
-    moved: Mutex<HashSet<ObjectKey>>,
 }
 
 impl Applies {
@@ -50,28 +47,21 @@ impl Applies {
             executor: hands.executor,
             options: hands.options,
             renderings: Renderings::default(),
-            moved: Mutex::default(),
         }
     }
 }
 
 impl Applies {
-    /// Remembers whether clusterctl has moved an object: what it leaves can be told only when it is gone.
-    fn note_move(&self, key: &ObjectKey, wta: &WorkspaceTemplateApply) {
-        if wta.annotations().contains_key(foreign_marks::DELETE_FOR_MOVE) {
-            self.moved.lock().insert(key.clone());
-        }
-    }
-
-    /// Tells about Workspaces of an object that was moved away and is gone.
-    async fn tell_what_is_left(&self, key: &ObjectKey) {
-        if !self.moved.lock().remove(key) {
-            return;
+    /// Marks the Workspaces of an object that was moved away and is gone, and tells about them.
+    async fn mark_what_is_left(&self, key: &ObjectKey, written: &mut Writes) -> Result<(), Failure> {
+        if !self.facts.applies.has_departed(key) {
+            return Ok(());
         }
         let identity = within(
             &names::label_value(key.namespace()),
             &names::label_value(&key.name),
         );
+        let now = (self.options.clock)();
         for table in [&self.facts.workspaces, &self.facts.cluster_workspaces] {
             for place in table.peek_members(indexes::IDENTITY, &identity) {
                 // Labels can be written by anybody, in any namespace.
@@ -79,28 +69,33 @@ impl Applies {
                 if !place.namespace.as_deref().is_none_or(is_near) {
                     continue;
                 }
-                let left = table.peek(&place);
-                let Some((workspace, event)) = left.and_then(|left| {
-                    let event = wta::left_behind(&left)?;
-                    Some((left, event))
-                }) else {
+                let Some(workspace) = table.peek(&place) else {
+                    continue;
+                };
+                let Some(left) = wta::left_behind(&workspace) else {
                     continue;
                 };
                 let subject = Subject {
                     target: workspace.target(key.namespace()),
                     uid: workspace.uid.clone(),
                     resource_version: workspace.resource_version.clone(),
-                    finalizers: Vec::new(),
+                    finalizers: workspace.finalizers.clone(),
                     shares_status: true,
                     is_told: true,
                     patience: Patience::None,
                     generation: None,
                     is_new: false,
                 };
-                let teller = self.executor.teller();
-                teller.tell(&subject, &event, (self.options.clock)()).await;
+                let mut decision = Decision::<WorkspaceTemplateApplyStatus>::default();
+                decision.own.annotations = left.annotations;
+                decision.events.push(left.event);
+                self.executor
+                    .carry_out(&subject, None, &decision, now, written)
+                    .await?;
             }
         }
+        self.facts.applies.forget_departed(key);
+        Ok(())
     }
 }
 
@@ -118,12 +113,11 @@ impl Reconcile for Applies {
             Observed::Gone => {
                 reader.forget();
                 self.renderings.forget(key);
-                self.tell_what_is_left(key).await;
+                self.mark_what_is_left(key, written).await?;
                 return Ok(Outcome::default());
             }
         };
         reader.finish();
-        self.note_move(key, &snapshot.wta);
         let now = (self.options.clock)();
         let decision = wta::decide(&snapshot, now);
         let subject = subject(&snapshot.wta);

@@ -7,7 +7,7 @@ use capt_api::{
 };
 use k8s_openapi::api::{core::v1::Secret, events::v1::Event};
 use kube::{Api, ResourceExt as _, api::ListParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::{RUNNER, Stage, User as _, apply, external_name, policies, start_runner};
 
@@ -21,10 +21,14 @@ async fn ready_in_cluster(stage: &Stage) {
         .create(json!({"metadata": {"name": "prod"}, "spec": {}}))
         .await;
     stage.make_template("net").await;
+    let _: WorkspaceTemplateApply = stage.create(belonging()).await;
+    stage.until_ready("blue").await;
+}
+
+fn belonging() -> Value {
     let mut belonging = apply("blue", "net");
     belonging["metadata"]["labels"] = json!({foreign_marks::CLUSTER_NAME: "prod"});
-    let _: WorkspaceTemplateApply = stage.create(belonging).await;
-    stage.until_ready("blue").await;
+    belonging
 }
 
 #[tokio::test]
@@ -203,5 +207,22 @@ async fn gone_without_us(is_moved: bool) {
     let about = about.and_then(|about| Some((about.kind?, about.name?)));
     let expected = is_moved.then(|| ("Workspace".to_owned(), "blue".to_owned()));
     assert_eq!(about, expected);
+    let left = stage.workspace("blue").await.unwrap();
+    assert_eq!(left.annotations().contains_key(marks::MOVED_AWAY), is_moved);
+    if is_moved {
+        // Somebody still applies what lives elsewhere now.
+        let _: Cluster = stage.patch("prod", json!({"spec": {"paused": false}})).await;
+        let made = stage.ledger.made();
+        let _: WorkspaceTemplateApply = stage.create(belonging()).await;
+        stage
+            .until_says("blue", "Applied", "False/WorkspaceMovedAway")
+            .await;
+        stage.settle().await;
+        assert_eq!(policies(&stage.workspace("blue").await.unwrap()), json!([]));
+        assert_eq!(stage.ledger.made(), made);
+        stage.delete_apply("blue").await;
+        stage.until_gone("blue").await;
+        assert!(stage.workspace("blue").await.is_some() && stage.ledger.destroyed().is_empty());
+    }
     stage.world.finish().await;
 }

@@ -85,7 +85,9 @@ fn refusal(reason: ApplyReason) -> Reason {
     match reason {
         ApplyReason::TemplateNotFound => Reason::TemplateNotFound,
         ApplyReason::TemplateNotShared => Reason::TemplateNotShared,
-        ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained => Reason::WorkspaceNotOurs,
+        ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained | ApplyReason::WorkspaceMovedAway => {
+            Reason::WorkspaceNotOurs
+        }
         ApplyReason::TemplateInvalid
         | ApplyReason::VariableMissing
         | ApplyReason::VariableInvalid

@@ -154,7 +154,9 @@ fn refusal(reason: ApplyReason) -> Reason {
         ApplyReason::TemplateNotFound => Reason::WorkspaceTemplateNotFound,
         ApplyReason::TemplateNotShared => Reason::TemplateNotShared,
         ApplyReason::DependencyCycle => Reason::DependencyCycle,
-        ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained => Reason::WorkspaceNotOurs,
+        ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained | ApplyReason::WorkspaceMovedAway => {
+            Reason::WorkspaceNotOurs
+        }
         ApplyReason::VariableMissing | ApplyReason::VariableInvalid => Reason::InvalidSpec,
         _ => Reason::WorkspaceError,
     }

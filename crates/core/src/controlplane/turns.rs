@@ -170,6 +170,7 @@ fn is_refused(seen: &OwnedSeen) -> bool {
         Standing::Refused {
             reason: Reason::WorkspaceNotOurs
                 | Reason::WorkspaceRetained
+                | Reason::WorkspaceMovedAway
                 | Reason::WorkspaceApiMissing
                 | Reason::ManagementPoliciesDisabled,
             ..

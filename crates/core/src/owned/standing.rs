@@ -199,6 +199,7 @@ fn is_refusal(reason: Reason) -> bool {
             | Reason::ModuleNotPinned
             | Reason::WorkspaceNotOurs
             | Reason::WorkspaceRetained
+            | Reason::WorkspaceMovedAway
             | Reason::StateLocationChanged
             | Reason::NoDurableState
             | Reason::RenderingLost

@@ -84,7 +84,12 @@ impl Body {
             }
             strip.labels = gone(&present.labels, &labels, &[marks::RUNNER, marks::SANDBOX]);
             strip.annotations = gone(&present.annotations, &annotations, &requests::ALL);
-            let others = [marks::RETAINED, marks::CANDIDATE, marks::STATE_MOVES];
+            let others = [
+                marks::RETAINED,
+                marks::CANDIDATE,
+                marks::STATE_MOVES,
+                marks::MOVED_AWAY,
+            ];
             strip
                 .annotations
                 .extend(gone(&present.annotations, &annotations, &others));
@@ -136,7 +141,7 @@ impl Body {
                 gone(
                     &present.annotations,
                     &annotations,
-                    &[marks::CANDIDATE, marks::STATE_MOVES],
+                    &[marks::CANDIDATE, marks::STATE_MOVES, marks::MOVED_AWAY],
                 ),
             ]
             .concat(),

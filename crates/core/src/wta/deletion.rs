@@ -51,6 +51,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         }
         // Left behind by a decision like this one that was cut short.
         Found::Retained(_) => return deciding.go(),
+        // It never was this one's.
+        Found::LeftBehind(_) => return deciding.go(),
         _ => {}
     }
     match policy::fate(snapshot, deciding.found) {
@@ -86,7 +88,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
 pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
     let snapshot = deciding.snapshot;
     let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
-    let is_over = matches!(deciding.found, Found::Absent) && !is_recorded;
+    let is_over = matches!(deciding.found, Found::Absent | Found::LeftBehind(_)) && !is_recorded;
     let is_hidden = identity::hidden(snapshot, deciding.found).is_some();
     match policy::fate(snapshot, deciding.found) {
         _ if is_over && !is_hidden => "It is being deleted, and goes when the pause ends; it has no infrastructure".to_owned(),
@@ -220,7 +222,7 @@ fn leave_to_owner(deciding: &mut Deciding<'_>) {
                 hold(deciding, reason, message);
             }
         },
-        Found::NotOurs(_) | Found::Several(..) => {
+        Found::NotOurs(_) | Found::PerhapsLegacy(_) | Found::Several(..) => {
             let message = format!(
                 "What the owner makes in place of this object would not find its Workspace. {}. {}",
                 unclear_identity(deciding),
@@ -256,7 +258,7 @@ fn unclear_identity(deciding: &Deciding<'_>) -> String {
             "The Workspaces {} and {} both say that they are this object's. Take the labels from one of them",
             first.name, second.name
         ),
-        Found::NotOurs(workspace) => {
+        Found::NotOurs(workspace) | Found::PerhapsLegacy(workspace) => {
             let labels = identity::labels(deciding.snapshot, true);
             let lost: Vec<String> = [marks::WTA_NAMESPACE, marks::WTA_NAME]
                 .iter()
@@ -274,7 +276,7 @@ fn unclear_identity(deciding: &Deciding<'_>) -> String {
 
 fn destroy(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
-    if let Found::NotOurs(_) | Found::Several(..) = deciding.found {
+    if let Found::NotOurs(_) | Found::PerhapsLegacy(_) | Found::Several(..) = deciding.found {
         let message = format!(
             "Nothing is destroyed that may be somebody else's. {}. {}",
             unclear_identity(deciding),

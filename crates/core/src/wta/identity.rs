@@ -7,8 +7,12 @@ use std::collections::BTreeMap;
 
 use capt_api::marks;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
 
-use super::snapshot::{Runner, Snapshot, WorkspaceSeen};
+use super::{
+    moving,
+    snapshot::{Runner, Snapshot, WorkspaceSeen},
+};
 use crate::{names, render::WorkspaceGroup};
 
 /// What was found.
@@ -20,10 +24,14 @@ pub(super) enum Found<'a> {
     Ours(&'a WorkspaceSeen),
     /// Made by the Go implementation for this object: ours, once it carries our labels.
     Legacy(&'a WorkspaceSeen),
+    /// Perhaps made by the Go implementation for this object, of which nothing says so.
+    PerhapsLegacy(&'a WorkspaceSeen),
     /// Kept on purpose, and the object says to take it back.
     TakenBack(&'a WorkspaceSeen),
     /// Kept on purpose.
     Retained(&'a WorkspaceSeen),
+    /// Left here by an object of the same name that lives elsewhere now, with the state.
+    LeftBehind(&'a WorkspaceSeen),
     /// Somebody else's.
     NotOurs(&'a WorkspaceSeen),
     /// Several that say they are ours.
@@ -36,6 +44,14 @@ impl<'a> Found<'a> {
         match self {
             Self::Ours(workspace) | Self::Legacy(workspace) | Self::TakenBack(workspace) => Some(workspace),
             _ => None,
+        }
+    }
+
+    /// The Workspace whose name and state are those that the object's own has or would have.
+    pub(super) fn namesake(self) -> Option<&'a WorkspaceSeen> {
+        match self {
+            Self::LeftBehind(workspace) => Some(workspace),
+            found => found.ours(),
         }
     }
 }
@@ -60,6 +76,9 @@ pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
     if let Some(first) = ours.next() {
         return match ours.next() {
             Some(second) => Found::Several(first, second),
+            None if moving::is_left_behind(snapshot, first) && !consents_to_take_back(snapshot, first) => {
+                Found::LeftBehind(first)
+            }
             None => Found::Ours(first),
         };
     }
@@ -69,7 +88,11 @@ pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
     snapshot
         .workspaces
         .iter()
-        .find(|workspace| is_legacy(snapshot, workspace) || could_be_taken_back(snapshot, workspace))
+        .find(|workspace| {
+            is_legacy(snapshot, workspace)
+                || could_be_legacy(snapshot, workspace)
+                || could_be_taken_back(snapshot, workspace)
+        })
         .map_or(Found::Absent, |workspace| judge(snapshot, workspace))
 }
 
@@ -84,7 +107,8 @@ pub(super) fn hidden(snapshot: &Snapshot, found: Found<'_>) -> Option<WorkspaceG
         .or_else(|| recorded(snapshot).map(|(group, _)| group))
         .or_else(|| kept.and_then(|kept| WorkspaceGroup::from_name(&kept.location.group)));
     let status = snapshot.wta.status.as_ref();
-    let had_one = status.is_some_and(|status| status.workspace_name.is_some());
+    let had_one =
+        status.is_some_and(|status| status.workspace_name.is_some()) || has_legacy_finalizer(snapshot);
     [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
         .into_iter()
         .filter(|group| known.map_or(had_one, |known| known == *group))
@@ -115,6 +139,8 @@ fn judge<'a>(snapshot: &Snapshot, workspace: &'a WorkspaceSeen) -> Found<'a> {
         }
     } else if is_legacy(snapshot, workspace) {
         Found::Legacy(workspace)
+    } else if could_be_legacy(snapshot, workspace) {
+        Found::PerhapsLegacy(workspace)
     } else if is_stripped(snapshot, workspace) {
         Found::Ours(workspace)
     } else {
@@ -185,15 +211,50 @@ fn is_stripped(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
         && status.and_then(|status| status.workspace_uid.as_deref()) == Some(workspace.uid.as_str())
 }
 
-/// The Go implementation marks nothing on a Workspace; its finalizer and status on our side are all there is.
+/// The Go implementation marks nothing on a Workspace; its finalizer and status on our side are all there is. Where the
+/// status was lost, as happens to it, the name tells together with where the Workspace hands its outputs to, or a person.
 fn is_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let status = snapshot.wta.status.as_ref();
+    let named = status.and_then(|status| status.workspace_name.as_deref());
+    let was_legacy = !carries_an_identity(workspace) && has_legacy_finalizer(snapshot);
+    was_legacy
+        && match named {
+            Some(named) => named == workspace.name,
+            None => {
+                could_be_legacy(snapshot, workspace)
+                    && (hands_out_here(snapshot, workspace) || consents_to_take_back(snapshot, workspace))
+            }
+        }
+}
+
+/// Whether the Go implementation may have made a Workspace for this object and then failed to write that down: it has the
+/// only name that it would give it, and is nobody's.
+fn could_be_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let metadata = &snapshot.wta.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
+    let status = snapshot.wta.status.as_ref();
+    has_legacy_finalizer(snapshot)
+        && recorded(snapshot).is_none()
+        && status.is_none_or(|status| status.workspace_name.is_none())
+        && workspace.group == Some(WorkspaceGroup::ClusterScoped)
+        && !carries_an_identity(workspace)
+        && !is_retained(workspace)
+        && workspace.name == plain.preferred()
+}
+
+fn has_legacy_finalizer(snapshot: &Snapshot) -> bool {
     let finalizers = snapshot.wta.metadata.finalizers.as_deref().unwrap_or_default();
-    !carries_an_identity(workspace)
-        && finalizers
-            .iter()
-            .any(|finalizer| finalizer == marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
-        && status.and_then(|status| status.workspace_name.as_deref()) == Some(workspace.name.as_str())
+    finalizers
+        .iter()
+        .any(|finalizer| finalizer == marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
+}
+
+/// Whether a cluster-scoped Workspace writes its outputs into the object's namespace, which those of other namespaces that
+/// compete for its name do not.
+fn hands_out_here(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let into = workspace.spec.pointer("/writeConnectionSecretToRef/namespace");
+    into.is_some() && into.and_then(Value::as_str) == snapshot.wta.metadata.namespace.as_deref()
 }
 
 /// A retained Workspace that the object names, or that has the name that its own would have.

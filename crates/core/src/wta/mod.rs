@@ -30,7 +30,7 @@ mod turns;
 mod waits;
 mod work;
 
-pub use moving::left_behind;
+pub use moving::{LeftBehind, left_behind};
 pub use rendered::Rendered;
 pub use snapshot::Snapshot;
 
@@ -78,7 +78,7 @@ pub fn place_of(snapshot: &Snapshot) -> Option<(crate::render::WorkspaceGroup, S
 pub fn external_name_of(snapshot: &Snapshot) -> Option<String> {
     let found = identity::find(snapshot);
     let (_, name) = resolve::place_of(snapshot, found)?;
-    Some(location::external_name(snapshot, found.ours(), &name))
+    Some(location::external_name(snapshot, found.namesake(), &name))
 }
 
 impl Deciding<'_> {

@@ -1,5 +1,7 @@
 //! What `clusterctl move` has to find: a mark that makes it wait, and state that goes along.
 
+use std::collections::BTreeMap;
+
 use capt_api::{foreign::marks as foreign_marks, marks};
 use serde_json::json;
 
@@ -8,24 +10,75 @@ use super::{
     identity, pausing, policy,
     snapshot::{Snapshot, StateSecretSeen, WorkspaceSeen},
 };
-use crate::decision::{Desired, Event, EventKind, Guard, Strip, Target};
+use crate::{
+    decision::{Desired, Event, EventKind, Guard, Strip, Target},
+    render::WorkspaceGroup,
+};
 
-/// What to tell about a Workspace whose object was moved away: it is still there, without its state, and only a person knows
-/// when it is not needed any more.
+/// What to do about a Workspace whose object was moved away.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftBehind {
+    /// The marks that it gets.
+    pub annotations: BTreeMap<String, Option<String>>,
+    /// What people should hear.
+    pub event: Event,
+}
+
+/// What to do about a Workspace whose object was moved away: it is still there, without its state, and only a person knows
+/// when it is not needed any more. From now on nobody takes it for one's own: its infrastructure lives, and is managed
+/// elsewhere.
 #[must_use]
-pub fn left_behind(workspace: &WorkspaceSeen) -> Option<Event> {
+pub fn left_behind(workspace: &WorkspaceSeen) -> Option<LeftBehind> {
     let is_kept = workspace.annotations.contains_key(marks::RETAINED);
     if workspace.deleting || is_kept || !policy::is_nothing(&workspace.spec) {
         return None;
     }
-    Some(Event {
-        kind: EventKind::Warning,
-        reason: "LeftBehind".to_owned(),
-        message:
-            "Its WorkspaceTemplateApply was moved away, and nobody acts on it. Once all is well on the other \
-                  side, delete it: its connection Secret and its report go with it, its infrastructure stays"
+    let is_marked = workspace.annotations.contains_key(marks::MOVED_AWAY);
+    let mark = (marks::MOVED_AWAY.to_owned(), Some("true".to_owned()));
+    Some(LeftBehind {
+        annotations: (!is_marked).then_some(mark).into_iter().collect(),
+        event: Event {
+            kind: EventKind::Warning,
+            reason: "LeftBehind".to_owned(),
+            message: "Its WorkspaceTemplateApply was moved away, and nobody acts on it. Once all is well on the other \
+                      side, delete it: its connection Secret and its report go with it, its infrastructure stays"
                 .to_owned(),
+        },
     })
+}
+
+/// Whether the infrastructure of a Workspace that carries an object's name is managed elsewhere, although the object itself
+/// did not come from there. Where nobody saw the move there is no mark; then a Workspace that an earlier object left paused,
+/// and whose state was in a Secret that is not here any more, is taken for moved.
+pub(super) fn is_left_behind(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    if workspace.annotations.contains_key(marks::MOVED_AWAY) {
+        return true;
+    }
+    let annotation = |name: &str| workspace.annotations.get(name).map(String::as_str);
+    let is_anothers = workspace.labels.get(marks::WTA_UID) != snapshot.wta.metadata.uid.as_ref();
+    let had_state = annotation(marks::STATE_HOME).is_some_and(|home| home.starts_with("secret/"))
+        && annotation(foreign_marks::EXTERNAL_CREATE_SUCCEEDED).is_some()
+        && annotation(marks::DESTROYED).is_none();
+    is_anothers && had_state && snapshot.state_secrets.is_empty() && policy::is_nothing(&workspace.spec)
+}
+
+/// Why such a Workspace is left alone, and what a person can do.
+pub(super) fn moved_away(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> String {
+    let metadata = &snapshot.wta.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let target = workspace.target(namespace);
+    let group = workspace.group.map_or("", WorkspaceGroup::name);
+    let place = target
+        .namespace
+        .map_or_else(String::new, |namespace| format!(" -n {namespace}"));
+    let consent = format!("{}={}", marks::ADOPT_RETAINED, workspace.name);
+    format!(
+        "The Workspace {0} was left here without its state when a Cluster was moved to another management cluster. What it \
+         stands for is managed there, and would be managed twice. Delete this object here if it belongs there too. To make new \
+         infrastructure: kubectl delete workspaces.{group} {0}{place}. To take it over, only if it is managed nowhere else: {1}",
+        workspace.name,
+        crate::commands::kubectl("annotate wtapply", metadata, &consent),
+    )
 }
 
 /// Keeps clusterctl waiting, or lets it go on.

@@ -249,7 +249,7 @@ pub(super) fn place(deciding: &Deciding<'_>) -> Option<(WorkspaceGroup, String)>
 
 /// Like [`place`], where there is nothing to decide yet.
 pub(super) fn place_of(snapshot: &Snapshot, found: Found<'_>) -> Option<(WorkspaceGroup, String)> {
-    if let Some(workspace) = found.ours() {
+    if let Some(workspace) = found.namesake() {
         return Some((workspace.group?, workspace.name.clone()));
     }
     if let Some((group, name)) = identity::recorded(snapshot) {

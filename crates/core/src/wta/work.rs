@@ -65,6 +65,32 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
                 ),
             );
         }
+        Found::PerhapsLegacy(workspace) => {
+            return problem(
+                Reason::WorkspaceNotOurs,
+                format!(
+                    "The Workspace {0} has the name that the Go implementation gives to this object's, and nothing says \
+                     that it is. To take it over with its state: {1}. To leave it alone and make another: {2}",
+                    workspace.name,
+                    crate::commands::kubectl(
+                        "annotate wtapply",
+                        &snapshot.wta.metadata,
+                        &format!("{}={}", capt_api::marks::ADOPT_RETAINED, workspace.name)
+                    ),
+                    crate::commands::kubectl(
+                        "patch wtapply",
+                        &snapshot.wta.metadata,
+                        r#"--type merge -p '{"metadata":{"finalizers":null}}'"#
+                    ),
+                ),
+            );
+        }
+        Found::LeftBehind(workspace) => {
+            return problem(
+                Reason::WorkspaceMovedAway,
+                moving::moved_away(snapshot, workspace),
+            );
+        }
         Found::Absent | Found::Ours(_) | Found::Legacy(_) | Found::TakenBack(_) => {}
     }
     if let Some(group) = identity::hidden(snapshot, deciding.found) {

@@ -65,6 +65,8 @@ pub(crate) enum Next {
         /// Its infrastructure is gone, and with it goes what is kept of its state.
         is_destroyed: bool,
     },
+    /// Take our finalizer off, and forget what this machine has of it: it was moved away, and lives elsewhere.
+    Forget,
 }
 
 /// Something to find out.
@@ -100,9 +102,12 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
         Whose::Others => return Next::Wait(None),
         Whose::Disputed => return Next::LeaveAlone,
     }
-    let is_paused = snapshot.is_paused || snapshot.policies == Policy::Paused;
+    let is_paused = snapshot.is_paused || snapshot.is_moved_away || snapshot.policies == Policy::Paused;
     if let Some(running) = snapshot.running {
         return while_running(snapshot, running, is_paused);
+    }
+    if snapshot.is_moved_away && snapshot.is_deleting && is_held_by_us(snapshot) {
+        return Next::Forget;
     }
     if is_paused {
         return match snapshot.said_paused == Some(snapshot.generation) {

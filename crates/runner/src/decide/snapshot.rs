@@ -26,6 +26,8 @@ pub(crate) struct Snapshot {
     pub(crate) home: Option<String>,
     /// Its user paused it by annotation.
     pub(crate) is_paused: bool,
+    /// What it stands for was moved to another management cluster, with its state.
+    pub(crate) is_moved_away: bool,
     /// What may be done.
     pub(crate) policies: Policy,
     /// What people ask for.

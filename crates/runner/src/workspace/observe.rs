@@ -12,7 +12,8 @@ use capt_api::{
         },
     },
     marks::{
-        ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, PLAN_REQUESTED, RETRY_REQUESTED, STATE_HOME, UNLOCK,
+        ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, MOVED_AWAY, PLAN_REQUESTED, RETRY_REQUESTED,
+        STATE_HOME, UNLOCK,
     },
 };
 use k8s_openapi::jiff::Timestamp;
@@ -68,6 +69,7 @@ pub(crate) fn observe(
         external_name: annotation(EXTERNAL_NAME),
         home: annotation(STATE_HOME),
         is_paused: is_paused(view),
+        is_moved_away: view.annotations.contains_key(MOVED_AWAY),
         policies: policy(view),
         requests: requests(view),
         whose,

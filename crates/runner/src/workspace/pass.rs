@@ -170,6 +170,10 @@ impl Looking<'_> {
                     self.say_deleting().await?;
                     return Ok(Step::Then(Then::Wait(None)));
                 }
+                Next::Forget => {
+                    self.let_go(true).await?;
+                    return Ok(Step::Then(Then::Wait(None)));
+                }
                 Next::LetGo { is_destroyed } => {
                     let is_unfinished = snapshot.memory.is_none_or(|memory| memory.is_unfinished);
                     match self.has_more_on_disk(is_unfinished).await {

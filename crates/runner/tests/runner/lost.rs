@@ -253,3 +253,26 @@ async fn a_plan_that_cannot_run_any_more_asks_for_no_approval() {
     until(&world, "vpc", "ApprovalNeeded", "False NotNeeded").await;
     world.finish().await;
 }
+
+#[tokio::test]
+async fn what_was_moved_away_is_not_brought_back_from_the_working_folder_and_can_be_deleted() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": []}})).await;
+    until(&world, "vpc", "Synced", "False ReconcilePaused").await;
+    lose_state(&world).await;
+    annotate(&world, "vpc", marks::MOVED_AWAY, "true").await;
+    // Even somebody who ends the pause by hand does not make it live twice.
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": ["*"]}})).await;
+    world.settle().await;
+    assert!(state_secrets(&world).await.is_empty());
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"], "it lives elsewhere");
+    assert_eq!(script.with(|stage| stage.applies), 1);
+    assert!(state_secrets(&world).await.is_empty());
+    world.finish().await;
+}

@@ -54,7 +54,7 @@ pub(super) enum Why {
 }
 
 /// Reasons of the condition Applied with which nothing is rendered, made or planned until somebody does something.
-const UNRENDERED: [&str; 16] = [
+const UNRENDERED: [&str; 17] = [
     "TemplateNotFound",
     "TemplateNotShared",
     "TemplateInvalid",
@@ -64,6 +64,7 @@ const UNRENDERED: [&str; 16] = [
     "OtherNamespace",
     "WorkspaceNotOurs",
     "WorkspaceRetained",
+    "WorkspaceMovedAway",
     "WorkspaceApiMissing",
     "RunnerUnknown",
     "NamespaceTerminating",

@@ -286,6 +286,53 @@ fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_cha
     );
 }
 
+/// The Go implementation may fail to write down which Workspace it made.
+#[test]
+fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice() {
+    for (outputs_in, consent, is_taken) in [
+        (Some("team"), None, true),
+        (Some("other"), None, false),
+        (None, None, false),
+        (None, Some("blue"), true),
+    ] {
+        let mut snapshot = fresh();
+        snapshot.served.cluster_scoped = Serving::Yes;
+        snapshot.wta.metadata.finalizers =
+            Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+        let mut original = WorkspaceSeen {
+            group: Some(WorkspaceGroup::ClusterScoped),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            uid: "legacy".to_owned(),
+            ..somebody_elses("blue")
+        };
+        if let Some(namespace) = outputs_in {
+            original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": namespace});
+        }
+        snapshot.workspaces.push(original);
+        if let Some(name) = consent {
+            annotate(&mut snapshot, marks::ADOPT_RETAINED, name);
+        }
+        let mut world = World::new(snapshot);
+        let decision = world.calm();
+        let case = format!("{outputs_in:?} {consent:?}");
+        assert_eq!(world.snapshot.workspaces.len(), 1, "{case}");
+        let is_ours = world.workspace().labels.contains_key(marks::WTA_NAME);
+        assert_eq!(is_ours, is_taken, "{case}");
+        if !is_taken {
+            let told = reason(&world.snapshot, &decision, "Applied");
+            assert_eq!(told, "False/WorkspaceNotOurs", "{case}");
+            assert!(message(&decision).contains("adopt-retained=blue"), "{case}");
+            let finalizers = world.snapshot.wta.metadata.finalizers.clone().unwrap_or_default();
+            let old = marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER;
+            assert!(
+                finalizers.iter().any(|one| one == old),
+                "it is asked again: {case}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_is_waited_for_and_failed_is_said_to_have_failed() {
     for (status, reason, words, expected) in [

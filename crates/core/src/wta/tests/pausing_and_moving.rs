@@ -1,5 +1,7 @@
 //! Pausing, the proof of rest, and what `clusterctl move` finds.
 
+use std::collections::BTreeMap;
+
 use capt_api::{
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
     foreign::marks as foreign_marks, marks,
@@ -407,8 +409,10 @@ fn what_a_move_leaves_is_told_and_nothing_else() {
     let mut paused = living();
     pause(&mut paused.snapshot);
     paused.settle();
-    let told = left_behind(paused.workspace()).expect("it is told");
-    assert_eq!(told.reason, "LeftBehind");
+    let left = left_behind(paused.workspace()).expect("it is told");
+    assert_eq!(left.event.reason, "LeftBehind");
+    let mark = (marks::MOVED_AWAY.to_owned(), Some("true".to_owned()));
+    assert_eq!(left.annotations, BTreeMap::from([mark]));
     assert_eq!(left_behind(living().workspace()), None, "somebody may act on it");
     let workspace = paused.workspace_mut();
     let annotations = &mut workspace.annotations;
@@ -417,6 +421,115 @@ fn what_a_move_leaves_is_told_and_nothing_else() {
     workspace.annotations.remove(marks::RETAINED);
     workspace.deleting = true;
     assert_eq!(left_behind(workspace), None, "it goes already");
+}
+
+/// A Workspace that another object of the same name left here, paused and made.
+fn left_here() -> World {
+    let mut world = living();
+    pause(&mut world.snapshot);
+    world.settle();
+    let uid = "another".to_owned();
+    let workspace = world.workspace_mut();
+    workspace.labels.insert(marks::WTA_UID.to_owned(), uid);
+    for (name, value) in [
+        (marks::STATE_HOME, "secret/team/tfstate-team-vpc-capt"),
+        (foreign_marks::EXTERNAL_CREATE_SUCCEEDED, "2026-01-02T03:04:05Z"),
+    ] {
+        workspace.annotations.insert(name.to_owned(), value.to_owned());
+    }
+    world.snapshot.kept = None;
+    world.snapshot.wta.status = None;
+    world.snapshot.state_secrets.clear();
+    world.snapshot.cluster = None;
+    let metadata = &mut world.snapshot.wta.metadata;
+    metadata.annotations = None;
+    world
+}
+
+#[test]
+fn what_was_moved_away_is_taken_over_only_by_what_comes_back_with_it() {
+    type Change = fn(&mut World);
+    let mark: Change = |world| {
+        let annotations = &mut world.workspace_mut().annotations;
+        annotations.insert(marks::MOVED_AWAY.to_owned(), "true".to_owned());
+    };
+    let state: Change = |world| {
+        world.snapshot.state_secrets = vec![StateSecretSeen {
+            name: "tfstate-team-vpc-capt".to_owned(),
+            ..StateSecretSeen::default()
+        }];
+    };
+    let other_backend: Change = |world| {
+        world.workspace_mut().annotations.remove(marks::STATE_HOME);
+    };
+    let alive: Change = |world| {
+        let alive = living().workspace().spec.clone();
+        world.workspace_mut().spec = alive;
+    };
+    let recorded: Change = |world| {
+        let record = format!("tf.m.upbound.io/{}", world.workspace().name);
+        annotate(&mut world.snapshot, marks::WORKSPACE, &record);
+    };
+    let consent: Change = |world| {
+        let name = world.workspace().name.clone();
+        annotate(&mut world.snapshot, marks::ADOPT_RETAINED, &name);
+    };
+    let cases: [(&str, &[Change], bool); 8] = [
+        ("its state went too", &[], true),
+        ("it is marked", &[mark], true),
+        (
+            "it is marked, and its state is elsewhere",
+            &[mark, other_backend],
+            true,
+        ),
+        ("its state is here", &[state], false),
+        ("nobody knows where its state is", &[other_backend], false),
+        ("somebody acts on it", &[alive], false),
+        ("the object was moved back", &[mark, recorded], false),
+        ("a person says so", &[mark, consent], false),
+    ];
+    for (case, changes, is_refused) in cases {
+        let mut world = left_here();
+        for change in changes {
+            change(&mut world);
+        }
+        let before = world.workspace().clone();
+        let decision = world.calm();
+        let told = reason(&world.snapshot, &decision, "Applied");
+        assert_eq!(told == "False/WorkspaceMovedAway", is_refused, "{case}: {told}");
+        if is_refused {
+            assert_eq!(*world.workspace(), before, "{case}");
+            assert!(world.snapshot.workspaces.len() == 1, "{case}");
+            let words = message(&decision);
+            assert!(
+                words.contains("kubectl delete workspaces.tf.m.upbound.io"),
+                "{words}"
+            );
+        } else {
+            let annotations = &world.workspace().annotations;
+            assert!(!annotations.contains_key(marks::MOVED_AWAY), "{case}");
+        }
+    }
+}
+
+#[test]
+fn an_object_whose_namesake_was_moved_away_goes_and_leaves_it() {
+    let mut world = left_here();
+    world.calm();
+    let before = world.workspace().clone();
+    delete(&mut world.snapshot);
+    world.calm();
+    assert!(
+        world
+            .snapshot
+            .wta
+            .metadata
+            .finalizers
+            .as_deref()
+            .unwrap_or_default()
+            .is_empty()
+    );
+    assert_eq!(*world.workspace(), before);
 }
 
 #[test]

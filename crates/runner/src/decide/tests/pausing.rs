@@ -102,3 +102,35 @@ fn policies_that_mean_nothing_are_refused_and_deletion_does_not_help() {
         assert_eq!(now(&snapshot), refused);
     }
 }
+
+#[test]
+fn what_was_moved_away_is_never_acted_on_and_goes_when_it_is_deleted() {
+    let moved = |change: fn(&mut Snapshot)| {
+        with(|it| {
+            it.is_moved_away = true;
+            it.said_paused = Some(1);
+            change(it);
+        })
+    };
+    assert_eq!(now(&moved(|_| {})), FOR_EVER);
+    assert_eq!(now(&moved(|it| it.said_paused = None)), Next::Pause);
+    assert_eq!(now(&moved(|it| it.is_state_doubted = true)), FOR_EVER);
+    assert_eq!(now(&moved(|it| it.is_deleting = true)), Next::Forget);
+    assert_eq!(
+        now(&moved(|it| {
+            it.is_deleting = true;
+            it.policies = Policy::Paused;
+            it.is_state_doubted = true;
+            memory(it).is_unfinished = true;
+        })),
+        Next::Forget,
+        "what this machine has is old"
+    );
+    assert_eq!(
+        now(&moved(|it| {
+            it.is_deleting = true;
+            it.finalizers.clear();
+        })),
+        FOR_EVER
+    );
+}
