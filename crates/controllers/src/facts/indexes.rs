@@ -369,11 +369,12 @@ fn ownership(metadata: &ObjectMeta) -> String {
     let is_paused =
         annotations.is_some_and(|annotations| annotations.contains_key(capt_api::foreign::marks::PAUSED));
     let labels = metadata.labels.as_ref();
-    let filter = labels.and_then(|labels| labels.get(capt_api::foreign::marks::WATCH_FILTER));
+    let label = |name: &str| labels.and_then(|labels| labels.get(name)).map_or("", String::as_str);
     format!(
-        "{} {is_paused} {} {}",
+        "{} {is_paused} {} {} {}",
         metadata.deletion_timestamp.is_some(),
         turn.map_or("", String::as_str),
-        filter.map_or("", String::as_str),
+        label(capt_api::foreign::marks::WATCH_FILTER),
+        label(capt_api::foreign::marks::CLUSTER_NAME),
     )
 }

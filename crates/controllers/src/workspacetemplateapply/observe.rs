@@ -503,5 +503,9 @@ fn owner_seen(metadata: &ObjectMeta, takes_turns: bool) -> OwnerSeen {
         paused: annotations.is_some_and(|annotations| annotations.contains_key(foreign_marks::PAUSED)),
         takes_turns,
         turn: annotations.and_then(|annotations| annotations.get(marks::TURN).cloned()),
+        cluster: metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(foreign_marks::CLUSTER_NAME).cloned()),
     }
 }

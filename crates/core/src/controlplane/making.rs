@@ -222,6 +222,19 @@ fn version_note(deciding: &Deciding<'_>, wanted: &Version, step: &version::Step)
                 "AWS upgraded the cluster to {running}, and spec.version still says {wanted}. Write {running}, or more"
             ),
         )),
+        version::Verdict::Doubtful(told) => Some(Note::new(
+            Reason::VersionAhead,
+            format!(
+                "The module's output cluster_version says {told}, and Terraform was told {running}. EKS goes up one version at \
+                 a time, so that nothing is changed because of that. If {told} runs, write spec.version {told}, or more; if \
+                 not, let Terraform look again: {}",
+                commands::capt(
+                    "retry captcontrolplane",
+                    &deciding.snapshot.control_plane.metadata,
+                    ""
+                )
+            ),
+        )),
         version::Verdict::NotReached(told) => {
             let again = commands::capt(
                 "retry captcontrolplane",

@@ -25,6 +25,8 @@ pub enum Verdict {
     TooLow,
     /// It is below what runs, because AWS upgraded the cluster by itself.
     Ahead,
+    /// The module tells that this version runs, more than one above the one that it got.
+    Doubtful(Minor),
     /// Terraform is done with what the module got, and the module tells that this version below it runs.
     NotReached(Minor),
 }
@@ -58,6 +60,19 @@ pub fn next(known: &Known) -> Step {
             verdict: Verdict::Fine,
         };
     };
+    // EKS leaves out no version, and nothing that is given to the module can be taken back: more than one step above it
+    // was not found by Terraform but written by somebody, and what is under way may still tell something else.
+    let is_a_step = running.minor <= rendered.minor + 1 && known.is_settled;
+    if wanted < running && rendered < running && !is_a_step {
+        let verdict = match known.is_settled {
+            true => Verdict::Doubtful(running),
+            false => Verdict::Fine,
+        };
+        return Step {
+            variable: rendered,
+            verdict,
+        };
+    }
     if wanted < running {
         let verdict = if rendered <= wanted || known.was_ahead {
             Verdict::Ahead
@@ -137,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_next_step_follows_from_what_runs_and_what_was_asked_for() {
-        use Verdict::{Ahead, Fine, NotReached, TooLow, Walking};
+        use Verdict::{Ahead, Doubtful, Fine, NotReached, TooLow, Walking};
         for (name, known, variable, verdict) in [
             ("a new cluster", known(33, None, None, false), 33, Fine),
             ("it is being made", known(33, Some(31), None, false), 31, Fine),
@@ -162,6 +177,24 @@ mod tests {
                 TooLow,
             ),
             ("AWS upgraded it", known(31, Some(31), Some(32), true), 32, Ahead),
+            (
+                "somebody says that AWS did",
+                known(31, Some(31), Some(38), true),
+                31,
+                Doubtful(minor(38)),
+            ),
+            (
+                "something else is under way",
+                known(31, Some(31), Some(32), false),
+                31,
+                Fine,
+            ),
+            (
+                "a person knows that it runs",
+                known(38, Some(31), Some(38), true),
+                38,
+                Fine,
+            ),
             (
                 "AWS upgraded it, an upgrade is wanted",
                 known(33, Some(31), Some(32), true),

@@ -7,6 +7,7 @@ use capt_api::{
             WorkspaceTemplateApplyCondition as Type, WorkspaceTemplateApplyReason as Reason,
         },
     },
+    foreign::marks as foreign_marks,
     marks,
     workspacetemplateapply::WorkspaceTemplateApplyStatus,
 };
@@ -16,7 +17,7 @@ use super::{
     foreign,
     identity::{self, Found},
     kept::{Kept, Owner},
-    owner, policy,
+    owner, pausing, policy,
     snapshot::{Snapshot, WorkspaceSeen},
     status::{self, Report},
 };
@@ -105,6 +106,16 @@ impl<'a> Deciding<'a> {
             && let Some(owner) = owner::referenced(&self.snapshot.wta)
         {
             self.own.labels.insert(marks::OWNER.to_owned(), Some(owner));
+        }
+        // What the Go implementation made does not say which Cluster it is paused and moved with.
+        let cluster = self
+            .snapshot
+            .owner
+            .as_ref()
+            .and_then(|owner| owner.cluster.as_ref());
+        if let Some(cluster) = cluster.filter(|_| !pausing::belongs_to_cluster(self.snapshot)) {
+            let label = foreign_marks::CLUSTER_NAME.to_owned();
+            self.own.labels.insert(label, Some(cluster.clone()));
         }
     }
 

@@ -239,8 +239,81 @@ fn backend_of_json(text: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.join("\n"))
 }
 
+/// The namespace of the Secrets that hold the state, if that is not the object's own: what is moved to another management
+/// cluster does not take them along. A backend that names its API server itself is reached from there too.
+pub(super) fn other_namespace(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> Option<String> {
+    let own = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+    let home = workspace.and_then(|workspace| workspace.annotations.get(marks::STATE_HOME));
+    let in_secrets = match home {
+        Some(home) => home
+            .strip_prefix("secret/")
+            .and_then(|place| place.split_once('/'))
+            .map(|(namespace, _)| namespace.to_owned()),
+        None => {
+            let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
+            let places = kept.map(|kept| &kept.location).into_iter();
+            let texts = places
+                .flat_map(|place| [&place.backend, &place.config_backend])
+                .flatten()
+                .map(String::as_str);
+            let config = snapshot
+                .readable_config()
+                .and_then(|config| config.backend.as_deref());
+            namespace_of_backend(&texts.chain(config).collect::<Vec<_>>().join("\n"))
+        }
+    };
+    in_secrets.filter(|namespace| namespace != own)
+}
+
+/// The namespace of a `kubernetes` backend that uses the API server that it runs on.
+fn namespace_of_backend(text: &str) -> Option<String> {
+    const ELSEWHERE: [&str; 4] = ["host", "config_path", "config_paths", "config_context"];
+    let tokens: Vec<&str> = text
+        .split(|letter: char| letter.is_whitespace() || "\"{}:=,[]".contains(letter))
+        .filter(|token| !token.is_empty())
+        .collect();
+    if !tokens.contains(&"kubernetes") || tokens.iter().any(|token| ELSEWHERE.contains(token)) {
+        return None;
+    }
+    let place = tokens.iter().position(|token| *token == "namespace");
+    let named = place.and_then(|place| tokens.get(place + 1));
+    Some(named.map_or("default", |name| *name).to_owned())
+}
+
 /// Whether the object ever had a Workspace, so that there may be state.
 pub(super) fn may_have_state(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -> bool {
     let annotations = snapshot.wta.metadata.annotations.as_ref();
     workspace.is_some() || annotations.is_some_and(|marked| marked.contains_key(marks::WORKSPACE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_namespace_of_a_backend_is_read_from_whatever_form_it_has() {
+        for (text, expected) in [
+            (
+                r#"backend "kubernetes" { secret_suffix = "s" namespace = "tf" }"#,
+                Some("tf"),
+            ),
+            (
+                r#"{"kubernetes":{"secret_suffix":"s","namespace":"tf"}}"#,
+                Some("tf"),
+            ),
+            (
+                r#"backend "kubernetes" { in_cluster_config = true }"#,
+                Some("default"),
+            ),
+            ("backend \"kubernetes\" { }\nnamespace = \"tf\"", Some("tf")),
+            (
+                r#"backend "kubernetes" { namespace = "tf" config_path = "/x" }"#,
+                None,
+            ),
+            (r#"backend "s3" { bucket = "namespace" }"#, None),
+            ("", None),
+        ] {
+            assert_eq!(namespace_of_backend(text).as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -141,12 +141,16 @@ impl Gates for Deciding<'_> {
         }
         moving::hold_state(self);
         let is_at_rest = pausing::is_at_rest(self.snapshot, self.found);
-        moving::block(self, !is_at_rest);
+        let obstacle = moving::obstacle(self);
+        moving::block(self, !is_at_rest || obstacle.is_some());
         let mut afterwards = String::new();
         if self.is_deleting() {
             let message = deletion::after_the_pause(self);
             afterwards = format!(". {message}");
             self.report.say(Type::Deleting, true, Reason::Paused, message);
+        }
+        if let Some(obstacle) = obstacle {
+            afterwards = format!("{afterwards}. {obstacle}");
         }
         if is_at_rest {
             let message = format!("Nothing is done, because {sources}{afterwards}");

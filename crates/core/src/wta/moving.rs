@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     deciding::Deciding,
-    identity, pausing, policy,
+    identity, location, pausing, policy,
     snapshot::{Snapshot, StateSecretSeen, WorkspaceSeen},
 };
 use crate::{
@@ -79,6 +79,26 @@ pub(super) fn moved_away(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> Stri
         workspace.name,
         crate::commands::kubectl("annotate wtapply", metadata, &consent),
     )
+}
+
+/// Why clusterctl must not move an object that rests, and what a person can do: its state would stay.
+pub(super) fn obstacle(deciding: &Deciding<'_>) -> Option<String> {
+    let snapshot = deciding.snapshot;
+    let metadata = &snapshot.wta.metadata;
+    let may_have_state = location::may_have_state(snapshot, deciding.found.ours());
+    if !pausing::belongs_to_cluster(snapshot)
+        || !may_have_state
+        || identity::annotation(metadata, marks::MOVES_WITHOUT_STATE) == Some("true")
+    {
+        return None;
+    }
+    let namespace = location::other_namespace(snapshot, deciding.found.ours())?;
+    let consent = format!("{}=true", marks::MOVES_WITHOUT_STATE);
+    Some(format!(
+        "clusterctl is kept from moving it, because its state is in Secrets of the namespace {namespace}, which stay. To move \
+         it all the same, bring those Secrets to the same namespace of the other side, then: {}",
+        crate::commands::kubectl("annotate wtapply", metadata, &consent),
+    ))
 }
 
 /// Keeps clusterctl waiting, or lets it go on.

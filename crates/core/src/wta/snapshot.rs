@@ -95,6 +95,8 @@ pub struct OwnerSeen {
     pub takes_turns: bool,
     /// The child whose turn it is.
     pub turn: Option<String>,
+    /// The Cluster in its label.
+    pub cluster: Option<String>,
 }
 
 /// The template of a WorkspaceTemplateApply.

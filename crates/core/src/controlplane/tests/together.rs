@@ -118,6 +118,7 @@ impl Together {
                 .annotations
                 .as_ref()
                 .and_then(|annotations| annotations.get(marks::TURN).cloned()),
+            cluster: None,
         };
         for seen in &mut self.world.snapshot.applies {
             let snapshot = self

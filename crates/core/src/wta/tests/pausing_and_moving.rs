@@ -423,6 +423,52 @@ fn what_a_move_leaves_is_told_and_nothing_else() {
     assert_eq!(left_behind(workspace), None, "it goes already");
 }
 
+/// What is moved without its state is made a second time over there.
+#[test]
+fn what_has_its_state_in_another_namespace_is_not_moved_unless_a_person_says_so() {
+    for (home, is_kept_back) in [
+        ("secret/default/tfstate-x-capt", true),
+        ("secret/team/tfstate-x-capt", false),
+        ("backend/s3", false),
+    ] {
+        let mut world = living();
+        label_cluster(&mut world.snapshot);
+        let annotations = &mut world.workspace_mut().annotations;
+        annotations.insert(marks::STATE_HOME.to_owned(), home.to_owned());
+        pause(&mut world.snapshot);
+        let decision = world.settle();
+        assert_eq!(
+            reason(&world.snapshot, &decision, "Paused"),
+            "True/Paused",
+            "{home}"
+        );
+        assert_eq!(is_move_blocked(&world.snapshot), is_kept_back, "{home}");
+        let told = message(&decision).contains("namespace default");
+        assert_eq!(told, is_kept_back, "{home}: {}", message(&decision));
+        annotate(&mut world.snapshot, marks::MOVES_WITHOUT_STATE, "true");
+        world.settle();
+        assert!(!is_move_blocked(&world.snapshot), "{home}");
+    }
+}
+
+#[test]
+fn what_does_not_say_its_cluster_gets_the_label_of_its_owner() {
+    let mut world = owned();
+    let owner = world.snapshot.owner.get_or_insert_default();
+    owner.cluster = Some("prod".to_owned());
+    world.settle();
+    let labels = world.snapshot.wta.metadata.labels.clone().unwrap_or_default();
+    assert_eq!(
+        labels.get(foreign_marks::CLUSTER_NAME).map(String::as_str),
+        Some("prod")
+    );
+}
+
+fn label_cluster(snapshot: &mut Snapshot) {
+    let labels = snapshot.wta.metadata.labels.get_or_insert_default();
+    labels.insert(foreign_marks::CLUSTER_NAME.to_owned(), "prod".to_owned());
+}
+
 /// A Workspace that another object of the same name left here, paused and made.
 fn left_here() -> World {
     let mut world = living();

@@ -164,6 +164,7 @@ fn snapshot(facts: &BTreeSet<Fact>) -> Snapshot {
         paused: is(PausedByOwner),
         takes_turns: is(TurnNeeded),
         turn: is(TurnOurs).then(|| "blue-apply".to_owned()),
+        cluster: None,
     });
     if is(Deleting) {
         delete(&mut snapshot);
