@@ -11,6 +11,7 @@ use super::{
     snapshot::{SecretName, Snapshot},
 };
 use crate::{
+    commands,
     decision::{Desired, Guard, Removal, Strip, Target},
     names::{self, ChildName},
     owned::{OwnedSeen, Owner},
@@ -144,6 +145,11 @@ pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
     };
     match at(snapshot, expected) {
         None => format!("the Secret {} is not there", expected.name),
+        Some(secret) if secret.facts.troubles().is_empty() => format!(
+            "the Secret {} tells of another VPC than the output vpc_id, or is another cluster's; let Terraform look again: {}",
+            expected.name,
+            commands::capt("retry captcluster", &snapshot.captcluster.metadata, ""),
+        ),
         Some(secret) => format!(
             "the Secret {} has {}; give the module outputs of these names",
             expected.name,

@@ -169,8 +169,15 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
         rendered,
         running,
         is_settled: seen.is_some_and(|seen| seen.holds() && !eks::is_change(seen)),
+        is_disputed: version_in_secret(deciding).is_some_and(|told| Some(told) != running),
         was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }
+}
+
+/// The version that the connection Secret tells, where outputs stand too.
+fn version_in_secret(deciding: &Deciding<'_>) -> Option<Minor> {
+    let secret = deciding.snapshot.connection.as_ref()?;
+    Version::from(secret.text("cluster_version")?.trim()).minor()
 }
 
 /// The version that runs, if the module tells.
@@ -225,9 +232,10 @@ fn version_note(deciding: &Deciding<'_>, wanted: &Version, step: &version::Step)
         version::Verdict::Doubtful(told) => Some(Note::new(
             Reason::VersionAhead,
             format!(
-                "The module's output cluster_version says {told}, and Terraform was told {running}. EKS goes up one version at \
-                 a time, so that nothing is changed because of that. If {told} runs, write spec.version {told}, or more; if \
-                 not, let Terraform look again: {}",
+                "The status of the Workspace says that {told} runs, and Terraform was told {running}. Either the connection Secret \
+                 says something else, or it is more than the one version that EKS goes up at a time, so that nothing is \
+                 changed because of that. If {told} runs, write spec.version {told}, or more; if not, let Terraform look \
+                 again: {}",
                 commands::capt(
                     "retry captcontrolplane",
                     &deciding.snapshot.control_plane.metadata,

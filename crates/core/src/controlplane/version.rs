@@ -42,6 +42,8 @@ pub struct Known {
     pub running: Option<Minor>,
     /// Terraform is done with what the module got last.
     pub is_settled: bool,
+    /// The connection Secret tells of another one.
+    pub is_disputed: bool,
     /// It was already said that AWS upgraded the cluster by itself.
     pub was_ahead: bool,
 }
@@ -61,8 +63,9 @@ pub fn next(known: &Known) -> Step {
         };
     };
     // EKS leaves out no version, and nothing that is given to the module can be taken back: more than one step above it
-    // was not found by Terraform but written by somebody, and what is under way may still tell something else.
-    let is_a_step = running.minor <= rendered.minor + 1 && known.is_settled;
+    // was not found by Terraform but written by somebody, as was what the Secret with the same outputs does not have. What
+    // is under way may still tell something else.
+    let is_a_step = running.minor <= rendered.minor + 1 && known.is_settled && !known.is_disputed;
     if wanted < running && rendered < running && !is_a_step {
         let verdict = match known.is_settled {
             true => Verdict::Doubtful(running),
@@ -146,6 +149,7 @@ mod tests {
             rendered: rendered.map(minor),
             running: running.map(minor),
             is_settled,
+            is_disputed: false,
             was_ahead: false,
         }
     }
@@ -233,6 +237,12 @@ mod tests {
                 "{name}"
             );
         }
+        let disputed = Known {
+            is_disputed: true,
+            ..known(31, Some(31), Some(32), true)
+        };
+        assert_eq!(next(&disputed).variable, minor(31));
+        assert_eq!(next(&disputed).verdict, Doubtful(minor(32)));
         let remembered = Known {
             was_ahead: true,
             ..known(31, Some(32), Some(32), true)

@@ -48,7 +48,9 @@ impl Resolved {
         workspace: Option<&WorkspaceSeen>,
     ) -> Kept {
         let is_ready = workspace.is_some_and(|workspace| workspace.is("Ready"));
-        let is_unchanged = before.is_some_and(|before| before.rendering == self.rendering);
+        // What was made elsewhere stays so until the first change of it was approved.
+        let is_unchanged =
+            before.is_some_and(|before| body::means_the_same(&before.rendering.spec, &self.rendering.spec));
         Kept {
             rendering: self.rendering.clone(),
             template: self.template.clone(),

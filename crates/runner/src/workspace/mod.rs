@@ -21,4 +21,5 @@ pub(crate) use owner::{belongs_to_another, claim};
 pub(crate) use pass::{Passed, Then, Told, pass};
 pub(crate) use recall::{kind, outcome};
 pub(crate) use record::{Connection, Record, Reference};
+pub(crate) use standing::Standing;
 pub(crate) use write::Handle;

@@ -1,8 +1,12 @@
 //! What costs nothing, and what costs little.
 
+use capt_api::marks::RETRY_REQUESTED;
 use capt_testkit::{Verb, World};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{Api, ResourceExt as _};
+use kube::{
+    Api, ResourceExt as _,
+    api::{Patch, PatchParams},
+};
 use serde_json::json;
 
 use crate::{script::Script, support::*};
@@ -207,4 +211,32 @@ async fn looking_again_at_what_waits_or_drifts_without_harm_is_told_once() {
     until(&world, "held", "Drifted", "False NoDrift").await;
     assert!(report(&world, "held").await.plan.is_none());
     world.finish().await;
+}
+
+#[tokio::test]
+async fn what_somebody_else_wrote_into_the_status_is_put_right_by_the_next_look() {
+    for is_asked in [true, false] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        start(&world, &script);
+        create(&world, workspace("vpc", &["a"])).await;
+        until_settled(&world, "vpc").await;
+        world.settle().await;
+        let before = get(&world, "vpc").await.status;
+        let lie = json!({"status": {"atProvider": {"outputs": {"cluster_version": "1.99"}}}});
+        let api = workspaces(&world);
+        api.patch_status("vpc", &PatchParams::default(), &Patch::Merge(lie))
+            .await
+            .unwrap();
+        assert_ne!(get(&world, "vpc").await.status, before);
+        if is_asked {
+            annotate(&world, "vpc", RETRY_REQUESTED, "now").await;
+        }
+        world
+            .until("it to be as before", async || {
+                get(&world, "vpc").await.status == before
+            })
+            .await;
+        world.finish().await;
+    }
 }

@@ -286,6 +286,37 @@ fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_cha
     );
 }
 
+#[test]
+fn the_first_change_of_what_was_taken_over_waits_also_if_there_was_none_at_first() {
+    let mut snapshot = fresh();
+    snapshot.wta.metadata.finalizers = Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+    snapshot.wta.status = Some(WorkspaceTemplateApplyStatus {
+        workspace_name: Some("blue".to_owned()),
+        ..WorkspaceTemplateApplyStatus::default()
+    });
+    let mut original = WorkspaceSeen {
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        uid: "legacy".to_owned(),
+        ..somebody_elses("blue")
+    };
+    original.spec["forProvider"] = rendered("r1").spec["forProvider"].clone();
+    original.spec["providerConfigRef"] = rendered("r1").spec["providerConfigRef"].clone();
+    snapshot.workspaces.push(original);
+    let mut world = World::new(snapshot);
+    let decision = world.settle();
+    let needs = |world: &World, decision: &_| reason(&world.snapshot, decision, "ApprovalNeeded");
+    assert_ne!(needs(&world, &decision), "True/AdoptedChange");
+    world.snapshot.rendering = Ok(rendered("r2"));
+    let decision = world.settle();
+    assert_eq!(needs(&world, &decision), "True/AdoptedChange");
+    annotate(&mut world.snapshot, marks::APPROVED, "r2");
+    world.settle();
+    world.snapshot.rendering = Ok(rendered("r3"));
+    let decision = world.settle();
+    assert_ne!(needs(&world, &decision), "True/AdoptedChange", "only the first");
+}
+
 /// The Go implementation may fail to write down which Workspace it made.
 #[test]
 fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice() {

@@ -8,7 +8,7 @@ mod settle;
 use capt_api::{
     conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     foreign::marks::RECONCILE_REQUESTED,
-    marks::APPROVED,
+    marks::{APPROVED, RETRY_REQUESTED},
     run::PlanReport,
 };
 use capt_terraform::diagnostics::Class;
@@ -19,7 +19,7 @@ use crate::{
     decide::What,
     engine::{Failure, FailureKind},
     events::News,
-    workspace::outcome,
+    workspace::{Standing, outcome},
 };
 
 /// How an operation ended.
@@ -80,6 +80,7 @@ impl Run<'_> {
             .as_ref()
             .and_then(|memory| memory.settled.as_ref());
         let settled = settled.map(|about| about.generation);
+        let is_at_leisure = self.is_poll || looked_for.is_some() || self.is_another_try();
         self.remember(&end, is_kept, now);
         if let (false, Some(followed)) = (is_quiet, followed) {
             let is_reported = self
@@ -88,6 +89,11 @@ impl Run<'_> {
             self.end_takeover(is_reported).await;
         }
         self.say(&end, message.as_deref(), settled, now);
+        // Somebody else may have written into the status, which nothing but a look at leisure can tell from our own words
+        // that come late.
+        if is_at_leisure && Standing::read(&self.view.status).fields() != self.record.standing.fields() {
+            self.record.told = Standing::default();
+        }
         if let Err(error) = self.ctx.tell(&self.view, &mut self.record).await {
             tracing::warn!(
                 workspace = self.view.name,
@@ -121,6 +127,13 @@ impl Run<'_> {
                 "a list was not taken away"
             );
         }
+    }
+
+    /// Whether somebody asked for another try, and this is it.
+    fn is_another_try(&self) -> bool {
+        let answered = self.record.memory.as_ref().map(|memory| &memory.answered);
+        let before = answered.and_then(|answered| answered.get(RETRY_REQUESTED));
+        self.requests.retry.is_some() && self.requests.retry.as_ref() != before
     }
 
     /// The wish for a look that is fulfilled by this end.
