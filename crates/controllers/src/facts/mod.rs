@@ -117,9 +117,9 @@ impl Facts {
                     .packed(),
             ),
             templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),
-            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES).packed()),
+            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES).packed_tight()),
             cluster_workspaces: Arc::new(
-                Table::new("cluster workspaces", wakes, indexes::WORKSPACES).packed(),
+                Table::new("cluster workspaces", wakes, indexes::WORKSPACES).packed_tight(),
             ),
             clusters: Arc::new(
                 Table::new("clusters", wakes, indexes::CLUSTERS)
