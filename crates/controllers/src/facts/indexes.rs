@@ -369,7 +369,11 @@ fn ownership(metadata: &ObjectMeta) -> String {
     let is_paused =
         annotations.is_some_and(|annotations| annotations.contains_key(capt_api::foreign::marks::PAUSED));
     let labels = metadata.labels.as_ref();
-    let label = |name: &str| labels.and_then(|labels| labels.get(name)).map_or("", String::as_str);
+    let label = |name: &str| {
+        labels
+            .and_then(|labels| labels.get(name))
+            .map_or("", String::as_str)
+    };
     format!(
         "{} {is_paused} {} {} {}",
         metadata.deletion_timestamp.is_some(),
