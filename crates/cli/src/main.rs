@@ -71,12 +71,12 @@ enum Command {
 }
 
 impl Command {
-    /// What is logged where nobody says it. What fails on the way to a cluster is told once, by whoever asked, and a
-    /// picture that is drawn anew all the time leaves no room for more than warnings.
+    /// What is logged where nobody says it. What fails on the way to a cluster is told once, by whoever asked or watches, and
+    /// a picture that is drawn anew all the time leaves no room for more than warnings.
     fn log(&self) -> &'static str {
         match self {
-            Self::Up(args) if args.demo => "warn,kube_client=off",
-            _ => "info,kube_client=off",
+            Self::Up(args) if args.demo => "warn,kube_client=off,kube_runtime=off",
+            _ => "info,kube_client=off,kube_runtime=off",
         }
     }
 }

@@ -143,7 +143,15 @@ fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply)
         Role::Nobodys => says.push("belongs to nothing that capt knows, and goes on by itself".to_owned()),
     }
     let workspace = workspace_name(apply);
+    let is_told = apply
+        .status
+        .as_ref()
+        .is_some_and(|status| status.workspace_name.is_some());
     says.push(match left.workspaces.contains(&workspace) {
+        true if !is_told => format!(
+            "its status does not say which Workspace it has: {workspace} is taken over as it is if that hands its outputs to \
+             this namespace, and you are asked otherwise; nothing is made before that"
+        ),
         true => format!(
             "its Workspace {workspace} keeps name, content and state; only managementPolicies are taken over at once"
         ),

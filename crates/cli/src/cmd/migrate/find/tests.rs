@@ -86,6 +86,16 @@ fn told(report: &Report, object: &str) -> String {
 }
 
 #[test]
+fn what_lost_the_name_of_its_workspace_is_promised_no_more_than_is_known() {
+    let mut left = left();
+    let apply = left.applies.first_mut().unwrap();
+    apply.status = None;
+    let said = told(&report(&left), "wtapply/demo-vpc");
+    assert!(said.contains("demo-vpc is taken over as it is if"), "{said}");
+    assert!(!said.contains("keeps name"), "{said}");
+}
+
+#[test]
 fn everything_that_was_left_behind_is_found_and_told_what_becomes_of_it() {
     let report = report(&left());
     for (object, expected) in [
