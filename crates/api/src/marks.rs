@@ -63,8 +63,8 @@ pub const MOVED_AWAY: &str = "infrastructure.cluster.x-k8s.io/moved-away";
 
 /// Annotation on a Workspace: where its state was when it was first run.
 pub const STATE_HOME: &str = "infrastructure.cluster.x-k8s.io/state-home";
-/// Annotation on a WorkspaceTemplateApply: `"true"` lets clusterctl move it although its state stays, because a person brings
-/// that to the other side.
+/// Annotation on a WorkspaceTemplateApply that is paused: `"true"` lets clusterctl move it although its state stays, because a
+/// person brings that to the other side. It goes with the pause.
 pub const MOVES_WITHOUT_STATE: &str = "infrastructure.cluster.x-k8s.io/moves-without-state";
 /// Annotation on a Secret with state: the Workspace whose state it is, as `group/namespace/name`; the namespace is empty
 /// for a cluster-scoped one.

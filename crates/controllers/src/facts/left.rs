@@ -66,8 +66,12 @@ impl Facts {
         }
         let mut workspaces = Vec::new();
         for known in self.workspaces_left_for(reader, namespace, apply) {
-            // What may be destroyed is about to be.
-            if !grants_destruction(&known.spec) && is_left(client, &known, namespace, apply).await? {
+            // What may be destroyed is about to be, and what was moved away is nobody's here.
+            let is_moved = known.annotations.contains_key(marks::MOVED_AWAY);
+            if !is_moved
+                && !grants_destruction(&known.spec)
+                && is_left(client, &known, namespace, apply).await?
+            {
                 workspaces.push(LeftWorkspace::of(&known, namespace));
             }
         }

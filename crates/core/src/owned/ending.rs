@@ -80,6 +80,7 @@ pub fn cannot_go(seen: &OwnedSeen) -> Option<&str> {
     let is_final = matches!(
         deleting.reason.as_str(),
         "WorkspaceNotOurs"
+            | "WorkspaceMovedAway"
             | "RenderingLost"
             | "WorkspaceApiMissing"
             | "NoDurableState"

@@ -131,7 +131,7 @@ pub fn answer(owner: &ObjectMeta, apply: &str) -> Option<Fate> {
     if said(&|one| one.strip_prefix(KEEP) == Some(apply)) {
         return Some(Fate::Retained);
     }
-    if said(&|one| one == apply) {
+    if apply != KEPT && said(&|one| one == apply) {
         return Some(Fate::Destroyed);
     }
     said(&|one| one == KEPT).then_some(Fate::Retained)

@@ -96,6 +96,7 @@ impl<'a> Deciding<'a> {
         // The old finalizer also says whose the Workspace is, until the Workspace itself says so.
         if self.has_finalizer(marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
             && !matches!(self.found, Found::Legacy(_) | Found::PerhapsLegacy(_))
+            && identity::hidden(self.snapshot, self.found).is_none()
         {
             self.own
                 .remove_finalizers

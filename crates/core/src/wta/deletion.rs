@@ -51,6 +51,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         }
         // Left behind by a decision like this one that was cut short.
         Found::Retained(_) => return deciding.go(),
+        // Its owner would take it for what is left of this one, and make this one again to end it.
+        Found::LeftBehind(workspace) if owner::lets_go(&snapshot.wta) && !moving::is_marked(workspace) => {
+            let message = moving::moved_away(snapshot, workspace);
+            return hold(deciding, Reason::WorkspaceMovedAway, message);
+        }
         // It never was this one's.
         Found::LeftBehind(_) => return deciding.go(),
         _ => {}

@@ -272,7 +272,9 @@ fn namespace_of_backend(text: &str) -> Option<String> {
         .split(|letter: char| letter.is_whitespace() || "\"{}:=,[]".contains(letter))
         .filter(|token| !token.is_empty())
         .collect();
-    if !tokens.contains(&"kubernetes") || tokens.iter().any(|token| ELSEWHERE.contains(token)) {
+    let is_named = tokens.first() == Some(&"kubernetes")
+        || tokens.windows(2).any(|two| two == ["backend", "kubernetes"]);
+    if !is_named || tokens.iter().any(|token| ELSEWHERE.contains(token)) {
         return None;
     }
     let place = tokens.iter().position(|token| *token == "namespace");
@@ -310,7 +312,10 @@ mod tests {
                 r#"backend "kubernetes" { namespace = "tf" config_path = "/x" }"#,
                 None,
             ),
-            (r#"backend "s3" { bucket = "namespace" }"#, None),
+            (
+                r#"backend "s3" { bucket = "namespace" key = "kubernetes" }"#,
+                None,
+            ),
             ("", None),
         ] {
             assert_eq!(namespace_of_backend(text).as_deref(), expected, "{text}");

@@ -178,6 +178,7 @@ impl Gates for Deciding<'_> {
     fn deletion(&mut self) -> Option<()> {
         if !self.is_deleting() {
             moving::block(self, true);
+            moving::end_consent(self);
             self.report.say(Type::Deleting, false, Reason::NotDeleting, "");
             return None;
         }

@@ -33,7 +33,7 @@ pub fn left_behind(workspace: &WorkspaceSeen) -> Option<LeftBehind> {
     if workspace.deleting || is_kept || !policy::is_nothing(&workspace.spec) {
         return None;
     }
-    let is_marked = workspace.annotations.contains_key(marks::MOVED_AWAY);
+    let is_marked = is_marked(workspace);
     let mark = (marks::MOVED_AWAY.to_owned(), Some("true".to_owned()));
     Some(LeftBehind {
         annotations: (!is_marked).then_some(mark).into_iter().collect(),
@@ -47,16 +47,25 @@ pub fn left_behind(workspace: &WorkspaceSeen) -> Option<LeftBehind> {
     })
 }
 
+/// Whether it is known that the object of a Workspace was moved away.
+pub(super) fn is_marked(workspace: &WorkspaceSeen) -> bool {
+    workspace.annotations.contains_key(marks::MOVED_AWAY)
+}
+
 /// Whether the infrastructure of a Workspace that carries an object's name is managed elsewhere, although the object itself
 /// did not come from there. Where nobody saw the move there is no mark; then a Workspace that an earlier object left paused,
-/// and whose state was in a Secret that is not here any more, is taken for moved.
+/// and whose state was in a Secret beside it that is not here any more, is taken for moved.
 pub(super) fn is_left_behind(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
-    if workspace.annotations.contains_key(marks::MOVED_AWAY) {
+    if is_marked(workspace) {
         return true;
     }
+    let beside = format!(
+        "secret/{}/",
+        snapshot.wta.metadata.namespace.as_deref().unwrap_or_default()
+    );
     let annotation = |name: &str| workspace.annotations.get(name).map(String::as_str);
     let is_anothers = workspace.labels.get(marks::WTA_UID) != snapshot.wta.metadata.uid.as_ref();
-    let had_state = annotation(marks::STATE_HOME).is_some_and(|home| home.starts_with("secret/"))
+    let had_state = annotation(marks::STATE_HOME).is_some_and(|home| home.starts_with(&beside))
         && annotation(foreign_marks::EXTERNAL_CREATE_SUCCEEDED).is_some()
         && annotation(marks::DESTROYED).is_none();
     is_anothers && had_state && snapshot.state_secrets.is_empty() && policy::is_nothing(&workspace.spec)
@@ -72,10 +81,20 @@ pub(super) fn moved_away(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> Stri
         .namespace
         .map_or_else(String::new, |namespace| format!(" -n {namespace}"));
     let consent = format!("{}={}", marks::ADOPT_RETAINED, workspace.name);
+    let delete = format!("kubectl delete workspaces.{group} {}{place}", workspace.name);
+    // Without the mark the runner would bring the state back that it still has.
+    let delete = match is_marked(workspace) {
+        true => delete,
+        false => format!(
+            "kubectl annotate workspaces.{group} {}{place} {}=true && {delete}",
+            workspace.name,
+            marks::MOVED_AWAY
+        ),
+    };
     format!(
         "The Workspace {0} was left here without its state when a Cluster was moved to another management cluster. What it \
          stands for is managed there, and would be managed twice. Delete this object here if it belongs there too. To make new \
-         infrastructure: kubectl delete workspaces.{group} {0}{place}. To take it over, only if it is managed nowhere else: {1}",
+         infrastructure: {delete}. To take it over, only if it is managed nowhere else: {1}",
         workspace.name,
         crate::commands::kubectl("annotate wtapply", metadata, &consent),
     )
@@ -99,6 +118,14 @@ pub(super) fn obstacle(deciding: &Deciding<'_>) -> Option<String> {
          it all the same, bring those Secrets to the same namespace of the other side, then: {}",
         crate::commands::kubectl("annotate wtapply", metadata, &consent),
     ))
+}
+
+/// A consent to move counts for the pause that it was given in: the next move would find another state.
+pub(super) fn end_consent(deciding: &mut Deciding<'_>) {
+    let mark = marks::MOVES_WITHOUT_STATE;
+    if identity::annotation(&deciding.snapshot.wta.metadata, mark).is_some() {
+        deciding.own.annotations.insert(mark.to_owned(), None);
+    }
 }
 
 /// Keeps clusterctl waiting, or lets it go on.

@@ -49,8 +49,10 @@ impl Resolved {
     ) -> Kept {
         let is_ready = workspace.is_some_and(|workspace| workspace.is("Ready"));
         // What was made elsewhere stays so until the first change of it was approved.
-        let is_unchanged =
-            before.is_some_and(|before| body::means_the_same(&before.rendering.spec, &self.rendering.spec));
+        let is_unchanged = before.is_some_and(|before| {
+            let (old, new) = (&before.rendering, &self.rendering);
+            (old.hash.is_empty() || old.hash == new.hash) && body::means_the_same(&old.spec, &new.spec)
+        });
         Kept {
             rendering: self.rendering.clone(),
             template: self.template.clone(),

@@ -8,7 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::marks::EXTERNAL_NAME,
-    marks::{DESTROYED, STATE_HOME},
+    marks::{DESTROYED, MOVED_AWAY, STATE_HOME},
     run::RunReport,
 };
 use k8s_openapi::jiff::Timestamp;
@@ -255,7 +255,9 @@ impl Looking<'_> {
         let (generation, now) = (self.view.generation, self.ctx.now());
         let paused = (Type::Synced, ConditionStatus::False, Reason::ReconcilePaused);
         let by_policies = super::policy(&self.view) == Policy::Paused;
-        let why = if by_policies {
+        let why = if self.view.annotations.contains_key(MOVED_AWAY) {
+            "what it stands for was moved to another management cluster"
+        } else if by_policies {
             "spec.managementPolicies is empty: it is paused, or it is not its turn"
         } else {
             "the annotation crossplane.io/paused says so"

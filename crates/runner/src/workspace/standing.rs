@@ -50,6 +50,11 @@ impl Standing {
         }
     }
 
+    /// Says nothing any more, so that everything is said anew. What was handed out stays.
+    pub(crate) fn forget_conditions(&mut self) {
+        self.conditions.clear();
+    }
+
     /// Says something by a condition.
     pub(crate) fn say(
         &mut self,

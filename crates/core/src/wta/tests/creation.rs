@@ -317,6 +317,36 @@ fn the_first_change_of_what_was_taken_over_waits_also_if_there_was_none_at_first
     assert_ne!(needs(&world, &decision), "True/AdoptedChange", "only the first");
 }
 
+#[test]
+fn what_the_go_implementation_made_is_found_also_if_it_could_not_be_read_at_first() {
+    for name in [None, Some("blue")] {
+        let mut snapshot = fresh();
+        snapshot.served.cluster_scoped = Serving::Hidden;
+        snapshot.wta.metadata.finalizers =
+            Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+        snapshot.wta.status = name.map(|name: &str| WorkspaceTemplateApplyStatus {
+            workspace_name: Some(name.to_owned()),
+            ..WorkspaceTemplateApplyStatus::default()
+        });
+        let mut world = World::new(snapshot);
+        world.calm();
+        assert!(world.snapshot.workspaces.is_empty(), "nothing is made beside it");
+        let mut original = WorkspaceSeen {
+            group: Some(WorkspaceGroup::ClusterScoped),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            uid: "legacy".to_owned(),
+            ..somebody_elses("blue")
+        };
+        original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": "team"});
+        world.snapshot.workspaces.push(original);
+        world.snapshot.served.cluster_scoped = Serving::Yes;
+        world.calm();
+        assert_eq!(world.snapshot.workspaces.len(), 1);
+        assert!(world.workspace().labels.contains_key(marks::WTA_NAME), "{name:?}");
+    }
+}
+
 /// The Go implementation may fail to write down which Workspace it made.
 #[test]
 fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice() {

@@ -448,6 +448,15 @@ fn what_has_its_state_in_another_namespace_is_not_moved_unless_a_person_says_so(
         annotate(&mut world.snapshot, marks::MOVES_WITHOUT_STATE, "true");
         world.settle();
         assert!(!is_move_blocked(&world.snapshot), "{home}");
+        world.snapshot.cluster = None;
+        world.settle();
+        pause(&mut world.snapshot);
+        world.settle();
+        assert_eq!(
+            is_move_blocked(&world.snapshot),
+            is_kept_back,
+            "it counts once: {home}"
+        );
     }
 }
 
@@ -508,6 +517,11 @@ fn what_was_moved_away_is_taken_over_only_by_what_comes_back_with_it() {
     let other_backend: Change = |world| {
         world.workspace_mut().annotations.remove(marks::STATE_HOME);
     };
+    let other_namespace: Change = |world| {
+        let home = "secret/default/tfstate-x-capt".to_owned();
+        let annotations = &mut world.workspace_mut().annotations;
+        annotations.insert(marks::STATE_HOME.to_owned(), home);
+    };
     let alive: Change = |world| {
         let alive = living().workspace().spec.clone();
         world.workspace_mut().spec = alive;
@@ -520,7 +534,7 @@ fn what_was_moved_away_is_taken_over_only_by_what_comes_back_with_it() {
         let name = world.workspace().name.clone();
         annotate(&mut world.snapshot, marks::ADOPT_RETAINED, &name);
     };
-    let cases: [(&str, &[Change], bool); 8] = [
+    let cases: [(&str, &[Change], bool); 9] = [
         ("its state went too", &[], true),
         ("it is marked", &[mark], true),
         (
@@ -530,6 +544,7 @@ fn what_was_moved_away_is_taken_over_only_by_what_comes_back_with_it() {
         ),
         ("its state is here", &[state], false),
         ("nobody knows where its state is", &[other_backend], false),
+        ("its state was never here", &[other_namespace], false),
         ("somebody acts on it", &[alive], false),
         ("the object was moved back", &[mark, recorded], false),
         ("a person says so", &[mark, consent], false),
@@ -562,8 +577,15 @@ fn what_was_moved_away_is_taken_over_only_by_what_comes_back_with_it() {
 fn an_object_whose_namesake_was_moved_away_goes_and_leaves_it() {
     let mut world = left_here();
     world.calm();
-    let before = world.workspace().clone();
     delete(&mut world.snapshot);
+    annotate(&mut world.snapshot, marks::LET_GO, "true");
+    let decision = world.calm();
+    let told = reason(&world.snapshot, &decision, "Deleting");
+    assert_eq!(told, "True/WorkspaceMovedAway", "its owner would make it again");
+    assert!(message(&decision).contains("moved-away=true"));
+    let annotations = &mut world.workspace_mut().annotations;
+    annotations.insert(marks::MOVED_AWAY.to_owned(), "true".to_owned());
+    let before = world.workspace().clone();
     world.calm();
     assert!(
         world

@@ -92,7 +92,7 @@ impl Run<'_> {
         // Somebody else may have written into the status, which nothing but a look at leisure can tell from our own words
         // that come late.
         if is_at_leisure && Standing::read(&self.view.status).fields() != self.record.standing.fields() {
-            self.record.told = Standing::default();
+            self.record.told.forget_conditions();
         }
         if let Err(error) = self.ctx.tell(&self.view, &mut self.record).await {
             tracing::warn!(
