@@ -6,7 +6,7 @@ use capt_api::conditions::{
 };
 
 use super::judging::{Eks, Note};
-use crate::owned::{OwnedSeen, Standing, standing};
+use crate::owned::{OwnedSeen, Standing, is_without_template, standing};
 
 /// How the EKS cluster stands, and what is not wholly as it should be with what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,11 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         remark: None,
     };
     match standing(seen) {
-        Standing::Ready => plain(Eks::Up),
+        Standing::Ready => Reading {
+            eks: Eks::Up,
+            impairment: None,
+            remark: is_without_template(seen).map(|message| Note::new(Reason::Ready, message)),
+        },
         Standing::Going { .. } => plain(Eks::Unwell(Note::new(
             Reason::WorkspaceNotReady,
             format!(

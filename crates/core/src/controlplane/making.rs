@@ -22,7 +22,7 @@ use crate::{
     commands,
     decision::EventKind,
     metadata,
-    owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
+    owned::{self, OutputProblem, OwnedSeen, Role, Wanted, is_without_template},
 };
 
 /// What became of making the WorkspaceTemplateApply.
@@ -168,7 +168,8 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
         wanted,
         rendered,
         running,
-        is_settled: seen.is_some_and(|seen| seen.holds() && !eks::is_change(seen)),
+        is_settled: seen
+            .is_some_and(|seen| seen.holds() && !eks::is_change(seen) && is_without_template(seen).is_none()),
         is_disputed: version_in_secret(deciding).is_some_and(|told| Some(told) != running),
         was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }

@@ -27,7 +27,7 @@ pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;
 pub(crate) use seen::retry_command;
 pub use seen::{OwnedSeen, PlanGlance, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance};
-pub use standing::{Standing, standing};
+pub use standing::{Standing, is_without_template, standing};
 pub use wanted::{Owner, Role, Wanted};
 
 #[cfg(test)]

@@ -131,6 +131,14 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     }
 }
 
+/// Why nothing that is wanted of a WorkspaceTemplateApply reaches its Workspace although that is well, if that is so: without
+/// its template there is only the last rendering.
+#[must_use]
+pub fn is_without_template(seen: &OwnedSeen) -> Option<String> {
+    let (reason, message) = verdict(seen, Type::Applied, "True")?;
+    (reason == Reason::TemplateGone).then(|| in_words_of_owner(seen, &message))
+}
+
 /// What went wrong with Terraform, if that is about what is wanted of it now.
 pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     let synced = seen.condition(Type::Synced.as_str())?;

@@ -46,7 +46,9 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
         return match kept {
             Some(_) => nothing(
                 Reason::TemplateGone,
-                format!("The WorkspaceTemplate {name}{elsewhere} is gone; its last rendering counts"),
+                format!(
+                    "The WorkspaceTemplate {name}{elsewhere} is gone; its last rendering counts, and no change reaches the Workspace before it is there again"
+                ),
             ),
             None => nothing(
                 Reason::TemplateNotFound,

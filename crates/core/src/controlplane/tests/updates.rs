@@ -210,6 +210,19 @@ fn several_minors_are_walked_one_at_a_time_whatever_interrupts_it() {
 }
 
 #[test]
+fn nothing_is_told_as_applied_that_cannot_be_rendered_without_its_template() {
+    let mut world = living();
+    let now = super::at(0);
+    say(world.apply_mut(), "Applied", true, "TemplateGone", now);
+    upgrade(&mut world, "1.32");
+    world.calm();
+    let status = world.status();
+    assert_eq!((status.state, status.ready), (Some(State::Ready), true));
+    assert_eq!(message(&status, "Ready"), "about Applied");
+    assert_eq!(world.variable("kubernetes_version"), Some("1.31"));
+}
+
+#[test]
 fn an_upgrade_that_changes_nothing_is_not_told_as_done() {
     let mut world = living();
     world.outputs.insert("cluster_version".to_owned(), json!("1.31"));
