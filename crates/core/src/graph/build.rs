@@ -349,14 +349,17 @@ impl Building<'_> {
         workspaces.find(|workspace| workspace_id(workspace.group, &workspace.name) == id)
     }
 
-    /// The Secret that outputs are written to.
+    /// The Secret that outputs are written to, if that is in the namespace that is looked at.
     fn connection_secret(&self, apply: &WorkspaceTemplateApply, workspace: Option<&str>) -> Option<String> {
         let by_workspace = || {
-            let spec = &self.seen(workspace?)?.spec;
-            let name = spec.pointer("/writeConnectionSecretToRef/name")?.as_str()?;
-            Some(name.to_owned())
+            let reference = self.seen(workspace?)?.spec.get("writeConnectionSecretToRef")?;
+            let field = |name: &str| Some(reference.get(name)?.as_str()?.to_owned());
+            Some((field("name")?, field("namespace")))
         };
-        let by_apply = || Some(apply.spec.write_connection_secret_to_ref.as_ref()?.name.clone());
+        let by_apply = || {
+            let reference = apply.spec.write_connection_secret_to_ref.as_ref()?;
+            Some((reference.name.clone(), reference.namespace.clone()))
+        };
         let by_template = || {
             let reference = &apply.spec.template_ref;
             let namespace = reference.namespace.as_deref().unwrap_or(&self.snapshot.namespace);
@@ -369,9 +372,12 @@ impl Building<'_> {
             let inner = spec.template.spec.write_connection_secret_to_ref.as_ref();
             let named = spec.write_connection_secret_to_ref.as_ref().or(inner)?;
             // A name with holes is known only when it is rendered.
-            (!named.name.contains("${")).then(|| named.name.clone())
+            (!named.name.contains("${")).then(|| (named.name.clone(), named.namespace.clone()))
         };
-        by_workspace().or_else(by_apply).or_else(by_template)
+        let (name, namespace) = by_workspace().or_else(by_apply).or_else(by_template)?;
+        namespace
+            .is_none_or(|namespace| namespace == self.snapshot.namespace)
+            .then_some(name)
     }
 
     /// Relates a Secret to who writes it. One that is not there is left out, unless it is sure to come.

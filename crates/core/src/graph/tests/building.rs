@@ -204,6 +204,12 @@ fn a_connection_secret_is_known_before_there_is_a_workspace() {
         ids(graph.needs("Secret/net-vpc-connection")),
         [("WorkspaceTemplateApply/net-vpc", Product)]
     );
+    snapshot.applies[0].spec.write_connection_secret_to_ref = Some(read(
+        json!({"name": "net-vpc-connection", "namespace": "elsewhere"}),
+    ));
+    snapshot.secrets.clear();
+    let missed = ids(build(&snapshot).needs("Secret/net-vpc-connection")).len();
+    assert_eq!(missed, 0, "nobody misses what is in another namespace");
 }
 
 #[test]
