@@ -316,8 +316,21 @@ fn differing(one: &Value, other: &Value, path: String, paths: &mut Vec<String>) 
                 differing(&of(first), &of(second), path, paths);
             }
         }
-        _ if one != other => paths.push(path),
+        _ if one != other && !(is_default(&path, one) && is_default(&path, other)) => paths.push(path),
         _ => {}
+    }
+}
+
+/// Whether a field of a Workspace's spec means the same as if it were not there, because that is its default.
+#[must_use]
+pub fn is_default(path: &str, value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) if path == "deletionPolicy" => text == "Delete",
+        Value::String(text) => matches!(text.as_str(), "" | "Always" | "HCL"),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
     }
 }
 
@@ -327,13 +340,7 @@ pub(super) fn means_the_same(one: &Value, other: &Value) -> bool {
         Some(Value::Object(fields)) => fields.clone(),
         _ => Map::new(),
     };
-    let is_default = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => matches!(text.as_str(), "" | "Always" | "HCL"),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
-    };
+    let is_default = |value: &Value| is_default("", value);
     let (one, other) = (fields(one), fields(other));
     let has = |all: &Map<String, Value>, some: &Map<String, Value>| {
         some.iter().all(|(name, value)| {

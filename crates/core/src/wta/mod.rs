@@ -30,6 +30,7 @@ mod turns;
 mod waits;
 mod work;
 
+pub use body::is_default;
 pub use moving::{LeftBehind, left_behind};
 pub use rendered::Rendered;
 pub use snapshot::Snapshot;

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capt_api::WorkspaceTemplateApply;
-use capt_core::render::{self, ForeignNamespaces, RenderInput};
+use capt_core::{
+    render::{self, ForeignNamespaces, RenderInput},
+    wta::is_default,
+};
 use kube::ResourceExt as _;
 use serde_json::Value;
 
@@ -87,8 +90,8 @@ fn differences(before: &Value, after: &Value) -> Vec<String> {
         .filter_map(|path| match (old.get(path), new.get(path)) {
             (Some(old), Some(new)) if old == new => None,
             (Some(old), Some(new)) => Some(changed(path, old, new)),
-            (Some(old), None) => Some(format!("- {path}: {old}")),
-            (None, Some(new)) => Some(format!("+ {path}: {new}")),
+            (Some(old), None) => (!is_default(path, old)).then(|| format!("- {path}: {old}")),
+            (None, Some(new)) => (!is_default(path, new)).then(|| format!("+ {path}: {new}")),
             (None, None) => None,
         });
     lines.take(MANY).collect()
@@ -158,5 +161,7 @@ mod tests {
             ]
         );
         assert_eq!(differences(&before, &before), Vec::<String>::new());
+        let defaults = json!({"forProvider": {"entrypoint": ""}, "deletionPolicy": "Delete"});
+        assert_eq!(differences(&defaults, &json!({})), Vec::<String>::new());
     }
 }

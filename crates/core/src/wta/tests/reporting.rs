@@ -391,6 +391,9 @@ fn a_held_change_says_where_it_is_but_never_its_values() {
         said,
         "forProvider.entrypoint, forProvider.source, forProvider.vars"
     );
+    let defaults = json!({"forProvider": {"entrypoint": ""}, "deletionPolicy": "Delete"});
+    let plain = json!({"forProvider": {}});
+    assert_eq!(super::super::body::differences(&defaults, &plain), "");
 }
 
 #[test]
