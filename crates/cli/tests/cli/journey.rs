@@ -147,9 +147,10 @@ async fn a_template_becomes_infrastructure_and_goes_again() {
     );
     world
         .apply_example(|apply| {
+            // How far something is, is told of what takes longer than a second or two.
             apply
                 .annotations_mut()
-                .insert(marks::SIMULATE_SECONDS.to_owned(), "2".to_owned());
+                .insert(marks::SIMULATE_SECONDS.to_owned(), "8".to_owned());
         })
         .await;
     let running = world.until("progress", |status| status.progress.is_some()).await;
