@@ -447,7 +447,7 @@ async fn an_operation_that_a_signal_stopped_goes_on_after_the_next_start() {
         .apply_example(|apply| {
             apply
                 .annotations_mut()
-                .insert(marks::SIMULATE_SECONDS.to_owned(), "5".to_owned());
+                .insert(marks::SIMULATE_SECONDS.to_owned(), "8".to_owned());
         })
         .await;
     world
