@@ -3,7 +3,10 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capt_api::{CAPTCluster, foreign::marks as foreign_marks};
-use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use k8s_openapi::{
+    api::core::v1::Secret,
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -148,7 +151,15 @@ pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
         Some(secret) if secret.facts.troubles().is_empty() => format!(
             "the Secret {} tells of another VPC than the output vpc_id, or is another cluster's; let Terraform look again: {}",
             expected.name,
-            commands::capt("retry captcluster", &snapshot.captcluster.metadata, ""),
+            commands::capt(
+                "retry workspace",
+                &ObjectMeta {
+                    name: Some(apply.workspace_name().to_owned()),
+                    namespace: snapshot.captcluster.metadata.namespace.clone(),
+                    ..ObjectMeta::default()
+                },
+                ""
+            ),
         ),
         Some(secret) => format!(
             "the Secret {} has {}; give the module outputs of these names",

@@ -6,6 +6,7 @@ use capt_api::{
     version::{Minor, Version},
     workspacetemplateapply::WorkspaceTemplateApplySpec,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::{
@@ -214,6 +215,19 @@ fn remember_ahead(deciding: &mut Deciding<'_>, step: &version::Step) {
     }
 }
 
+/// The command by which the runner compares the status of the Workspace with the state.
+fn look_again(deciding: &Deciding<'_>) -> String {
+    let metadata = ObjectMeta {
+        name: deciding
+            .found
+            .usable()
+            .map(|seen| seen.workspace_name().to_owned()),
+        namespace: deciding.snapshot.control_plane.metadata.namespace.clone(),
+        ..ObjectMeta::default()
+    };
+    commands::capt("retry workspace", &metadata, "")
+}
+
 fn version_note(deciding: &Deciding<'_>, wanted: &Version, step: &version::Step) -> Option<Note> {
     let running = step.variable;
     match step.verdict {
@@ -237,11 +251,7 @@ fn version_note(deciding: &Deciding<'_>, wanted: &Version, step: &version::Step)
                  says something else, or it is more than the one version that EKS goes up at a time, so that nothing is \
                  changed because of that. If {told} runs, write spec.version {told}, or more; if not, let Terraform look \
                  again: {}",
-                commands::capt(
-                    "retry captcontrolplane",
-                    &deciding.snapshot.control_plane.metadata,
-                    ""
-                )
+                look_again(deciding)
             ),
         )),
         version::Verdict::NotReached(told) => {

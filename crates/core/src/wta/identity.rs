@@ -235,7 +235,8 @@ fn could_be_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
     let status = snapshot.wta.status.as_ref();
     has_legacy_finalizer(snapshot)
-        && recorded(snapshot).is_none()
+        && recorded(snapshot)
+            .is_none_or(|record| record == (WorkspaceGroup::ClusterScoped, workspace.name.as_str()))
         && status.is_none_or(|status| status.workspace_name.is_none())
         && workspace.group == Some(WorkspaceGroup::ClusterScoped)
         && !carries_an_identity(workspace)

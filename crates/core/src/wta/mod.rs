@@ -163,6 +163,12 @@ impl Gates for Deciding<'_> {
                 format!(
                     "Whether an operation runs is not known. {unread}; to be paused, because {sources}{afterwards}"
                 )
+            } else if let Found::PerhapsLegacy(workspace) = self.found {
+                format!(
+                    "Whether an operation runs is not known, because nobody said whether the Workspace {} is this object's; to \
+                     be paused, because {sources}{afterwards}",
+                    workspace.name
+                )
             } else if self.found.ours().is_some_and(is_ignored) {
                 format!(
                     "{}; to be paused, because {sources}{afterwards}",

@@ -59,16 +59,19 @@ pub(super) fn is_left_behind(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> 
     if is_marked(workspace) {
         return true;
     }
-    let beside = format!(
-        "secret/{}/",
-        snapshot.wta.metadata.namespace.as_deref().unwrap_or_default()
-    );
     let annotation = |name: &str| workspace.annotations.get(name).map(String::as_str);
     let is_anothers = workspace.labels.get(marks::WTA_UID) != snapshot.wta.metadata.uid.as_ref();
-    let had_state = annotation(marks::STATE_HOME).is_some_and(|home| home.starts_with(&beside))
+    let had_state = was_beside(snapshot, workspace)
         && annotation(foreign_marks::EXTERNAL_CREATE_SUCCEEDED).is_some()
         && annotation(marks::DESTROYED).is_none();
     is_anothers && had_state && snapshot.state_secrets.is_empty() && policy::is_nothing(&workspace.spec)
+}
+
+/// Whether the state of a Workspace was in a Secret of the object's own namespace, which goes along with a move.
+fn was_beside(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+    let home = workspace.annotations.get(marks::STATE_HOME);
+    home.is_some_and(|home| home.starts_with(&format!("secret/{namespace}/")))
 }
 
 /// Why such a Workspace is left alone, and what a person can do.
@@ -91,10 +94,17 @@ pub(super) fn moved_away(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> Stri
             marks::MOVED_AWAY
         ),
     };
+    // Whatever is made under the same name finds a state that did not go along, and with it what lives elsewhere.
+    let anew = match was_beside(snapshot, workspace) && snapshot.state_secrets.is_empty() {
+        true => format!("To make new infrastructure: {delete}"),
+        false => {
+            "To make new infrastructure, use another name: its state can be reached from here too".to_owned()
+        }
+    };
     format!(
         "The Workspace {0} was left here without its state when a Cluster was moved to another management cluster. What it \
-         stands for is managed there, and would be managed twice. Delete this object here if it belongs there too. To make new \
-         infrastructure: {delete}. To take it over, only if it is managed nowhere else: {1}",
+         stands for is managed there, and would be managed twice. Delete this object here if it belongs there too. {anew}. To \
+         take it over, only if it is managed nowhere else: {1}",
         workspace.name,
         crate::commands::kubectl("annotate wtapply", metadata, &consent),
     )
@@ -115,7 +125,7 @@ pub(super) fn obstacle(deciding: &Deciding<'_>) -> Option<String> {
     let consent = format!("{}=true", marks::MOVES_WITHOUT_STATE);
     Some(format!(
         "clusterctl is kept from moving it, because its state is in Secrets of the namespace {namespace}, which stay. To move \
-         it all the same, bring those Secrets to the same namespace of the other side, then: {}",
+         it all the same, while clusterctl waits bring those Secrets to the same namespace of the other side, then: {}",
         crate::commands::kubectl("annotate wtapply", metadata, &consent),
     ))
 }

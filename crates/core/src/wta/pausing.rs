@@ -36,6 +36,8 @@ pub(super) fn is_being_moved(snapshot: &Snapshot) -> bool {
 pub(super) fn is_at_rest(snapshot: &Snapshot, found: Found<'_>) -> bool {
     let rests = match found {
         Found::Several(first, second) => is_resting(first) && is_resting(second),
+        // Nobody pauses what may be this one's and what nobody said so of.
+        Found::PerhapsLegacy(_) => false,
         found => found.ours().is_none_or(is_resting),
     };
     let belongs = belongs_to_cluster(snapshot);

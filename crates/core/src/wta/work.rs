@@ -37,7 +37,7 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
             return problem(
                 Reason::WorkspaceNotOurs,
                 format!(
-                    "The Workspace {} is somebody else's and is left alone. Delete it, or use another name",
+                    "The Workspace {} is somebody else's and is left alone. Use another name for this object",
                     workspace.name
                 ),
             );

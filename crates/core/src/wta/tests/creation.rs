@@ -371,6 +371,10 @@ fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice(
             original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": namespace});
         }
         snapshot.workspaces.push(original);
+        // The record may be written before anything else is.
+        if is_taken && consent.is_none() {
+            annotate(&mut snapshot, marks::WORKSPACE, "tf.upbound.io/blue");
+        }
         if let Some(name) = consent {
             annotate(&mut snapshot, marks::ADOPT_RETAINED, name);
         }

@@ -562,10 +562,9 @@ fn what_was_moved_away_is_taken_over_only_by_what_comes_back_with_it() {
             assert_eq!(*world.workspace(), before, "{case}");
             assert!(world.snapshot.workspaces.len() == 1, "{case}");
             let words = message(&decision);
-            assert!(
-                words.contains("kubectl delete workspaces.tf.m.upbound.io"),
-                "{words}"
-            );
+            let is_offered = words.contains("kubectl delete workspaces.tf.m.upbound.io");
+            let went_along = world.workspace().annotations.contains_key(marks::STATE_HOME);
+            assert_eq!(is_offered, went_along, "{case}: {words}");
         } else {
             let annotations = &world.workspace().annotations;
             assert!(!annotations.contains_key(marks::MOVED_AWAY), "{case}");
