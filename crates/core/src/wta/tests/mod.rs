@@ -10,6 +10,7 @@ mod properties;
 mod real_provider;
 mod rendering;
 mod reporting;
+mod taking_over;
 mod world;
 
 use std::collections::BTreeMap;

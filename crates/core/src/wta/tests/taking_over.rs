@@ -1,0 +1,207 @@
+//! What the Go implementation made, and how it becomes ours.
+
+use std::collections::BTreeMap;
+
+use capt_api::{foreign::marks as foreign_marks, marks};
+use serde_json::json;
+
+use super::{
+    super::snapshot::{Serving, Usage},
+    *,
+};
+use crate::render::WorkspaceGroup;
+
+/// An object as the Go implementation leaves it, which may have lost the name of its Workspace.
+fn left_by_go(workspace: Option<&str>) -> Snapshot {
+    let mut snapshot = fresh();
+    snapshot.wta.metadata.finalizers = Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
+    snapshot.wta.status = workspace.map(|name| WorkspaceTemplateApplyStatus {
+        workspace_name: Some(name.to_owned()),
+        applied: true,
+        ..WorkspaceTemplateApplyStatus::default()
+    });
+    snapshot
+}
+
+/// Its Workspace, on which nothing says whose it is.
+fn made_by_go(group: WorkspaceGroup) -> WorkspaceSeen {
+    WorkspaceSeen {
+        group: Some(group),
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        uid: "legacy".to_owned(),
+        ..somebody_elses("blue")
+    }
+}
+
+#[test]
+fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_change_waits() {
+    let mut snapshot = left_by_go(Some("blue"));
+    let original = made_by_go(WorkspaceGroup::Namespaced);
+    snapshot.workspaces.push(original.clone());
+    let mut world = World::new(snapshot);
+    let decision = world.settle();
+    let workspace = world.workspace();
+    assert_eq!(workspace.spec["forProvider"], original.spec["forProvider"]);
+    assert!(!super::super::policy::grants_destruction(&workspace.spec));
+    assert_eq!(
+        workspace.annotations[foreign_marks::EXTERNAL_NAME],
+        "blue",
+        "it keeps its state"
+    );
+    assert_eq!(
+        reason(&world.snapshot, &decision, "ApprovalNeeded"),
+        "True/AdoptedChange"
+    );
+    for (usage, is_to_compare) in [(Usage::Yes, true), (Usage::No, false)] {
+        world.workspace_mut().used_by_provider = usage;
+        world.calm();
+        let told = world
+            .snapshot
+            .wta
+            .status
+            .as_ref()
+            .and_then(|status| status.message.clone());
+        let told = told.unwrap_or_default();
+        let compare = "kubectl get workspaces.tf.m.upbound.io blue -n team -o yaml";
+        assert_eq!(told.contains(compare), is_to_compare, "{told}");
+    }
+    assert_eq!(
+        world.snapshot.wta.metadata.finalizers.as_deref(),
+        Some(&[marks::WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()][..])
+    );
+    annotate(&mut world.snapshot, marks::APPROVED, "r1");
+    world.settle();
+    assert_eq!(
+        world.workspace().spec["forProvider"],
+        rendered("r1").spec["forProvider"]
+    );
+}
+
+#[test]
+fn the_first_change_of_what_was_taken_over_waits_also_if_there_was_none_at_first() {
+    let mut snapshot = left_by_go(Some("blue"));
+    let mut original = made_by_go(WorkspaceGroup::Namespaced);
+    original.spec["forProvider"] = rendered("r1").spec["forProvider"].clone();
+    original.spec["providerConfigRef"] = rendered("r1").spec["providerConfigRef"].clone();
+    snapshot.workspaces.push(original);
+    let mut world = World::new(snapshot);
+    let decision = world.settle();
+    let needs = |world: &World, decision: &_| reason(&world.snapshot, decision, "ApprovalNeeded");
+    assert_ne!(needs(&world, &decision), "True/AdoptedChange");
+    world.snapshot.rendering = Ok(rendered("r2"));
+    let decision = world.settle();
+    assert_eq!(needs(&world, &decision), "True/AdoptedChange");
+    annotate(&mut world.snapshot, marks::APPROVED, "r2");
+    world.settle();
+    world.snapshot.rendering = Ok(rendered("r3"));
+    let decision = world.settle();
+    assert_ne!(needs(&world, &decision), "True/AdoptedChange", "only the first");
+}
+
+#[test]
+fn what_the_go_implementation_made_is_found_also_if_it_could_not_be_read_at_first() {
+    for name in [None, Some("blue")] {
+        let mut snapshot = left_by_go(name);
+        snapshot.served.cluster_scoped = Serving::Hidden;
+        let mut world = World::new(snapshot);
+        world.calm();
+        assert!(world.snapshot.workspaces.is_empty(), "nothing is made beside it");
+        let mut original = made_by_go(WorkspaceGroup::ClusterScoped);
+        original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": "team"});
+        world.snapshot.workspaces.push(original);
+        world.snapshot.served.cluster_scoped = Serving::Yes;
+        world.calm();
+        assert_eq!(world.snapshot.workspaces.len(), 1);
+        assert!(world.workspace().labels.contains_key(marks::WTA_NAME), "{name:?}");
+    }
+}
+
+/// The Go implementation may fail to write down which Workspace it made.
+#[test]
+fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice() {
+    for (outputs_in, consent, is_taken) in [
+        (Some("team"), None, true),
+        (Some("other"), None, false),
+        (None, None, false),
+        (None, Some("blue"), true),
+    ] {
+        let mut snapshot = left_by_go(None);
+        snapshot.served.cluster_scoped = Serving::Yes;
+        let mut original = made_by_go(WorkspaceGroup::ClusterScoped);
+        if let Some(namespace) = outputs_in {
+            original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": namespace});
+        }
+        snapshot.workspaces.push(original);
+        // The record may be written before anything else is.
+        if is_taken && consent.is_none() {
+            annotate(&mut snapshot, marks::WORKSPACE, "tf.upbound.io/blue");
+        }
+        if let Some(name) = consent {
+            annotate(&mut snapshot, marks::ADOPT_RETAINED, name);
+        }
+        let mut world = World::new(snapshot);
+        let decision = world.calm();
+        let case = format!("{outputs_in:?} {consent:?}");
+        assert_eq!(world.snapshot.workspaces.len(), 1, "{case}");
+        let is_ours = world.workspace().labels.contains_key(marks::WTA_NAME);
+        assert_eq!(is_ours, is_taken, "{case}");
+        if !is_taken {
+            let told = reason(&world.snapshot, &decision, "Applied");
+            assert_eq!(told, "False/WorkspaceNotOurs", "{case}");
+            assert!(message(&decision).contains("adopt-retained=blue"), "{case}");
+            let finalizers = world.snapshot.wta.metadata.finalizers.clone().unwrap_or_default();
+            let old = marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER;
+            assert!(
+                finalizers.iter().any(|one| one == old),
+                "it is asked again: {case}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_go_implementations_workspace_forbids_stays_forbidden() {
+    for (field, value) in [
+        ("deletionPolicy", json!("Orphan")),
+        ("managementPolicies", json!(["Observe"])),
+    ] {
+        for is_paused_first in [false, true] {
+            for is_deleted_at_once in [false, true] {
+                let mut snapshot = left_by_go(Some("blue"));
+                snapshot.template = None;
+                snapshot.rendering = Err(Vec::new());
+                let mut original = WorkspaceSeen {
+                    labels: BTreeMap::new(),
+                    uid: "legacy".to_owned(),
+                    finalizers: vec![foreign_marks::CROSSPLANE_FINALIZER.to_owned()],
+                    ..somebody_elses("blue")
+                };
+                original.spec[field] = value.clone();
+                snapshot.workspaces.push(original);
+                let mut world = World::new(snapshot);
+                if is_paused_first {
+                    annotate(&mut world.snapshot, foreign_marks::PAUSED, "");
+                    world.calm();
+                    world
+                        .snapshot
+                        .wta
+                        .metadata
+                        .annotations
+                        .get_or_insert_default()
+                        .remove(foreign_marks::PAUSED);
+                }
+                if !is_deleted_at_once {
+                    world.settle();
+                    if field == "managementPolicies" {
+                        assert_eq!(world.workspace().spec[field], value);
+                    }
+                }
+                delete(&mut world.snapshot);
+                world.settle();
+                assert!(world.is_gone);
+                assert!(world.workspace().annotations.contains_key(marks::RETAINED));
+            }
+        }
+    }
+}
