@@ -17,6 +17,12 @@ use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+/// Many small objects come and go at once, and then nothing happens for hours: this one gives back what it does not need.
+/// How soon is said where it is built, in `.cargo/config.toml`.
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Cluster API Provider Terraform: EKS clusters from Terraform modules, as ordinary Kubernetes objects.
 #[derive(Parser)]
 #[command(name = "capt", version, arg_required_else_help = true, max_term_width = 100)]
