@@ -1,7 +1,8 @@
 //! Takes objects from a queue and looks at them, several at a time, each at most once at a time.
 //!
-//! Whoever wrote something looks again only when its tables show what it wrote, so that nothing is decided twice. What
-//! failed is tried again, more and more slowly.
+//! Whoever wrote something looks again only when its tables show what it wrote, so that nothing is decided twice. Who only
+//! said something in its status, and sees nothing else than that, has time: nothing is to be done, but perhaps something is
+//! to be waited for. What failed is tried again, more and more slowly.
 
 use std::{
     collections::HashMap,
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     execute::{Failure, Untold, Writes, Written},
     key::ObjectKey,
-    queue::Queue,
+    queue::{Queue, Reason},
 };
 use crate::metrics::Metrics;
 
@@ -30,6 +31,8 @@ const CATCHING_UP: Duration = Duration::from_secs(2);
 /// When it is looked for the first time whether it does, although nothing woke the object. Every further look waits twice as
 /// long.
 const CATCHING_UP_STEP: Duration = Duration::from_millis(20);
+/// When it is looked at an object that changed only by what was said in its status. Usually something happens before.
+const ECHO: Duration = Duration::from_secs(1);
 /// What somebody changed meanwhile is usually known a moment later, and then wakes the object anyway.
 const FIRST_LOOK: Duration = Duration::from_millis(200);
 const FIRST_TRY: Duration = Duration::from_secs(1);
@@ -103,6 +106,10 @@ impl Memory {
 /// What was written at the last look.
 struct Recent {
     written: Vec<Written>,
+    /// The version that the object got by its status, if that was all.
+    only_told: Option<u64>,
+    /// When it was to be looked at again.
+    next: Option<Instant>,
     since: Instant,
     /// How often the tables did not show it yet.
     looks: u32,
@@ -134,20 +141,20 @@ impl<R: Reconcile> Worker<R> {
         loop {
             let next = async {
                 let slot = slots.clone().acquire_owned().await;
-                (self.queue.next().await, slot)
+                (self.queue.next_with_reason().await, slot)
             };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 Some(ended) = tasks.join_next(), if !tasks.is_empty() => self.check(ended),
-                (key, slot) = next => {
+                ((key, reason), slot) = next => {
                     let worker = self.clone();
                     let looked_at = key.clone();
                     tasks.spawn(async move {
                         // Given back also if looking at the object panics.
                         let _slot = slot;
                         let guard = GivenBack { queue: &worker.queue, key: &looked_at };
-                        worker.look_at(&looked_at).await;
+                        worker.look_at(&looked_at, reason).await;
                         drop(guard);
                     });
                 }
@@ -163,8 +170,8 @@ impl<R: Reconcile> Worker<R> {
         }
     }
 
-    async fn look_at(&self, key: &ObjectKey) {
-        if let Some(delay) = self.is_behind(key) {
+    async fn look_at(&self, key: &ObjectKey, reason: Reason) {
+        if let Some(delay) = self.is_echo(key, reason).or_else(|| self.is_behind(key)) {
             self.queue.wake_after(key, delay);
             return;
         }
@@ -175,7 +182,8 @@ impl<R: Reconcile> Worker<R> {
         };
         let outcome = self.reconciler.reconcile(key, &mut writes).await;
         self.metrics.queued(R::NAME, self.queue.depth());
-        self.remember(key, &mut writes);
+        let look_again = outcome.as_ref().ok().and_then(|outcome| outcome.look_again);
+        self.remember(key, &mut writes, look_again);
         match outcome {
             Ok(outcome) => {
                 self.memory.lock().attempts.remove(key);
@@ -213,6 +221,17 @@ impl<R: Reconcile> Worker<R> {
         *attempts
     }
 
+    /// How long to wait if all that is new is what the last look said in the object's status.
+    fn is_echo(&self, key: &ObjectKey, reason: Reason) -> Option<Duration> {
+        let Reason::Own(version) = reason else { return None };
+        let memory = self.memory.lock();
+        let recent = memory.written.get(key)?;
+        let next = recent
+            .next
+            .map_or(ECHO, |next| next.duration_since(Instant::now()));
+        (recent.only_told == Some(version)).then_some(next.min(ECHO))
+    }
+
     /// How long to wait if the tables do not show yet what was written at the last look.
     fn is_behind(&self, key: &ObjectKey) -> Option<Duration> {
         let mut memory = self.memory.lock();
@@ -231,13 +250,15 @@ impl<R: Reconcile> Worker<R> {
         Some(step.min(rest))
     }
 
-    fn remember(&self, key: &ObjectKey, writes: &mut Writes) {
+    fn remember(&self, key: &ObjectKey, writes: &mut Writes, look_again: Option<Duration>) {
         let mut memory = self.memory.lock();
         let written = std::mem::take(&mut writes.all);
         if !written.is_empty() {
             let since = Instant::now();
             let recent = Recent {
                 written,
+                only_told: writes.only_told,
+                next: look_again.map(|delay| since + delay),
                 since,
                 looks: 0,
             };
@@ -349,6 +370,83 @@ mod tests {
         assert!(*asked.lock() < 12, "{}", *asked.lock());
         stop.cancel();
         work.await.unwrap();
+    }
+
+    /// Says something in its status at the first look, and counts looks.
+    struct Talker {
+        looked: Arc<Mutex<Vec<Instant>>>,
+        look_again: Option<Duration>,
+    }
+
+    impl Reconcile for Talker {
+        const NAME: &'static str = "talker";
+
+        async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
+            let mut looked = self.looked.lock();
+            if looked.is_empty() {
+                let target = Target {
+                    api_version: "v1".to_owned(),
+                    kind: "Thing".to_owned(),
+                    namespace: None,
+                    name: key.name.clone(),
+                };
+                written.all.push(Written { target, version: 7 });
+                written.only_told = Some(7);
+            }
+            looked.push(Instant::now());
+            let look_again = self.look_again.filter(|_| looked.len() == 1);
+            Ok(Outcome { look_again })
+        }
+
+        fn has_seen(&self, _: &Written) -> bool {
+            true
+        }
+
+        async fn failed(&self, _: &ObjectKey, _: &Failure) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_only_spoke_is_looked_at_later_unless_something_else_happens() {
+        let soon = Duration::from_millis(300);
+        let at_once = Duration::ZERO;
+        type Wake = fn(&Queue, &ObjectKey);
+        let cases: [(Wake, Option<Duration>, Duration); 4] = [
+            (|queue, key| queue.wake_changed(key, 7), None, ECHO),
+            (|queue, key| queue.wake_changed(key, 7), Some(soon), soon),
+            (|queue, key| queue.wake_changed(key, 8), None, at_once),
+            (
+                |queue, key| {
+                    queue.wake_changed(key, 7);
+                    queue.wake(key);
+                },
+                None,
+                at_once,
+            ),
+        ];
+        for (wake, look_again, expected) in cases {
+            let looked = Arc::<Mutex<Vec<Instant>>>::default();
+            let talker = Talker {
+                looked: looked.clone(),
+                look_again,
+            };
+            let queue = Arc::new(Queue::default());
+            let key = ObjectKey::cluster_scoped("x");
+            let stop = CancellationToken::new();
+            let worker = Worker::new(talker, queue.clone(), Metrics::default());
+            let work = tokio::spawn(worker.work(1, stop.clone()));
+            queue.wake(&key);
+            tokio::task::yield_now().await;
+            while looked.lock().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            wake(&queue, &key);
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let looked = looked.lock().clone();
+            assert_eq!(looked.len(), 2);
+            assert_eq!((looked[1] - looked[0]).as_millis(), expected.as_millis());
+            stop.cancel();
+            work.await.unwrap();
+        }
     }
 
     #[test]

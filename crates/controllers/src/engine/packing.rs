@@ -1,7 +1,10 @@
 //! Objects that nobody looks at, packed: most objects are at rest, and objects of a kind mostly say the same. As text of which
 //! only that is kept in which it differs from others, one takes a small fraction of the room.
 
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
 
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use parking_lot::Mutex;
@@ -13,14 +16,19 @@ const COMMON: usize = 32 << 10;
 const LEARNS_AFTER: u32 = 16;
 /// What is shorter is not worth learning from.
 const SHORT: usize = 256;
+/// How many of the objects that are packed as soon as they come are also there as they are: what changed is looked at by
+/// several, one after the other.
+const OPEN: usize = 64;
 
 /// How objects of a type are packed and unpacked.
 pub(crate) struct Packing<T> {
     write: fn(&T, &mut Vec<u8>) -> serde_json::Result<()>,
     read: fn(&[u8]) -> serde_json::Result<T>,
-    /// Objects are packed as soon as they come, and unpacked for each look.
+    /// Objects are packed as soon as they come.
     is_tight: bool,
     common: Mutex<Common>,
+    /// Those of them that were looked at last.
+    open: Mutex<VecDeque<Arc<T>>>,
 }
 
 /// What objects have in common: text of some of them, which others refer to.
@@ -63,10 +71,11 @@ impl<T: Serialize + DeserializeOwned> Packing<T> {
             read: |text| serde_json::from_slice(text),
             is_tight: false,
             common: Mutex::default(),
+            open: Mutex::default(),
         }
     }
 
-    /// For objects that are large and looked at for a moment only: they are never kept in another form.
+    /// For objects that are large and looked at for a moment only: few of them are kept in another form, and not for long.
     pub(crate) fn tight() -> Self {
         Self {
             is_tight: true,
@@ -76,6 +85,20 @@ impl<T: Serialize + DeserializeOwned> Packing<T> {
 }
 
 impl<T> Packing<T> {
+    /// Keeps an object as it is for a while.
+    fn keep_open(&self, value: &Arc<T>) {
+        let mut open = self.open.lock();
+        if open.len() == OPEN {
+            open.pop_front();
+        }
+        open.push_back(value.clone());
+    }
+
+    /// Keeps none of them as it is any longer.
+    pub(crate) fn close(&self) {
+        self.open.lock().clear();
+    }
+
     fn unpack(&self, packed: &Packed) -> Option<T> {
         let text = decompress_size_prepended_with_dict(&packed.rest, &packed.common).ok()?;
         (self.read)(&text).ok()
@@ -106,7 +129,8 @@ pub(crate) struct Shelf<T>(Mutex<Form<T>>);
 
 enum Form<T> {
     Open(Arc<T>, Rest),
-    Packed(Packed),
+    /// Packed, and perhaps still there as it is.
+    Packed(Packed, Weak<T>),
 }
 
 /// How long nobody looked at an object.
@@ -125,9 +149,13 @@ impl<T: PartialEq> Shelf<T> {
         let packed = packing
             .filter(|packing| packing.is_tight)
             .and_then(|packing| packing.pack(&value, &mut Packer::default()));
-        let form = match packed {
-            Some(packed) => Form::Packed(packed),
-            None => Form::Open(Arc::new(value), Rest::None),
+        let value = Arc::new(value);
+        let form = match (packed, packing) {
+            (Some(packed), Some(packing)) => {
+                packing.keep_open(&value);
+                Form::Packed(packed, Arc::downgrade(&value))
+            }
+            _ => Form::Open(value, Rest::None),
         };
         Self(Mutex::new(form))
     }
@@ -140,10 +168,16 @@ impl<T: PartialEq> Shelf<T> {
                 *rest = Rest::None;
                 Some(value.clone())
             }
-            Form::Packed(packed) => {
+            Form::Packed(packed, open) => {
+                if let Some(value) = open.upgrade() {
+                    return Some(value);
+                }
                 let packing = packing?;
                 let value = Arc::new(packing.unpack(packed)?);
-                if !packing.is_tight {
+                if packing.is_tight {
+                    *open = Arc::downgrade(&value);
+                    packing.keep_open(&value);
+                } else {
                     *form = Form::Open(value.clone(), Rest::None);
                 }
                 Some(value)
@@ -161,12 +195,12 @@ impl<T: PartialEq> Shelf<T> {
             }
             Form::Open(value, rest @ Rest::Short) => {
                 match packing.pack(value, packer) {
-                    Some(packed) => *form = Form::Packed(packed),
+                    Some(packed) => *form = Form::Packed(packed, Weak::new()),
                     None => *rest = Rest::Long,
                 }
                 true
             }
-            Form::Open(_, Rest::Long) | Form::Packed(_) => false,
+            Form::Open(_, Rest::Long) | Form::Packed(..) => false,
         }
     }
 }
@@ -177,7 +211,7 @@ mod tests {
 
     fn packed<T>(shelf: &Shelf<T>) -> Option<usize> {
         match &*shelf.0.lock() {
-            Form::Packed(packed) => Some(packed.rest.len()),
+            Form::Packed(packed, _) => Some(packed.rest.len()),
             Form::Open(..) => None,
         }
     }
@@ -203,6 +237,24 @@ mod tests {
             }
         }
         assert!(packed(&shelves[2]).unwrap() < text.len() / 10);
+    }
+
+    #[test]
+    fn what_was_looked_at_lately_is_not_unpacked_again_and_what_was_not_is_not_kept() {
+        let packing = Packing::tight();
+        let shelf = Shelf::new("x".to_owned(), Some(&packing));
+        let look = || Arc::downgrade(&shelf.get(Some(&packing)).unwrap());
+        let first = look();
+        assert!(first.ptr_eq(&look()));
+        for number in 0..OPEN {
+            Shelf::new(number.to_string(), Some(&packing));
+        }
+        assert_eq!(first.strong_count(), 0);
+        let again = look();
+        assert!(again.ptr_eq(&look()));
+        assert_eq!(packing.open.lock().len(), OPEN);
+        packing.close();
+        assert_eq!(again.strong_count(), 0);
     }
 
     /// Words that have nothing in common with those of another number.

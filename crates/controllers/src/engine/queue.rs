@@ -13,6 +13,15 @@ use tokio::{
 
 use super::key::ObjectKey;
 
+/// Why an object has to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It got this version, and nothing else that it depends on changed.
+    Own(u64),
+    /// Anything else.
+    Any,
+}
+
 /// Objects that have to be looked at.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -22,8 +31,8 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct State {
-    /// When each object is due. What is being looked at waits here until that is over.
-    due: HashMap<ObjectKey, Instant>,
+    /// When each object is due, and why. What is being looked at waits here until that is over.
+    due: HashMap<ObjectKey, (Instant, Reason)>,
     /// The same by time, without what is being looked at. The number keeps the order of equal times.
     order: BTreeMap<(Instant, u64), ObjectKey>,
     places: HashMap<ObjectKey, (Instant, u64)>,
@@ -34,16 +43,21 @@ struct State {
 impl Queue {
     /// An object has to be looked at now.
     pub(crate) fn wake(&self, key: &ObjectKey) {
-        self.wake_at(key, Instant::now());
+        self.wake_at(key, Instant::now(), Reason::Any);
+    }
+
+    /// An object has to be looked at now, because it got this version.
+    pub(crate) fn wake_changed(&self, key: &ObjectKey, version: u64) {
+        self.wake_at(key, Instant::now(), Reason::Own(version));
     }
 
     /// An object has to be looked at after a while, if nothing happens before.
     pub(crate) fn wake_after(&self, key: &ObjectKey, delay: Duration) {
-        self.wake_at(key, Instant::now() + delay);
+        self.wake_at(key, Instant::now() + delay, Reason::Any);
     }
 
-    fn wake_at(&self, key: &ObjectKey, when: Instant) {
-        self.state.lock().schedule(key, when);
+    fn wake_at(&self, key: &ObjectKey, when: Instant, reason: Reason) {
+        self.state.lock().schedule(key, when, reason);
         self.woken.notify_one();
     }
 
@@ -54,9 +68,14 @@ impl Queue {
 
     /// Waits for the next object that is due and takes it. It must be given back by [`Queue::done`].
     pub(crate) async fn next(&self) -> ObjectKey {
+        self.next_with_reason().await.0
+    }
+
+    /// The same, with why it is due.
+    pub(crate) async fn next_with_reason(&self) -> (ObjectKey, Reason) {
         loop {
             let next = match self.state.lock().take(Instant::now()) {
-                Ok(key) => return key,
+                Ok(due) => return due,
                 Err(next) => next,
             };
             match next {
@@ -73,7 +92,7 @@ impl Queue {
     pub(crate) fn done(&self, key: &ObjectKey) {
         let mut state = self.state.lock();
         state.running.remove(key);
-        if let Some(when) = state.due.get(key).copied() {
+        if let Some((when, _)) = state.due.get(key).copied() {
             state.place(key, when);
             drop(state);
             self.woken.notify_one();
@@ -82,11 +101,20 @@ impl Queue {
 }
 
 impl State {
-    fn schedule(&mut self, key: &ObjectKey, when: Instant) {
-        if self.due.get(key).is_some_and(|due| *due <= when) {
-            return;
+    fn schedule(&mut self, key: &ObjectKey, when: Instant, reason: Reason) {
+        let now = Instant::now();
+        let mut reason = reason;
+        if let Some((due, known)) = self.due.get_mut(key) {
+            // What is due now is due for both reasons.
+            if *due <= now && when <= now {
+                reason = known.and(reason);
+                *known = reason;
+            }
+            if *due <= when {
+                return;
+            }
         }
-        self.due.insert(key.clone(), when);
+        self.due.insert(key.clone(), (when, reason));
         if !self.running.contains(key) {
             self.place(key, when);
         }
@@ -103,7 +131,7 @@ impl State {
     }
 
     /// The next object that is due, or when there will be one.
-    fn take(&mut self, now: Instant) -> Result<ObjectKey, Option<Instant>> {
+    fn take(&mut self, now: Instant) -> Result<(ObjectKey, Reason), Option<Instant>> {
         let Some(entry) = self.order.first_entry() else {
             return Err(None);
         };
@@ -113,9 +141,18 @@ impl State {
         }
         let key = entry.remove();
         self.places.remove(&key);
-        self.due.remove(&key);
+        let due = self.due.remove(&key);
         self.running.insert(key.clone());
-        Ok(key)
+        Ok((key, due.map_or(Reason::Any, |(_, reason)| reason)))
+    }
+}
+
+impl Reason {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Own(one), Self::Own(other)) => Self::Own(one.max(other)),
+            _ => Self::Any,
+        }
     }
 }
 
@@ -147,6 +184,32 @@ mod tests {
         assert_eq!(queue.next().await, key("a"));
         queue.done(&key("a"));
         assert_eq!(queue.depth(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_known_whether_an_object_is_due_for_itself_alone() {
+        let queue = Queue::default();
+        let a = key("a");
+        queue.wake_after(&a, Duration::from_secs(60));
+        queue.wake_changed(&a, 7);
+        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Own(7)));
+        // While it is being looked at, and in either order.
+        queue.wake_changed(&a, 8);
+        queue.wake_after(&a, Duration::from_secs(60));
+        queue.wake_changed(&a, 9);
+        queue.done(&a);
+        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Own(9)));
+        queue.wake_changed(&a, 10);
+        queue.wake(&a);
+        queue.done(&a);
+        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Any));
+        queue.wake(&a);
+        queue.wake_changed(&a, 11);
+        queue.done(&a);
+        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Any));
+        queue.wake_after(&a, Duration::from_secs(60));
+        queue.done(&a);
+        assert_eq!(queue.next_with_reason().await, (a, Reason::Any));
     }
 
     #[tokio::test(start_paused = true)]

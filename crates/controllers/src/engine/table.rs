@@ -129,6 +129,20 @@ pub(crate) struct Row<T> {
     pub(crate) value: Option<T>,
 }
 
+impl<T> Row<T> {
+    /// Nothing, in the place of an object.
+    fn gone(key: ObjectKey) -> Self {
+        Self {
+            key,
+            version: 0,
+            value: None,
+        }
+    }
+}
+
+/// Objects that changed, and their versions.
+type Changed = BTreeMap<Arc<ObjectKey>, u64>;
+
 impl<T: PartialEq> Table<T> {
     /// A table of which nothing is known yet.
     pub(crate) fn new(name: &'static str, wakes: &Arc<Wakes>, indexes: &'static [Index<T>]) -> Self {
@@ -187,6 +201,7 @@ impl<T: PartialEq> Table<T> {
     /// Packs what nobody looked at since the last time that it was asked for.
     pub(crate) async fn rest(&self, packer: &mut Packer) {
         let Some(packing) = &self.packing else { return };
+        packing.close();
         let mut last: Option<Arc<ObjectKey>> = None;
         loop {
             last = {
@@ -335,7 +350,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn apply(&self, row: Row<T>) {
         self.change(|rows, facts, keys| {
             rows.latest = rows.latest.max(row.version);
-            self.put(rows, row.key, row.value, facts, keys);
+            self.put(rows, row, facts, keys);
         });
     }
 
@@ -343,7 +358,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn delete(&self, key: ObjectKey, version: u64) {
         self.change(|rows, facts, keys| {
             rows.latest = rows.latest.max(version);
-            self.put(rows, key, None, facts, keys);
+            self.put(rows, Row::gone(key), facts, keys);
         });
     }
 
@@ -358,11 +373,11 @@ impl<T: PartialEq> Table<T> {
                 .map(|key| ObjectKey::clone(key))
                 .collect();
             for key in gone {
-                self.put(rows, key, None, facts, keys);
+                self.put(rows, Row::gone(key), facts, keys);
             }
             for row in all {
                 rows.latest = rows.latest.max(row.version);
-                self.put(rows, row.key, row.value, facts, keys);
+                self.put(rows, row, facts, keys);
             }
             if rows.serving != Serving::Yes {
                 rows.serving = Serving::Yes;
@@ -386,7 +401,7 @@ impl<T: PartialEq> Table<T> {
         self.change(|rows, facts, keys| {
             let gone: Vec<ObjectKey> = rows.objects.keys().map(|key| ObjectKey::clone(key)).collect();
             for key in gone {
-                self.put(rows, key, None, facts, keys);
+                self.put(rows, Row::gone(key), facts, keys);
             }
             if rows.serving != Serving::No {
                 rows.serving = Serving::No;
@@ -395,26 +410,22 @@ impl<T: PartialEq> Table<T> {
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut Rows<T>, &mut HashSet<Number>, &mut BTreeSet<Arc<ObjectKey>>)) {
-        let (mut facts, mut keys) = (HashSet::new(), BTreeSet::new());
+    fn change(&self, change: impl FnOnce(&mut Rows<T>, &mut HashSet<Number>, &mut Changed)) {
+        let (mut facts, mut keys) = (HashSet::new(), Changed::new());
         change(&mut self.rows.write(), &mut facts, &mut keys);
         self.changes.send_modify(|count| *count += 1);
-        self.wakes.changed(&facts);
+        self.wakes.changed(&facts, |controller, key| {
+            self.controller == Some(controller) && keys.contains_key(key)
+        });
         if let Some(controller) = self.controller {
-            for key in &keys {
-                self.wakes.wake(controller, key);
+            for (key, version) in &keys {
+                self.wakes.wake_changed(controller, key, *version);
             }
         }
     }
 
-    fn put(
-        &self,
-        rows: &mut Rows<T>,
-        key: ObjectKey,
-        value: Option<T>,
-        facts: &mut HashSet<Number>,
-        keys: &mut BTreeSet<Arc<ObjectKey>>,
-    ) {
+    fn put(&self, rows: &mut Rows<T>, row: Row<T>, facts: &mut HashSet<Number>, keys: &mut Changed) {
+        let Row { key, version, value } = row;
         let (key, before) = match rows.objects.get_key_value(&key) {
             Some((known, before)) => (known.clone(), before.get(self.packing.as_ref())),
             None => (Arc::new(key), None),
@@ -423,12 +434,11 @@ impl<T: PartialEq> Table<T> {
             return;
         }
         for (index, by_index) in self.indexes.iter().zip(&mut rows.by_index) {
-            let values = |value: Option<&T>| -> BTreeSet<String> {
-                value
-                    .map(|value| (index.values)(&key, value))
-                    .into_iter()
-                    .flatten()
-                    .collect()
+            let values = |value: Option<&T>| -> Vec<String> {
+                let mut values = value.map_or_else(Vec::new, |value| (index.values)(&key, value));
+                values.sort_unstable();
+                values.dedup();
+                values
             };
             let (old, new) = (values(before.as_deref()), values(value.as_ref()));
             if old != new {
@@ -437,10 +447,10 @@ impl<T: PartialEq> Table<T> {
             if !index.finds {
                 continue;
             }
-            for value in old.union(&new) {
+            for value in old.iter().chain(&new) {
                 facts.insert(self.fact(Place::Index(index.name, value)));
             }
-            for gone in old.difference(&new) {
+            for gone in old.iter().filter(|value| new.binary_search(value).is_err()) {
                 facts.insert(self.fact(Place::Members(index.name, gone)));
                 if by_index
                     .get_mut(gone.as_str())
@@ -449,7 +459,7 @@ impl<T: PartialEq> Table<T> {
                     by_index.remove(gone.as_str());
                 }
             }
-            for value in new.difference(&old) {
+            for value in new.iter().filter(|value| old.binary_search(value).is_err()) {
                 facts.insert(self.fact(Place::Members(index.name, value)));
                 match by_index.get_mut(value.as_str()) {
                     Some(members) => members.add(&key),
@@ -460,7 +470,7 @@ impl<T: PartialEq> Table<T> {
             }
         }
         facts.insert(self.fact(Place::Object(&key)));
-        keys.insert(key.clone());
+        keys.insert(key.clone(), version);
         if let Some(is_remembered) = self.is_remembered {
             let mut departed = self.departed.lock();
             match (&value, before) {

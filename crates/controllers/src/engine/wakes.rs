@@ -58,8 +58,8 @@ pub(crate) struct Wakes {
 struct Interests {
     /// Who reads which fact.
     readers: BTreeSet<(Number, Arc<Subject>)>,
-    /// What everybody read the last time.
-    facts: HashMap<Arc<Subject>, Box<[Number]>>,
+    /// What everybody read the last time, in order.
+    facts: HashMap<Arc<Subject>, Arc<[Number]>>,
     /// Comes before all others.
     first: Arc<Subject>,
 }
@@ -100,7 +100,10 @@ impl Interests {
 
     /// Ends a reading. What was read before and not this time is of no interest any more, if this time was complete.
     fn finish(&mut self, subject: &Arc<Subject>, noted: &BTreeSet<Number>, is_complete: bool) {
-        let before = self.facts.remove(subject).unwrap_or_default();
+        let before = self.facts.get(subject).cloned().unwrap_or_default();
+        if is_complete && before.iter().eq(noted) {
+            return;
+        }
         let gone = before.iter().filter(|fact| !noted.contains(*fact));
         let mut all: Vec<Number> = noted.iter().copied().collect();
         if is_complete {
@@ -109,8 +112,11 @@ impl Interests {
             }
         } else {
             all.extend(gone);
+            all.sort_unstable();
         }
-        if !all.is_empty() {
+        if all.is_empty() {
+            self.facts.remove(subject);
+        } else {
             self.facts.insert(subject.clone(), all.into());
         }
     }
@@ -132,8 +138,15 @@ impl Wakes {
         }
     }
 
-    /// Wakes everybody who read these facts.
-    pub(crate) fn changed(&self, facts: &HashSet<Number>) {
+    /// Wakes an object that got this version.
+    pub(crate) fn wake_changed(&self, controller: Controller, key: &ObjectKey, version: u64) {
+        if let Some(queue) = self.queues.get(controller) {
+            queue.wake_changed(key, version);
+        }
+    }
+
+    /// Wakes everybody who read these facts, but those who are woken anyway.
+    pub(crate) fn changed(&self, facts: &HashSet<Number>, is_woken: impl Fn(Controller, &ObjectKey) -> bool) {
         let mut subjects = BTreeSet::new();
         {
             let interests = self.interests.lock();
@@ -142,7 +155,9 @@ impl Wakes {
             }
         }
         for subject in subjects {
-            self.wake(subject.controller, &subject.key);
+            if !is_woken(subject.controller, &subject.key) {
+                self.wake(subject.controller, &subject.key);
+            }
         }
     }
 
@@ -162,10 +177,12 @@ impl Wakes {
             .lock()
             .facts
             .get_key_value(&subject)
-            .map(|(known, _)| known.clone());
+            .map(|(known, facts)| (known.clone(), facts.clone()));
+        let (subject, before) = known.unwrap_or_else(|| (Arc::new(subject), Arc::default()));
         Reader {
             wakes: self.clone(),
-            subject: known.unwrap_or_else(|| Arc::new(subject)),
+            subject,
+            before,
             noted: Mutex::default(),
         }
     }
@@ -175,13 +192,16 @@ impl Wakes {
 pub(crate) struct Reader {
     wakes: Arc<Wakes>,
     subject: Arc<Subject>,
+    /// What was read the last time: that is of interest until this time ends.
+    before: Arc<[Number]>,
     noted: Mutex<BTreeSet<Number>>,
 }
 
 impl Reader {
     /// Notes that a fact is about to be read.
     pub(crate) fn note(&self, fact: Number) {
-        if self.noted.lock().insert(fact) {
+        let is_new = self.noted.lock().insert(fact) && self.before.binary_search(&fact).is_err();
+        if is_new {
             let mut interests = self.wakes.interests.lock();
             interests.readers.insert((fact, self.subject.clone()));
         }

@@ -229,6 +229,7 @@ impl Facts {
             self.captclusters.rest(&mut packer).await;
             self.captcontrolplanes.rest(&mut packer).await;
             self.reports.rest(&mut packer).await;
+            self.renderings.rest(&mut packer).await;
         }
     }
 

@@ -135,6 +135,8 @@ pub(crate) struct Writes {
     pub(crate) untold: Untold,
     /// The status is left to the next look, for so long.
     pub(crate) tells_after: Option<Duration>,
+    /// The version that the object got by its status, if that is all that was written.
+    pub(crate) only_told: Option<u64>,
 }
 
 /// Why a decision was not carried out to its end.
@@ -261,7 +263,9 @@ impl Executor {
                 return Ok(());
             }
             if let Some(object) = self.tell_status(subject, &status, &marked).await? {
-                written.all.push(Written::of(&subject.target, &object));
+                let told = Written::of(&subject.target, &object);
+                written.only_told = written.all.is_empty().then_some(told.version);
+                written.all.push(told);
             }
         }
         for event in &decision.events {
