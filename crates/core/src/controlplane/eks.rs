@@ -118,11 +118,24 @@ pub fn is_change(seen: &OwnedSeen) -> bool {
             .is_none_or(|status| !status.applied || status.last_applied_revision != status.ready_revision)
 }
 
+/// Whether the cluster is there, whatever it should become: a change that waits for a person, or could not be made, leaves
+/// what was there before.
+#[must_use]
+pub fn is_there(seen: &OwnedSeen) -> bool {
+    let is_left = || {
+        matches!(
+            standing(seen),
+            Standing::AwaitsApproval { .. } | Standing::Refused { .. } | Standing::Failed { .. }
+        )
+    };
+    seen.holds() || (seen.is("Ready") && is_left())
+}
+
 /// Whether Terraform ever made it real.
 #[must_use]
 pub fn was_ready(seen: &OwnedSeen) -> bool {
     let status = seen.wta.status.as_ref();
-    seen.holds() || status.is_some_and(|status| status.ready_revision.is_some())
+    is_there(seen) || status.is_some_and(|status| status.ready_revision.is_some())
 }
 
 fn unwell(seen: &OwnedSeen) -> String {

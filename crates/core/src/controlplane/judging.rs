@@ -138,7 +138,9 @@ pub struct Verdict {
 /// Judges the facts.
 #[must_use]
 pub fn judge(facts: &Facts) -> Verdict {
-    let serves = facts.was_initialized && !matches!(facts.answer, Answer::Dead(_));
+    // What was ready elsewhere is found set up, whatever keeps it from being changed.
+    let is_found = matches!(facts.eks, Eks::AwaitsApproval(_) | Eks::Broken(_)) && facts.setup == Setup::Done;
+    let serves = (facts.was_initialized || is_found) && !matches!(facts.answer, Answer::Dead(_));
     let verdict = |goal, note: &Note| Verdict {
         goal,
         serves,
@@ -314,20 +316,39 @@ mod tests {
             ),
             (
                 "Terraform failed",
-                |facts| facts.eks = Eks::Broken(note("eks")),
+                |facts| {
+                    facts.eks = Eks::Broken(note("eks"));
+                    facts.setup = Setup::Outstanding(note("eks"));
+                },
                 Degraded,
                 Failed(Stage::Provisioning),
             ),
             (
+                "Terraform failed for what is set up",
+                |facts| facts.eks = Eks::Broken(note("eks")),
+                Degraded,
+                Degraded,
+            ),
+            (
                 "an approval",
-                |facts| facts.eks = Eks::AwaitsApproval(note("eks")),
+                |facts| {
+                    facts.eks = Eks::AwaitsApproval(note("eks"));
+                    facts.setup = Setup::Outstanding(note("eks"));
+                },
                 Degraded,
                 Provisioning,
+            ),
+            (
+                "an approval for what is set up",
+                |facts| facts.eks = Eks::AwaitsApproval(note("eks")),
+                Degraded,
+                Degraded,
             ),
             (
                 "an approval for too long",
                 |facts| {
                     facts.eks = Eks::AwaitsApproval(note("eks"));
+                    facts.setup = Setup::Outstanding(note("eks"));
                     facts.expired = Some(note("time"));
                 },
                 Degraded,

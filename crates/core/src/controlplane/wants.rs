@@ -8,6 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::{
     connection,
     deciding::Deciding,
+    eks,
     kubeconfig::{self, Source},
     setup,
     snapshot::Snapshot,
@@ -63,7 +64,7 @@ pub fn wants(snapshot: &Snapshot, now: Timestamp) -> Wants {
         return Wants::default();
     };
     let was_initialized = deciding.was_initialized();
-    if deciding.is_deleting() || !(seen.holds() || was_initialized) {
+    if deciding.is_deleting() || !(eks::is_there(seen) || was_initialized) {
         return Wants::default();
     }
     let Ok(endpoint) = setup::endpoint_of(snapshot, seen) else {

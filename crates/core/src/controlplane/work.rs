@@ -180,7 +180,7 @@ fn surroundings(
     was_initialized: bool,
 ) -> Option<Surroundings> {
     let seen = seen?;
-    if reading.eks != Eks::Up && !was_initialized && !seen.holds() {
+    if reading.eks != Eks::Up && !was_initialized && !eks::is_there(seen) {
         return None;
     }
     let region = validity::region(deciding.snapshot, Some(seen)).ok();
@@ -274,8 +274,8 @@ fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
     let is_news = before.is_some() || report != WorkspaceTemplateStatus::default();
     deciding.status.workspace_template_status = is_news.then_some(report);
     // What a cluster runs counts when it is there.
-    let told =
-        making::running_version(deciding, seen).filter(|_| seen.holds() || deciding.status.version.is_some());
+    let told = making::running_version(deciding, seen)
+        .filter(|_| eks::is_there(seen) || deciding.status.version.is_some());
     // A module that does not tell is believed when it is done.
     let rendered = seen
         .wta

@@ -71,6 +71,14 @@ impl Body {
         {
             annotations.insert(marks::STATE_MOVES.to_owned(), "true".to_owned());
         }
+        // Status does not move, and with it went that all was well.
+        let was_ready = match present {
+            Some(present) => present.annotations.contains_key(marks::WAS_READY),
+            None => deciding.kept.is_some_and(|kept| kept.was_ready),
+        };
+        if !deciding.is_foreign && was_ready {
+            annotations.insert(marks::WAS_READY.to_owned(), "true".to_owned());
+        }
         let mut strip = Strip::default();
         let mut finalizers = Vec::new();
         if let Some(present) = present {
@@ -89,6 +97,7 @@ impl Body {
                 marks::CANDIDATE,
                 marks::STATE_MOVES,
                 marks::MOVED_AWAY,
+                marks::WAS_READY,
             ];
             strip
                 .annotations
@@ -141,7 +150,12 @@ impl Body {
                 gone(
                     &present.annotations,
                     &annotations,
-                    &[marks::CANDIDATE, marks::STATE_MOVES, marks::MOVED_AWAY],
+                    &[
+                        marks::CANDIDATE,
+                        marks::STATE_MOVES,
+                        marks::MOVED_AWAY,
+                        marks::WAS_READY,
+                    ],
                 ),
             ]
             .concat(),

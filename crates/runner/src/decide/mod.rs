@@ -47,6 +47,8 @@ pub(crate) enum Next {
     },
     /// Write the connection Secret from the state that is kept.
     HandOut,
+    /// Tell what the state has of something that was ready before this object was made.
+    TakeUp,
     /// Run something as soon as there is room.
     Run(What, Priority),
     /// Tell what runs to stop.
@@ -244,6 +246,10 @@ fn orphan(snapshot: &Snapshot, memory: &Memory, now: Timestamp) -> Next {
 }
 
 fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
+    // It serves whatever becomes of the next look, which may fail or wait for a person.
+    if snapshot.is_to_be_taken_up {
+        return Next::TakeUp;
+    }
     let (hash, home) = match &snapshot.inputs {
         None => return Next::Look(Look::Inputs),
         Some(InputFacts::Unresolved { reason, message }) => {
@@ -302,11 +308,11 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
     }
 }
 
-/// From when on a connection Secret that somebody changed is written again. What was never settled has no outputs that
-/// others may see; and somebody who writes it again and again must not make us do the same.
+/// From when on a connection Secret that somebody changed is written again. What was never settled nor taken up has no
+/// outputs that others may see; and somebody who writes it again and again must not make us do the same.
 fn hands_out_at(snapshot: &Snapshot) -> Option<Timestamp> {
     let was_settled = snapshot.memory.as_ref().is_some_and(|memory| memory.was_settled);
-    let has_outputs = was_settled || snapshot.is_connection_refused;
+    let has_outputs = was_settled || snapshot.is_taken_up || snapshot.is_connection_refused;
     if snapshot.connection != ConnectionFacts::Doubted || !has_outputs {
         return None;
     }

@@ -48,6 +48,10 @@ pub(crate) struct Snapshot {
     pub(crate) state: Option<StateFacts>,
     /// Something was made for it, by whatever runner, and nobody says that it is destroyed.
     pub(crate) was_made: bool,
+    /// What it stands for was ready before this object was made, and nobody looked yet what its state tells.
+    pub(crate) is_to_be_taken_up: bool,
+    /// The same, and that was told.
+    pub(crate) is_taken_up: bool,
     /// Somebody else held it and may have kept its state where only its module, which was not fetched, knows.
     pub(crate) is_unread: bool,
     /// Its state may be gone from where it was kept.

@@ -83,6 +83,24 @@ pub(crate) fn home_of(
     }
 }
 
+/// Like [`home_of`], and where neither tells, where it is if nobody asks for another place than ours.
+///
+/// # Errors
+/// As there.
+pub(super) async fn likely_home(
+    ctx: &Context,
+    view: &WorkspaceView,
+    prepared: &Result<Prepared, InputError>,
+) -> Result<Option<Home>, InputError> {
+    let known = home_of(view, prepared)?;
+    // What was written down and cannot be followed is not to be guessed.
+    if known.is_some() || written_down(view).is_some() {
+        return Ok(known);
+    }
+    let home = inputs::default_home(view, &ctx.lookup, &ctx.surroundings).await;
+    Ok(home.filter(|home| matches!(home, Home::Ours(_))))
+}
+
 fn written_down(view: &WorkspaceView) -> Option<&str> {
     let home = view.annotations.get(STATE_HOME).map(String::as_str);
     home.filter(|home| !home.is_empty())
@@ -94,7 +112,7 @@ pub(crate) async fn state_facts(
     view: &WorkspaceView,
     prepared: &Result<Prepared, InputError>,
 ) -> StateFacts {
-    let place = match home_of(view, prepared) {
+    let place = match likely_home(ctx, view, prepared).await {
         Err(error) => {
             return StateFacts::Unknown {
                 reason: reason(&error),
@@ -103,12 +121,7 @@ pub(crate) async fn state_facts(
         }
         Ok(Some(Home::Backend(_))) => return StateFacts::Elsewhere,
         Ok(Some(Home::Ours(place))) => Some(place),
-        // What was written down and cannot be followed is not to be guessed.
-        Ok(None) if written_down(view).is_some() => None,
-        Ok(None) => match inputs::default_home(view, &ctx.lookup, &ctx.surroundings).await {
-            Some(Home::Ours(place)) => Some(place),
-            Some(Home::Backend(_)) | None => None,
-        },
+        Ok(None) => None,
     };
     let Some(place) = place else {
         let (reason, message) = match prepared {

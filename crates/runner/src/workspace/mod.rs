@@ -16,7 +16,9 @@ mod write;
 pub(crate) use candidate::as_it_would_be;
 pub(crate) use facts::{facts_of, references_of};
 pub(crate) use leaving::{beside_backend, take_over};
-pub(crate) use observe::{Common, is_creation_pending, is_paused, observe, policy, requests, was_made};
+pub(crate) use observe::{
+    Common, is_creation_pending, is_paused, observe, policy, requests, was_made, was_ready_before,
+};
 pub(crate) use owner::{belongs_to_another, claim};
 pub(crate) use pass::{Passed, Then, Told, pass};
 pub(crate) use recall::{kind, outcome};

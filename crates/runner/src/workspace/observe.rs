@@ -13,7 +13,7 @@ use capt_api::{
     },
     marks::{
         ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, MOVED_AWAY, PLAN_REQUESTED, RETRY_REQUESTED,
-        STATE_HOME, UNLOCK,
+        STATE_HOME, UNLOCK, WAS_READY,
     },
 };
 use k8s_openapi::jiff::Timestamp;
@@ -60,6 +60,7 @@ pub(crate) fn observe(
         .standing
         .condition(Type::Synced)
         .filter(|_| record.standing.has_reason(Type::Synced, Reason::ReconcilePaused));
+    let ready = record.standing.condition(Type::Ready);
     Snapshot {
         uid: view.uid.clone(),
         name: view.name.clone(),
@@ -80,6 +81,8 @@ pub(crate) fn observe(
         inputs: record.inputs.clone(),
         state: record.state.clone(),
         was_made: was_made(view),
+        is_to_be_taken_up: was_ready_before(view) && ready.is_none() && !record.is_looked_up,
+        is_taken_up: was_ready_before(view) && ready.is_some_and(|ready| ready.status == "True"),
         is_unread: is_unread(view),
         is_state_doubted: record.is_state_doubted,
         connection: record.connection.facts,
@@ -144,6 +147,11 @@ pub(crate) fn was_made(view: &WorkspaceView) -> bool {
     let is_destroyed = view.annotations.get(DESTROYED).is_some_and(|text| text == "true");
     let has_outputs = outputs.is_some_and(|outputs| !outputs.is_empty());
     !is_destroyed && (is_marked(EXTERNAL_CREATE_SUCCEEDED) || has_outputs)
+}
+
+/// Whether what it stands for was ready before this object was made.
+pub(crate) fn was_ready_before(view: &WorkspaceView) -> bool {
+    view.annotations.get(WAS_READY).is_some_and(|text| text == "true")
 }
 
 /// Whether somebody else held it, whose state may be where only its module knows. What we hold has its place written

@@ -163,6 +163,7 @@ impl Looking<'_> {
                 Next::Cancel => return Ok(Step::Then(Then::Wait(None))),
                 Next::Look(look) => self.look(look).await?,
                 Next::HandOut => self.hand_out().await?,
+                Next::TakeUp => self.take_up().await?,
                 Next::Pause => self.pause().await?,
                 Next::Prepare { external_name, home } => self.prepare(external_name, home).await?,
                 Next::Refuse { reason, message } => return self.refuse(reason, &message).await,

@@ -1,17 +1,22 @@
-//! A connection Secret that somebody changed or removed, written again from the state that is kept.
+//! A connection Secret that somebody changed or removed, or that was not moved with its state, written again from the
+//! state that is kept.
 
 use std::time::Duration;
 
-use capt_api::conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason};
+use capt_api::conditions::{
+    ConditionStatus,
+    workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+};
 use capt_terraform::state::State;
 
-use super::{facts::home_of, owner::belongs_to_another, pass::Looking};
+use super::{facts::likely_home, owner::belongs_to_another, pass::Looking};
 use crate::{
     api::CallError,
     connection::{ConnectionError, Published, publish, refusal},
     decide::ConnectionFacts,
     events::News,
     inputs::{self, Home},
+    store::StoreError,
 };
 
 /// Who changes it again only after this long is not at war with us.
@@ -48,6 +53,28 @@ impl Looking<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Tells what the state has of something that was ready before this object was made. Outputs are told by the first run,
+    /// which knows what is secret.
+    pub(super) async fn take_up(&mut self) -> Result<(), CallError> {
+        let state = self.kept_state().await?.filter(|state| !state.is_empty());
+        if let Some(state) = state {
+            match publish(&self.ctx.client, &self.view, &state.outputs).await {
+                Err(ConnectionError::Call { source, .. }) if source.is_transient() => return Err(source),
+                // The run that tries the same tells why.
+                Err(_) => {}
+                Ok(handed) => {
+                    self.record.connection.version = handed.version;
+                    let ready = (Type::Ready, ConditionStatus::True, Reason::Available);
+                    let (generation, now) = (self.view.generation, self.ctx.now());
+                    self.record.standing.say(ready, "", generation, now);
+                    self.ctx.tell(&self.view, &mut self.record).await?;
+                }
+            }
+        }
+        self.record.is_looked_up = true;
         Ok(())
     }
 
@@ -99,12 +126,14 @@ impl Looking<'_> {
     /// The state, if all of it is where we keep it.
     async fn kept_state(&self) -> Result<Option<State>, CallError> {
         let prepared = inputs::load(&self.view, &self.ctx.lookup, &self.ctx.surroundings).await;
-        let Ok(Some(Home::Ours(place))) = home_of(&self.view, &prepared) else {
+        let Ok(Some(Home::Ours(place))) = likely_home(self.ctx, &self.view, &prepared).await else {
             return Ok(None);
         };
-        // Why it cannot be read is told by the run that tries the same.
-        let Ok(kept) = self.ctx.store.read(&place).await else {
-            return Ok(None);
+        let kept = match self.ctx.store.read(&place).await {
+            Ok(kept) => kept,
+            Err(StoreError::Call { source, .. }) if source.is_transient() => return Err(source),
+            // Why it cannot be read is told by the run that tries the same.
+            Err(_) => return Ok(None),
         };
         if kept.staged.is_some()
             || belongs_to_another(self.ctx, &self.view, &place, &kept)

@@ -23,6 +23,8 @@ pub(crate) struct Record {
     pub(crate) state: Option<StateFacts>,
     /// The state may be gone from where it was kept.
     pub(crate) is_state_doubted: bool,
+    /// It was looked whether the state tells of something that was ready before this object was made.
+    pub(crate) is_looked_up: bool,
     /// What is known about its connection Secret.
     pub(crate) connection: Connection,
     /// What becomes of its namespace.
@@ -72,6 +74,7 @@ impl Record {
             inputs: None,
             state: None,
             is_state_doubted: false,
+            is_looked_up: false,
             connection: Connection::default(),
             namespace: None,
             told: standing.clone(),

@@ -18,6 +18,7 @@ mod homes;
 mod inputs;
 mod lifecycle;
 mod lost;
+mod moved;
 mod namespaces;
 mod pausing;
 mod resting;

@@ -4,6 +4,7 @@ use capt_api::{
     captcontrolplane::{ControlPlanePhase as Phase, ControlPlaneState as State, OperationResult},
     marks,
     version::Version,
+    workspacetemplateapply::WorkspaceTemplateApplyStatus,
 };
 use serde_json::json;
 
@@ -350,6 +351,48 @@ fn a_changed_endpoint_updates_ours_and_the_kubeconfig_and_is_reported() {
     assert!(
         world
             .events
+#[test]
+fn what_was_moved_while_a_change_waits_for_a_person_is_used_as_it_is() {
+    for is_handed_out in [true, false] {
+        let mut world = living();
+        let outputs = world.apply().wta.status.clone().and_then(|status| status.outputs);
+        // Status does not move, and the Workspace is made again with the change.
+        world.snapshot.control_plane.status = None;
+        world.snapshot.probe = None;
+        let seen = world.apply_mut();
+        let generation = seen.wta.metadata.generation;
+        seen.wta.status = Some(WorkspaceTemplateApplyStatus {
+            observed_generation: generation,
+            applied: true,
+            last_applied_revision: Some("changed".to_owned()),
+            outputs: outputs.filter(|_| is_handed_out),
+            ..WorkspaceTemplateApplyStatus::default()
+        });
+        say(seen, "Applied", true, "Applied", super::at(0));
+        say(seen, "ApprovalNeeded", true, "DestructiveChange", super::at(0));
+        if is_handed_out {
+            say(seen, "Ready", true, "Available", super::at(0));
+        }
+        for _ in 0..3 {
+            world.calm();
+            world.probe();
+        }
+        let status = world.status();
+        let expected = if is_handed_out {
+            (Some(State::Degraded), true, Some("1.31"))
+        } else {
+            (Some(State::Provisioning), false, None)
+        };
+        assert_eq!(
+            (status.state, status.initialized, status.version.as_deref()),
+            expected
+        );
+        assert_eq!(status.ready, is_handed_out);
+        let ready = said(&status, "Ready");
+        assert!(ready.ends_with("/WaitingForApproval"), "{ready}");
+    }
+}
+
             .iter()
             .any(|event| event.starts_with("EndpointChanged"))
     );

@@ -256,6 +256,13 @@ fn the_other_side_of_a_move_finds_the_state_again() {
     world.snapshot.workspaces.clear();
     world.snapshot.wta.status = None;
     world.snapshot.wta.metadata.uid = Some("wta-2".to_owned());
+    world.calm();
+    let annotations = &world.workspace().annotations;
+    assert_eq!(
+        annotations[marks::WAS_READY],
+        "true",
+        "the runner may say so at once"
+    );
     world.settle();
     assert_eq!(world.infrastructure, infrastructure);
     assert!(world.workspace().is_settled());

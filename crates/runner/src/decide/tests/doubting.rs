@@ -28,3 +28,21 @@ fn a_state_that_may_be_gone_is_looked_for_and_brought_back_before_anything_else(
     });
     assert!(matches!(held, Next::Wait(Some(_))), "{held:?}");
 }
+
+#[test]
+fn what_was_ready_elsewhere_is_taken_up_before_anything_is_asked() {
+    let found = |change: fn(&mut Snapshot)| {
+        now(&with(|it| {
+            it.is_to_be_taken_up = true;
+            it.memory = None;
+            it.inputs = None;
+            change(it);
+        }))
+    };
+    assert_eq!(found(|_| {}), Next::TakeUp);
+    assert_eq!(found(|it| it.whose = Whose::Others), FOR_EVER);
+    assert_eq!(found(|it| it.is_moved_away = true), Next::Pause);
+    assert_eq!(found(|it| it.policies = Policy::Paused), Next::Pause);
+    assert_eq!(found(|it| it.is_deleting = true), Next::Look(Look::Memory));
+    assert_eq!(found(|it| it.is_to_be_taken_up = false), Next::Look(Look::Inputs));
+}

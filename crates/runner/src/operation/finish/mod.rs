@@ -55,9 +55,12 @@ impl Run<'_> {
     ) -> Finished {
         let is_kept = kept.is_ok();
         let mut end = self.judge(result, kept);
-        if let End::Well(Verdict::Settled { .. } | Verdict::Told) = &end
-            && let Err(failure) = self.hand_out().await
-        {
+        let has_outputs = match &end {
+            End::Well(Verdict::Settled { .. } | Verdict::Told) => true,
+            End::Well(Verdict::Held { .. }) => self.is_taken_up() && self.record.standing.outputs.is_none(),
+            _ => false,
+        };
+        if has_outputs && let Err(failure) = self.hand_out().await {
             self.stage = Stage::Publish;
             end = End::Badly(Box::new(failure));
         }

@@ -72,6 +72,7 @@ impl Run<'_> {
     pub(super) fn say(&mut self, end: &End, message: Option<&str>, settled: Option<i64>, now: Timestamp) {
         use ConditionStatus::{False, True};
         self.say_engine();
+        let is_taken_up = self.is_taken_up();
         let generation = self.about.generation;
         let report = &self.record.report;
         let standing = &mut self.record.standing;
@@ -117,6 +118,9 @@ impl Run<'_> {
                     generation,
                     now,
                 );
+                if is_taken_up && standing.condition(Type::Ready).is_none() {
+                    standing.say((Type::Ready, True, Reason::Available), "", generation, now);
+                }
                 // What the spec of an earlier generation asked for may well be there; of this one it is not. A pause
                 // is over, and what was so before it is so again.
                 let is_paused = standing.has_reason(Type::Synced, Reason::ReconcilePaused);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
+    conditions::workspace::WorkspaceConditionType as Type,
     foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_SUCCEEDED},
     marks::DESTROYED,
 };
@@ -14,7 +15,7 @@ use crate::{
     api::words,
     connection,
     engine::Failure,
-    workspace::{Handle, is_creation_pending},
+    workspace::{Handle, is_creation_pending, was_ready_before},
 };
 
 impl Run<'_> {
@@ -46,6 +47,14 @@ impl Run<'_> {
                 Err(own(class, words(&error)))
             }
         }
+    }
+
+    /// Whether the state tells of something that was ready before this object was made, and nothing was made since. It
+    /// serves while its first change waits for an approval.
+    pub(super) fn is_taken_up(&self) -> bool {
+        let has_something = self.state.as_ref().is_some_and(|state| !state.is_empty());
+        let ready = self.record.standing.condition(Type::Ready);
+        has_something && was_ready_before(&self.view) && ready.is_none_or(|ready| ready.status == "True")
     }
 
     /// Writes down how a creation ended, also one that an earlier runner began and did not live to tell.

@@ -1,0 +1,97 @@
+//! What was ready on another side, and is found there by its state alone.
+
+use capt_api::{foreign::marks::EXTERNAL_NAME, marks};
+use capt_testkit::World;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{Api, api::DeleteParams};
+use serde_json::{Value, json};
+
+use crate::{script::Script, support::*};
+
+const CONNECTION: &str = "facts";
+
+fn secrets(world: &World) -> Api<Secret> {
+    Api::namespaced(world.client(), world.namespace())
+}
+
+/// A Workspace that hands its outputs out.
+fn handing_out(resources: &[&str]) -> Value {
+    let mut object = workspace("vpc", resources);
+    object["metadata"]["annotations"] = json!({(EXTERNAL_NAME): "vpc"});
+    object["spec"]["writeConnectionSecretToRef"] = json!({"name": CONNECTION});
+    object
+}
+
+/// The other side of a move: nothing but the state came along, and the object is made anew.
+async fn moved(script: &Script, object: Value) -> World {
+    let world = World::embedded_only().await;
+    start_with(&world, script, no_polls);
+    create(&world, handing_out(&["a", "b"])).await;
+    until_settled(&world, "vpc").await;
+    world.stop(RUNNER);
+    patch(&world, "vpc", json!({"metadata": {"finalizers": null}})).await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    let gone = DeleteParams::default();
+    let _ = secrets(&world).delete(CONNECTION, &gone).await;
+    let pages: Api<ConfigMap> = Api::namespaced(world.client(), world.namespace());
+    let page = capt_core::names::run_report("tf.m.upbound.io", "vpc");
+    let _ = pages.delete(&page, &gone).await;
+    script.with(|stage| stage.disk.clear());
+    create(&world, object).await;
+    start_with(&world, script, no_polls);
+    world
+}
+
+/// What the connection Secret tells, if it is there.
+async fn count(world: &World) -> Option<String> {
+    let secret = secrets(world).get_opt(CONNECTION).await.unwrap()?;
+    let count = secret.data?.remove("count")?;
+    Some(String::from_utf8(count.0).unwrap())
+}
+
+async fn outputs(world: &World) -> Option<Value> {
+    let outputs = get(world, "vpc").await.status?.at_provider?.outputs?;
+    Some(json!(outputs))
+}
+
+#[tokio::test]
+async fn what_waits_for_an_approval_hands_out_what_its_state_has_if_it_was_ready_before() {
+    for was_ready in [true, false] {
+        let script = Script::default();
+        let mut object = handing_out(&["a"]);
+        if was_ready {
+            object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+        }
+        let world = moved(&script, object).await;
+        until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+        world.settle().await;
+        let ready = says(&world, "vpc", "Ready").await;
+        let expected = was_ready.then(|| "True Available".to_owned());
+        assert_eq!(ready, expected);
+        assert_eq!(count(&world).await, was_ready.then(|| "2".to_owned()));
+        assert_eq!(outputs(&world).await, was_ready.then(|| json!({"count": 2})));
+        assert_eq!(script.exists("vpc"), ["thing.a", "thing.b"]);
+        assert_eq!(
+            script.with(|stage| stage.applies),
+            1,
+            "nothing is changed for that"
+        );
+
+        if was_ready {
+            secrets(&world)
+                .delete(CONNECTION, &DeleteParams::default())
+                .await
+                .unwrap();
+            world
+                .until("the Secret to be back", async || count(&world).await.is_some())
+                .await;
+        }
+        let plan = report(&world, "vpc").await.plan.unwrap();
+        annotate(&world, "vpc", marks::APPROVED, &plan.id).await;
+        until_settled(&world, "vpc").await;
+        assert_eq!(script.exists("vpc"), ["thing.a"]);
+        assert_eq!(count(&world).await.as_deref(), Some("1"));
+        world.finish().await;
+    }
+}
