@@ -144,9 +144,9 @@ impl<'a> Deciding<'a> {
             true => stage,
             false => self.judge(stage),
         };
-        // What serves has not failed because a change of it did.
+        // What serves has not failed because a change of it did, be it here or where it was moved from.
         let stage = match stage {
-            Stage::Failed { reason, message } if was_provisioned && is_there && is_known => Stage::Waiting {
+            Stage::Failed { reason, message } if is_there && is_known => Stage::Waiting {
                 reason: match reason {
                     Reason::VpcCreationFailed => Reason::VpcUpdateFailed,
                     other => other,

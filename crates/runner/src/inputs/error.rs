@@ -12,10 +12,12 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// A Secret or a ConfigMap is missing.
-    #[error("{object} is not there, but {field} reads it: create it, or change {field}")]
+    #[error("{object} is not there, but {field} reads its key {key:?}: create it, or change {field}")]
     ObjectMissing {
         /// Which.
         object: ObjectRef,
+        /// The key that is read.
+        key: String,
         /// The field that names it.
         field: String,
     },

@@ -51,6 +51,7 @@ impl Found {
         let Some(data) = self.objects.get(&key.object) else {
             return Err(InputError::ObjectMissing {
                 object: key.object.clone(),
+                key: key.key.clone(),
                 field: key.field.clone(),
             });
         };

@@ -3,7 +3,10 @@
 use capt_api::{foreign::marks::EXTERNAL_NAME, marks};
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{Api, api::DeleteParams};
+use kube::{
+    Api,
+    api::{DeleteParams, PostParams},
+};
 use serde_json::{Value, json};
 
 use crate::{script::Script, support::*};
@@ -94,4 +97,38 @@ async fn what_waits_for_an_approval_hands_out_what_its_state_has_if_it_was_ready
         assert_eq!(count(&world).await.as_deref(), Some("1"));
         world.finish().await;
     }
+}
+
+#[tokio::test]
+async fn what_lacks_an_input_serves_as_it_was_and_names_what_is_missing() {
+    let script = Script::default();
+    let mut object = handing_out(&["a", "b"]);
+    object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+    object["spec"]["forProvider"]["varFiles"] =
+        json!([{"source": "ConfigMapKey", "configMapKeyRef": {"name": "sizes", "key": "all"}}]);
+    let world = moved(&script, object).await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    let words = message(&world, "vpc", "Synced").await;
+    assert!(words.contains("sizes"), "{words}");
+    assert_eq!(
+        says(&world, "vpc", "Ready").await.as_deref(),
+        Some("True Available")
+    );
+    assert_eq!(count(&world).await.as_deref(), Some("2"));
+    assert_eq!(
+        outputs(&world).await,
+        None,
+        "what is secret is not known without its inputs"
+    );
+
+    let api: Api<ConfigMap> = Api::namespaced(world.client(), world.namespace());
+    let sizes: ConfigMap = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sizes"}, "data": {"all": "size = 1\n"},
+    }))
+    .unwrap();
+    api.create(&PostParams::default(), &sizes).await.unwrap();
+    until_settled(&world, "vpc").await;
+    assert_eq!(outputs(&world).await, Some(json!({"count": 2})));
+    assert_eq!(script.with(|stage| stage.made.len()), 2);
+    world.finish().await;
 }

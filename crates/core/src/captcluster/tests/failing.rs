@@ -288,6 +288,30 @@ fn a_failed_change_of_what_serves_does_not_take_it_away() {
 }
 
 #[test]
+fn what_was_moved_and_cannot_be_changed_serves_as_it_was() {
+    for is_handed_out in [true, false] {
+        let mut world = ready();
+        // Status does not move, and the Workspace is made again around its state, which tells all but outputs.
+        world.snapshot.captcluster.status = None;
+        world.make_workspace();
+        fail(world.apply(), TroubleClass::Terminal, at(9));
+        if is_handed_out {
+            say(world.apply(), "Ready", "True", "Available", at(9));
+        }
+        world.rest();
+        let status = world.status();
+        assert_eq!(status.ready, is_handed_out);
+        assert_eq!(status.failure_reason.is_none(), is_handed_out);
+        let expected = match is_handed_out {
+            true => ("True/VPCUpdateFailed", "False/VPCUpdateFailed"),
+            false => ("False/VPCCreationFailed", "True/VPCCreationFailed"),
+        };
+        assert_eq!((&*world.verdict("Ready"), &*world.verdict("VPCFailed")), expected);
+        assert!(message(&world, "Ready").contains("no more addresses"));
+    }
+}
+
+#[test]
 fn that_it_was_ready_once_is_never_taken_back() {
     let mut world = ready();
     say(world.apply(), "Ready", "False", "Unavailable", at(9));

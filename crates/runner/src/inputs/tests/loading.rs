@@ -167,7 +167,7 @@ fn what_is_missing_is_named() {
     let cases = [
         (
             json!({"forProvider": {"env": [secret("k")]}}),
-            "Secret team/creds is not there, but spec.forProvider.env[0].secretKeyRef reads it",
+            "Secret team/creds is not there, but spec.forProvider.env[0].secretKeyRef reads its key \"k\"",
         ),
         (
             json!({"forProvider": {"env": [
@@ -179,7 +179,7 @@ fn what_is_missing_is_named() {
             json!({"forProvider": {"varFiles": [
                 {"source": "SecretKey", "secretKeyRef": {"name": "creds", "key": "k"}},
             ]}}),
-            "Secret team/creds is not there, but spec.forProvider.varFiles[0].secretKeyRef reads it",
+            "Secret team/creds is not there, but spec.forProvider.varFiles[0].secretKeyRef reads its key \"k\"",
         ),
         (
             json!({"providerConfigRef": {"kind": "ProviderConfig", "name": "aws"}}),
