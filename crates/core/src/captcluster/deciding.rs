@@ -8,12 +8,14 @@ use capt_api::{
         captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
         condition, find_condition, set_condition,
     },
+    endpoint::ApiEndpoint,
     marks,
 };
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 
 use super::{events::events, snapshot::Snapshot, stage::Stage};
 use crate::{
+    controlplane::endpoint,
     decision::Decision,
     metadata, names,
     owned::{self, Found, OwnedSeen, Owner, Role},
@@ -209,13 +211,11 @@ impl<'a> Deciding<'a> {
     /// Where the cluster's API server answers, for people.
     fn endpoint(&self) -> Option<String> {
         let endpoint = self.snapshot.cluster.as_ref()?.endpoint.as_ref()?;
-        let host = endpoint.host.as_deref().filter(|host| !host.is_empty())?;
-        let port = endpoint.port.filter(|port| *port > 0)?;
-        Some(if host.contains(':') {
-            format!("[{host}]:{port}")
-        } else {
-            format!("{host}:{port}")
-        })
+        let told = ApiEndpoint {
+            host: endpoint.host.clone()?,
+            port: endpoint.port.filter(|port| *port > 0)?,
+        };
+        endpoint::stored(&told).map(|endpoint| endpoint::display(&endpoint))
     }
 
     /// The decision.

@@ -336,6 +336,12 @@ fn the_endpoint_of_the_cluster_is_shown() {
         (None, None),
         (endpoint("10.0.0.1", 6443), Some("10.0.0.1:6443")),
         (endpoint("fd00::1", 443), Some("[fd00::1]:443")),
+        // As the Go implementation wrote it.
+        (
+            endpoint("https://a.eks.amazonaws.com", 443),
+            Some("a.eks.amazonaws.com:443"),
+        ),
+        (endpoint("no host", 443), None),
         (endpoint("", 443), None),
         (endpoint("host", 0), None),
     ] {
