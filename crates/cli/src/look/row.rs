@@ -207,4 +207,32 @@ mod tests {
             "ResourcesMissing: the state does not have terraform_data.b"
         );
     }
+
+    #[test]
+    fn what_somebody_else_manages_is_as_ready_as_it_says() {
+        for (status, ready, state) in [
+            (json!({"initialization": {"provisioned": true}}), true, "Ready"),
+            (
+                json!({"ready": true, "initialization": {"provisioned": true}}),
+                true,
+                "Ready",
+            ),
+            (json!({"ready": false}), false, "NotReady"),
+        ] {
+            let part = part(&json!({"captclusters": [{
+                "metadata": {"name": "net", "annotations": {"cluster.x-k8s.io/managed-by": "others"}},
+                "spec": {"region": "eu-central-1"},
+                "status": status,
+            }]}));
+            let view = View::new(&part);
+            let node = view.graph.node("CAPTCluster/net").unwrap();
+            let row = row(&view, "team", "CAPTCluster/net", node);
+            assert_eq!((row.ready, row.state.as_str()), (Some(ready), state), "{status}");
+            assert!(
+                row.message.contains("somebody else manages it"),
+                "{}",
+                row.message
+            );
+        }
+    }
 }

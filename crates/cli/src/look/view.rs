@@ -8,7 +8,7 @@ use capt_api::{
     workspacetemplateapply::WorkspaceProgress,
 };
 use capt_core::{
-    captcluster::is_externally_managed,
+    captcluster::{is_externally_managed, serves},
     graph::{Cause, Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id},
 };
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
@@ -91,7 +91,7 @@ impl<'a> View<'a> {
     /// Whether it does what it is for.
     pub(crate) fn is_ready(&self, id: &str) -> Option<bool> {
         Some(match self.object(id)? {
-            Object::CaptCluster(one) => one.status.as_ref().is_some_and(|status| status.ready),
+            Object::CaptCluster(one) => serves(one),
             Object::ControlPlane(one) => one.status.as_ref().is_some_and(|status| status.ready),
             Object::Cluster(_) | Object::Apply(_) | Object::Workspace(_) => {
                 self.says_ready(id).is_some_and(|(is_ready, _)| is_ready)
@@ -172,6 +172,12 @@ impl<'a> View<'a> {
         let Some(node) = self.graph.node(id) else {
             return String::new();
         };
+        if self.is_left_alone(id) {
+            return format!(
+                "somebody else manages it ({}), so that it is left alone",
+                foreign_marks::MANAGED_BY
+            );
+        }
         if node.health == Health::Good {
             if self.is_simulated(id) {
                 return "simulated: nothing of it is real".to_owned();
@@ -187,12 +193,6 @@ impl<'a> View<'a> {
         }
         if let Some(progress) = self.running(id) {
             return words(progress);
-        }
-        if self.is_left_alone(id) {
-            return format!(
-                "somebody else manages it ({}), so that it is left alone",
-                foreign_marks::MANAGED_BY
-            );
         }
         if let Some(who) = self.is_awaited(id) {
             return format!("no {who} has looked at it yet");

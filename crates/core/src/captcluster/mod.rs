@@ -96,6 +96,18 @@ pub fn is_externally_managed(metadata: &ObjectMeta) -> bool {
         || labels.is_some_and(|labels| labels.contains_key(foreign_marks::MANAGED_BY))
 }
 
+/// Whether a network serves, as its status says. Who else manages it says so by what the contract asks for.
+#[must_use]
+pub fn serves(captcluster: &CAPTCluster) -> bool {
+    let status = captcluster.status.as_ref();
+    let is_provisioned = || {
+        let flags = status.and_then(|status| status.initialization.as_ref());
+        flags.and_then(|flags| flags.provisioned) == Some(true)
+    };
+    status.is_some_and(|status| status.ready)
+        || (is_externally_managed(&captcluster.metadata) && is_provisioned())
+}
+
 impl Gates for Deciding<'_> {
     /// What was decided is in the object itself.
     type Answer = ();

@@ -12,7 +12,7 @@ use k8s_openapi::{
 };
 
 use super::{Node, build::WorkspaceSeen};
-use crate::controlplane::progress::PAUSED;
+use crate::{captcluster::serves, controlplane::progress::PAUSED};
 
 /// Whether it is well with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,7 +121,9 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
     let said = going_or_paused(&captcluster.metadata, conditions).unwrap_or_else(|| {
         let ready = find_condition(conditions, "Ready");
         let failed = find_condition(conditions, "VPCFailed");
-        let (word, health, why, since) = match (is_true(ready), is_true(failed)) {
+        // Who else manages it need not know our conditions.
+        let is_ready = ready.map_or_else(|| serves(captcluster), |ready| is_true(Some(ready)));
+        let (word, health, why, since) = match (is_ready, is_true(failed)) {
             // It serves, and a person must say whether it is changed.
             (true, false) if ready.is_some_and(|ready| ready.reason == "WaitingForApproval") => {
                 ("Ready", Health::Busy, ready, ready)
