@@ -130,13 +130,17 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    /// Puts a token into the kubeconfig that lasts longer than the one in it, and changes nothing else.
+    /// Puts a token into the kubeconfig that lasts longer than the one in it, says whether there is a valid one, and changes
+    /// nothing else.
     pub(super) fn renew_token(&mut self) {
         let snapshot = self.snapshot;
         let (Some(cluster), Some(seen)) = (&snapshot.cluster, self.found.usable()) else {
             return;
         };
-        if self.is_deleting() || snapshot.kubeconfig.is_none() || snapshot.token.is_none() {
+        let Some(kubeconfig) = snapshot.kubeconfig.as_ref().filter(|_| !self.is_deleting()) else {
+            return;
+        };
+        if snapshot.token.is_none() && !kubeconfig.annotations.contains_key(marks::TOKEN_EXPIRES) {
             return;
         }
         let names = setup::Names {
@@ -152,6 +156,7 @@ impl<'a> Deciding<'a> {
             .filter(|secret| secret.target.name == name);
         self.children.extend(renewed);
         self.look_again(around.look_again);
+        self.say(view::kubeconfig(&around.kubeconfig));
     }
 
     /// Says something by a condition, in place of what was said by it before.

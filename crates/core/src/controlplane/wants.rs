@@ -64,7 +64,9 @@ pub fn wants(snapshot: &Snapshot, now: Timestamp) -> Wants {
         return Wants::default();
     };
     let was_initialized = deciding.was_initialized();
-    if deciding.is_deleting() || !(eks::is_there(seen) || was_initialized) {
+    // A token that was handed out is renewed in a pause too.
+    let is_there = eks::is_there(seen) || seen.rests_well();
+    if deciding.is_deleting() || !(is_there || was_initialized) {
         return Wants::default();
     }
     let Ok(endpoint) = setup::endpoint_of(snapshot, seen) else {

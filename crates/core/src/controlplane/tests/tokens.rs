@@ -12,6 +12,7 @@ use super::{
         wants,
     },
     World, at, fresh, message, said,
+    world::say,
 };
 
 fn eks() -> World {
@@ -137,6 +138,35 @@ fn a_token_is_renewed_in_a_pause_too_and_nothing_else_is() {
     assert_eq!(decision.children.len(), 1);
     assert_eq!(token(&world).as_deref(), Some("t-2"));
     assert!(world.snapshot.ca.is_none(), "everything else waits");
+}
+
+#[test]
+fn a_token_that_ends_in_a_pause_before_the_cluster_was_ready_is_told() {
+    let mut world = eks();
+    world.answers = false;
+    world.settle();
+    issue(&mut world, "t-1");
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Configuring));
+    let told = |world: &World| said(&world.status(), "KubeconfigReady");
+    assert_eq!(told(&world), "True/KubeconfigGenerated");
+    world.snapshot.cluster.as_mut().expect("a Cluster").paused = true;
+    say(world.apply_mut(), "Synced", false, "ReconcilePaused", at(0));
+    world.calm();
+    let wish = wants(&world.snapshot, at(world.clock)).token;
+    assert!(wish.is_some(), "it is renewed in a pause too");
+
+    // Whoever issues tokens began anew, and cannot.
+    world.snapshot.token = None;
+    assert!(world.decide().look_again.is_some());
+    world.pass(15);
+    world.calm();
+    assert_eq!(told(&world), "False/KubeconfigGenerationFailed");
+    assert_eq!(world.status().state, Some(State::Configuring));
+    issue(&mut world, "t-2");
+    world.calm();
+    assert_eq!(told(&world), "True/KubeconfigGenerated");
+    assert_eq!(token(&world).as_deref(), Some("t-2"));
 }
 
 #[test]
