@@ -110,8 +110,14 @@ pub(super) fn advance(
         ended.operation == progress::UPDATE && ended.result == Some(OperationResult::Succeeded)
     });
     if is_done {
-        let runs = deciding.status.version.clone().unwrap_or_default();
-        let message = format!("The update is done: version {runs} runs");
+        let is_told = |seen: &OwnedSeen| making::running_version(deciding, seen).is_some();
+        let is_doubted =
+            seen.is_some_and(|seen| is_told(seen) && making::certain_version(deciding, seen).is_none());
+        let runs = deciding.status.version.as_ref().filter(|_| !is_doubted);
+        let message = match runs {
+            Some(runs) => format!("The update is done: version {runs} runs"),
+            None => "The update is done".to_owned(),
+        };
         deciding.tell(EventKind::Normal, Reason::NotRollingOut, &message);
     }
     deciding.status.progress = Some(progress);

@@ -160,9 +160,7 @@ fn waits(
 
 fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
     let seen = deciding.found.usable();
-    let rendered = seen
-        .and_then(|seen| seen.wta.spec.variables.as_ref()?.get("kubernetes_version"))
-        .and_then(|text| Version::from(text.as_str()).minor());
+    let rendered = seen.and_then(rendered_version);
     let running = seen.and_then(|seen| running_version(deciding, seen));
     let ahead = metadata::annotation(&deciding.snapshot.control_plane.metadata, marks::VERSION_AHEAD);
     Known {
@@ -186,6 +184,21 @@ fn version_in_secret(deciding: &Deciding<'_>) -> Option<Minor> {
 pub(super) fn running_version(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<Minor> {
     let text = connection::output(deciding.snapshot, seen, "cluster_version").ok()?;
     Version::from(text.trim()).minor()
+}
+
+/// The version that runs, if the module tells and nothing speaks against it: the Secret has the same outputs, and EKS leaves
+/// out no version. What somebody wrote into the status of a Workspace has neither.
+pub(super) fn certain_version(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<Minor> {
+    let running = running_version(deciding, seen)?;
+    let is_disputed = version_in_secret(deciding).is_some_and(|told| told != running);
+    let leaves_out = rendered_version(seen).is_some_and(|rendered| running.minor > rendered.minor + 1);
+    (!is_disputed && !leaves_out).then_some(running)
+}
+
+/// The version that Terraform was told.
+pub(super) fn rendered_version(seen: &OwnedSeen) -> Option<Minor> {
+    let variables = seen.wta.spec.variables.as_ref()?;
+    Version::from(variables.get("kubernetes_version")?.as_str()).minor()
 }
 
 /// What is wrong with what the module tells about its version, if it tells anything.

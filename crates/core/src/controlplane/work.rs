@@ -2,7 +2,7 @@
 
 use capt_api::{
     captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
-    region::Region, version::Version, workspacestatus::WorkspaceTemplateStatus,
+    region::Region, workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -274,16 +274,12 @@ fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
     let is_news = before.is_some() || report != WorkspaceTemplateStatus::default();
     deciding.status.workspace_template_status = is_news.then_some(report);
     // What a cluster runs counts when it is there.
-    let told = making::running_version(deciding, seen)
+    let told = making::certain_version(deciding, seen)
         .filter(|_| eks::is_there(seen) || deciding.status.version.is_some());
     // A module that does not tell is believed when it is done.
-    let rendered = seen
-        .wta
-        .spec
-        .variables
-        .as_ref()
-        .and_then(|variables| Version::from(variables.get("kubernetes_version")?.as_str()).minor())
-        .filter(|_| seen.holds() && !eks::is_change(seen));
+    let rendered = making::rendered_version(seen).filter(|_| {
+        making::running_version(deciding, seen).is_none() && seen.holds() && !eks::is_change(seen)
+    });
     if let Some(running) = told.or(rendered) {
         let version = version::in_form_of(&deciding.snapshot.control_plane.spec.version, running);
         deciding.status.versions = Some(vec![ReportedVersion {

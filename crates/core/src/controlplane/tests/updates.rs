@@ -301,6 +301,34 @@ fn a_cluster_that_aws_upgraded_is_reported_and_never_rendered_downwards() {
 }
 
 #[test]
+fn a_version_that_somebody_wrote_into_a_status_is_not_reported() {
+    // What the Secret says, and what somebody wrote.
+    for (in_secret, written) in [(Some("1.31"), "1.32"), (Some("1.31"), "1.30"), (None, "1.35")] {
+        let mut world = living();
+        let version = in_secret.map(str::to_owned);
+        let hidden = version.map(|version| ("cluster_version".to_owned(), version));
+        world.hidden_outputs.extend(hidden);
+        world.settle();
+        let before = world.status();
+        assert_eq!(before.version.as_deref(), Some("1.31"));
+        world.events.clear();
+        let status = world.apply_mut().wta.status.get_or_insert_default();
+        let outputs = status.outputs.get_or_insert_default();
+        outputs.insert("cluster_version".to_owned(), json!(written));
+        world.calm();
+        let after = world.status();
+        assert_eq!(
+            (&after.version, &after.versions),
+            (&before.version, &before.versions),
+            "{written}"
+        );
+        assert_eq!(world.variable("kubernetes_version"), Some("1.31"), "{written}");
+        let is_told = |event: &String| event.contains("The update is done");
+        assert!(!world.events.iter().any(is_told), "{:?}", world.events);
+    }
+}
+
+#[test]
 fn a_change_that_waits_for_a_person_is_told_and_nothing_times_out() {
     let mut world = living();
     upgrade(&mut world, "1.32");
@@ -323,34 +351,6 @@ fn a_change_that_waits_for_a_person_is_told_and_nothing_times_out() {
     assert_eq!(world.status().state, Some(State::Ready));
 }
 
-#[test]
-fn a_changed_endpoint_updates_ours_and_the_kubeconfig_and_is_reported() {
-    let mut world = living();
-    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
-    cluster
-        .endpoint
-        .clone_from(&world.snapshot.control_plane.spec.control_plane_endpoint);
-    assert!(world.decide().is_quiet());
-    let kubeconfig = "clusters: []\nusers: [] # new\n".to_owned();
-    world
-        .hidden_outputs
-        .insert("kubeconfig".to_owned(), kubeconfig.clone());
-    let status = world.apply_mut().wta.status.get_or_insert_default();
-    let outputs = status.outputs.get_or_insert_default();
-    outputs.insert("cluster_endpoint".to_owned(), json!("10.0.0.2"));
-    world
-        .outputs
-        .insert("cluster_endpoint".to_owned(), json!("10.0.0.2"));
-    world.settle();
-    assert_eq!(world.status().endpoint.as_deref(), Some("10.0.0.2:443"));
-    let spec = &world.snapshot.control_plane.spec;
-    let endpoint = spec.control_plane_endpoint.as_ref().expect("an endpoint");
-    assert_eq!((endpoint.host.as_str(), endpoint.port), ("10.0.0.2", 443));
-    let secret = world.snapshot.kubeconfig.as_ref().expect("a kubeconfig");
-    assert_eq!(secret.text("value"), Some(kubeconfig.as_str()));
-    assert!(
-        world
-            .events
 #[test]
 fn what_was_moved_while_a_change_waits_for_a_person_is_used_as_it_is() {
     for is_handed_out in [true, false] {
@@ -393,6 +393,34 @@ fn what_was_moved_while_a_change_waits_for_a_person_is_used_as_it_is() {
     }
 }
 
+#[test]
+fn a_changed_endpoint_updates_ours_and_the_kubeconfig_and_is_reported() {
+    let mut world = living();
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster
+        .endpoint
+        .clone_from(&world.snapshot.control_plane.spec.control_plane_endpoint);
+    assert!(world.decide().is_quiet());
+    let kubeconfig = "clusters: []\nusers: [] # new\n".to_owned();
+    world
+        .hidden_outputs
+        .insert("kubeconfig".to_owned(), kubeconfig.clone());
+    let status = world.apply_mut().wta.status.get_or_insert_default();
+    let outputs = status.outputs.get_or_insert_default();
+    outputs.insert("cluster_endpoint".to_owned(), json!("10.0.0.2"));
+    world
+        .outputs
+        .insert("cluster_endpoint".to_owned(), json!("10.0.0.2"));
+    world.settle();
+    assert_eq!(world.status().endpoint.as_deref(), Some("10.0.0.2:443"));
+    let spec = &world.snapshot.control_plane.spec;
+    let endpoint = spec.control_plane_endpoint.as_ref().expect("an endpoint");
+    assert_eq!((endpoint.host.as_str(), endpoint.port), ("10.0.0.2", 443));
+    let secret = world.snapshot.kubeconfig.as_ref().expect("a kubeconfig");
+    assert_eq!(secret.text("value"), Some(kubeconfig.as_str()));
+    assert!(
+        world
+            .events
             .iter()
             .any(|event| event.starts_with("EndpointChanged"))
     );
