@@ -93,15 +93,21 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         };
         // A person may have said so on the WorkspaceTemplateApply itself.
         let is_kept = is_retained || (apply.is_retained() && !matches!(next, End::Mark(_)));
-        let (reason, message) = if is_kept {
-            (
-                Reason::VpcRetained,
-                "The VPC, its Workspace and its state are kept",
-            )
+        let (mut reason, mut message) = if !apply.has_workspace() {
+            let message = format!(
+                "No VPC was made for it; the WorkspaceTemplateApply {} goes",
+                apply.name()
+            );
+            (Reason::WaitingForWorkspace, message)
+        } else if is_kept {
+            let message = "The VPC, its Workspace and its state are kept".to_owned();
+            (Reason::VpcRetained, message)
         } else {
-            (Reason::WaitingForWorkspace, "The VPC is being destroyed")
+            (
+                Reason::WaitingForWorkspace,
+                "The VPC is being destroyed".to_owned(),
+            )
         };
-        let (mut reason, mut message) = (reason, message.to_owned());
         match next {
             End::Mark(change) => deciding.decision.children.push(*change),
             End::Remove(removal) => deciding.decision.removals.push(removal),

@@ -213,15 +213,19 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
         .and_then(|status| status.outputs.clone())
         .unwrap_or_default();
     let output = owned::text(&outputs, super::facts::VPC_ID);
+    // A Secret of the same name may tell of what somebody else made, or of what lives elsewhere by now.
+    let is_made = apply.has_workspace();
     let secret = secrets::complete(
         snapshot,
         &deciding.owner,
         Some(apply),
         output.as_ref().ok().copied(),
-    );
+    )
+    .filter(|_| is_made);
     let told = secret.and_then(|secret| secret.facts.vpc_id.as_deref());
     let vpc_id = output.as_ref().ok().copied().or(told).map(str::to_owned);
 
+    let was_provisioned = deciding.was_provisioned();
     let status = &mut deciding.status;
     let before = status.workspace_template_status.take();
     let report = owned::report(apply, before.as_ref());
@@ -229,7 +233,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     // An empty report is not worth a write.
     status.workspace_template_status =
         Some(report).filter(|report| *report != WorkspaceTemplateStatus::default());
-    if vpc_id.is_some() {
+    if vpc_id.is_some() || !(is_made || was_provisioned) {
         status.vpc_id.clone_from(&vpc_id);
     }
     let zones = owned::list_of_texts(&outputs, "availability_zones");
@@ -237,7 +241,6 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
         status.failure_domains = failure_domains(zones);
     }
     // What was ready has not failed because of what is told about it.
-    let was_provisioned = deciding.was_provisioned();
     let broken = |message: String| {
         let reason = Reason::OutputInvalid;
         match was_provisioned {

@@ -56,10 +56,13 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         (message, 10)
     } else if !last.is_empty() || !last_left.is_empty() {
         deciding.status.endpoint = None;
-        let message = format!(
-            "The EKS cluster goes, with its WorkspaceTemplateApply {}",
-            listed(&last, &last_left)
-        );
+        let is_made = !last_left.is_empty() || last.iter().any(|seen| seen.has_workspace());
+        let what = if is_made {
+            "The EKS cluster goes, with its WorkspaceTemplateApply"
+        } else {
+            "No EKS cluster was made for it; it goes with its WorkspaceTemplateApply"
+        };
+        let message = format!("{what} {}", listed(&last, &last_left));
         see_to(deciding, &last_left, &mut said);
         for seen in last {
             end(deciding, seen, &Role::Eks, Fate::Destroyed, &mut said);

@@ -275,3 +275,35 @@ fn deletion_at_every_step_ends_with_nothing_left() {
         }
     }
 }
+
+#[test]
+fn what_lives_elsewhere_by_now_is_neither_shown_nor_told_as_destroyed() {
+    let mut world = World::new(fresh());
+    world.rest();
+    // The Workspace of the same name and its Secret were left here when a Cluster was moved.
+    world.snapshot.secrets = vec![secret("net-vpc-connection", "vpc-7")];
+    let apply = world.apply();
+    let generation = apply.wta.metadata.generation;
+    apply.wta.status.get_or_insert_default().observed_generation = generation;
+    world::say(apply, "Applied", "False", "WorkspaceMovedAway", at(0));
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/WorkspaceNotOurs");
+    assert_eq!(world.status().vpc_id, None);
+    delete(&mut world.snapshot);
+    world.history.clear();
+    world.rest();
+    let events = world.history.iter().flat_map(|decision| &decision.events);
+    let told: Vec<&str> = events.map(|event| event.message.as_str()).collect();
+    assert!(!told.join(" ").contains("destroyed"), "{told:?}");
+    let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
+    assert!(told.contains("No VPC was made for it"), "{told}");
+
+    // Where nobody saw the move, a person has to say so first.
+    let apply = world.apply();
+    apply.wta.metadata.deletion_timestamp = Some(Time(at(1)));
+    world::say(apply, "Deleting", "True", "WorkspaceMovedAway", at(1));
+    world.rest();
+    assert_eq!(world.verdict("Deleting"), "True/VPCDeletionFailed");
+    let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
+    assert!(told.contains("about Deleting"), "{told}");
+}
