@@ -3,12 +3,16 @@
 use std::process::ExitCode;
 
 use capt_api::{
-    CAPTCluster, CAPTControlPlane,
-    foreign::{Cluster as CapiCluster, marks::MANAGED_BY},
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
+    conditions::find_condition,
+    foreign::{
+        Cluster as CapiCluster,
+        marks::{MANAGED_BY, RECONCILE_REQUESTED},
+    },
     marks,
 };
 use capt_core::captcluster::is_externally_managed;
-use kube::Api;
+use kube::{Api, api::ListParams};
 use serde_json::json;
 
 use super::{
@@ -17,7 +21,7 @@ use super::{
 };
 use crate::{
     access::{Access, Cluster},
-    objects::{ObjectError, call_opt},
+    objects::{CallError, ObjectError, Subject, call, call_opt},
     output::Output,
     target::{Kind, Placed, Target},
 };
@@ -26,7 +30,7 @@ use crate::{
 ///
 /// Whatever failed is tried again at once, also what would not be tried again by itself, and what waits for a
 /// while does not wait any longer. With provider-terraform it is woken. Of a Cluster, both its network and its
-/// control plane are tried again.
+/// control plane are tried again. What a control plane has and is well is only looked at.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -93,7 +97,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         args.output.answer(&answer, || words(&object, stop))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut asked = Vec::new();
+    let (mut asked, mut seen) = (Vec::new(), Seen::default());
     for owner in &owners {
         if owner.kind == Kind::CaptCluster && cluster.leaves_alone(&owner.name).await? {
             if args.target.kind == Kind::Cluster {
@@ -106,6 +110,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             .await?
         {
             asked.push(owner.to_string());
+            if owner.kind == Kind::ControlPlane {
+                cluster.look_at_what_is_well(owner, &token, &mut seen).await?;
+            }
         } else if args.target.kind != Kind::Cluster {
             return Err(missing(&cluster, owner.kind, &owner.name).await.into());
         }
@@ -113,15 +120,66 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if asked.is_empty() {
         return Err(NothingOfOurs(args.target.name).into());
     }
-    let answer = json!({"object": args.target.to_string(), "asked": asked, "token": token});
+    let mut answer = json!({"object": args.target.to_string(), "asked": asked, "token": token});
+    if !seen.looks.is_empty() {
+        answer["looks"] = json!(seen.looks);
+    }
+    if !seen.refused.is_empty() {
+        answer["notReached"] = json!(seen.refused);
+    }
     args.output.answer(&answer, || {
         format!(
-            "Another try of {} is asked for. Watch it: capt tree {} -w\n",
+            "Another try of {} is asked for.{} Watch it: capt tree {} -w\n",
             asked.join(" and "),
+            seen.words(),
             args.target.clone().placed(Some(cluster.namespace.clone()))
         )
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Workspaces that are well, so that nothing of them is tried again.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Whoever runs them is asked to look at them.
+    looks: Vec<String>,
+    /// This person may not ask for that.
+    refused: Vec<String>,
+}
+
+impl Seen {
+    fn words(&self) -> String {
+        let mut words = String::new();
+        if !self.looks.is_empty() {
+            words.push_str(&format!(
+                " These are well and only looked at: {}.",
+                self.looks.join(", ")
+            ));
+        }
+        if !self.refused.is_empty() {
+            words.push_str(&format!(
+                " These are well and not reached, because you may not change them: {}.",
+                self.refused.join(", ")
+            ));
+        }
+        words
+    }
+}
+
+/// Whether Terraform did all that is asked for, so that a control plane passes no other try on.
+fn is_well(apply: &WorkspaceTemplateApply) -> bool {
+    let conditions = apply
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_deref());
+    let holds = |type_| {
+        let found = find_condition(conditions.unwrap_or_default(), type_);
+        found.is_some_and(|condition| condition.status == "True")
+    };
+    apply.metadata.deletion_timestamp.is_none()
+        && holds("Synced")
+        && holds("Ready")
+        && !holds("ApprovalNeeded")
 }
 
 /// What is told to whoever asked for another try.
@@ -172,6 +230,39 @@ impl Cluster {
         let api: Api<CAPTCluster> = Api::namespaced(self.client.clone(), &self.namespace);
         let found = call_opt(api.get_metadata(name)).await?;
         Ok(found.is_some_and(|found| is_externally_managed(&found.metadata)))
+    }
+
+    /// Asks for a look at what a control plane has and is well. What takes turns is not tried again out of turn: a look tells
+    /// what somebody else changed, and that is mended when it is its turn.
+    async fn look_at_what_is_well(
+        &self,
+        owner: &Target,
+        token: &str,
+        seen: &mut Seen,
+    ) -> Result<(), ObjectError> {
+        let api: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), &self.namespace);
+        let label = capt_core::wta::owner::label("CAPTControlPlane", &owner.name);
+        let theirs = ListParams::default().labels(&format!("{}={label}", marks::OWNER));
+        for apply in call(api.list(&theirs)).await?.items {
+            if !is_well(&apply) {
+                continue;
+            }
+            let Some(workspace) = self.subject_of(apply).await?.workspace else {
+                continue;
+            };
+            let name = format!("workspace/{}", workspace.name);
+            let alone = Subject {
+                apply: None,
+                spec: json!({}),
+                workspace: Some(workspace),
+            };
+            match self.annotate(&alone, RECONCILE_REQUESTED, token).await {
+                Ok(()) => seen.looks.push(name),
+                Err(ObjectError::Call(CallError::Forbidden(_))) => seen.refused.push(name),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Writes a mark on a CAPTCluster or a CAPTControlPlane, and says whether it is there.

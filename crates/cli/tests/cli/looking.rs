@@ -343,3 +343,60 @@ async fn owners_are_tried_again_alone_or_together() {
             .contains("there is no cluster/none")
     );
 }
+
+#[tokio::test]
+async fn what_a_control_plane_has_and_is_well_is_looked_at() {
+    let look = "crossplane.io/reconcile-requested-at";
+    let world = World::quiet().await;
+    world.cluster().await;
+    for (name, synced) in [("well", "True"), ("failed", "False")] {
+        world
+            .put(
+                "workspacetemplateapplies",
+                json!({
+                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "WorkspaceTemplateApply",
+                    "metadata": {
+                        "name": name,
+                        "labels": {"infrastructure.cluster.x-k8s.io/owner": "CAPTControlPlane.demo"},
+                        "annotations": {"infrastructure.cluster.x-k8s.io/workspace": format!("tf.m.upbound.io/{name}")},
+                    },
+                    "spec": {"templateRef": {"name": "eks"}},
+                    "status": {"conditions": [
+                        condition("Synced", synced, "ReconcileSuccess", ""),
+                        condition("Ready", "True", "Available", ""),
+                    ]},
+                }),
+            )
+            .await;
+        let applies = world.objects(
+            "infrastructure.cluster.x-k8s.io/v1beta1",
+            "WorkspaceTemplateApply",
+            "workspacetemplateapplies",
+        );
+        let uid = applies.get(name).await.unwrap().metadata.uid;
+        world
+            .put(
+                "workspaces",
+                json!({
+                    "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+                    "metadata": {"name": name, "labels": {"infrastructure.cluster.x-k8s.io/wta-uid": uid}},
+                    "spec": {"forProvider": {"source": "Inline", "module": ""}},
+                }),
+            )
+            .await;
+    }
+    let told = world.text(&["retry", "captcontrolplane/demo"]);
+    assert!(
+        told.contains("These are well and only looked at: workspace/well."),
+        "{told}"
+    );
+    let workspaces = world.objects("tf.m.upbound.io/v1beta1", "Workspace", "workspaces");
+    for (name, is_asked) in [("well", true), ("failed", false)] {
+        let annotations = workspaces.get(name).await.unwrap().metadata.annotations;
+        assert_eq!(
+            annotations.unwrap_or_default().contains_key(look),
+            is_asked,
+            "{name}"
+        );
+    }
+}
