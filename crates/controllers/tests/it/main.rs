@@ -31,6 +31,7 @@ mod inputs;
 mod interruptions;
 mod life;
 mod mishaps;
+mod moves;
 mod network;
 mod networks;
 mod ownership;
