@@ -9,6 +9,8 @@ use kube_cel::cel::objects::{Key, Map, Opaque, OptionalValue};
 use kube_cel::cel::parser::{Expression, Parser};
 use kube_cel::cel::{Context, ExecutionError, Value};
 
+use super::patterns;
+
 /// The types of scalars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
@@ -380,6 +382,9 @@ pub(super) fn context() -> Context<'static> {
     context.add_function("dyn", |value: Value| Ok::<_, ExecutionError>(value));
     context.add_function("type", |value: Value| Ok::<_, ExecutionError>(type_of(&value)));
     context.add_function("bool", |value: Value| bool_of(&value));
+    context.add_function("matches", |This(text): This<Arc<String>>, pattern: Arc<String>| {
+        patterns::matches(&text, &pattern)
+    });
     context.add_function("size", |This(value): This<Value>| size_of(&value));
     context.add_function("string", |This(value): This<Value>| string_of(value));
     context.add_function("int", |value: Value| match value {

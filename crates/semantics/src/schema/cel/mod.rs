@@ -6,6 +6,7 @@
 mod eval;
 mod functions;
 mod names;
+mod patterns;
 mod rewrite;
 mod scope_check;
 mod value;
