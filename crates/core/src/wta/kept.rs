@@ -2,15 +2,15 @@
 //!
 //! It is written before a Workspace is first made, and after one is changed: whatever exists can be made again.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capt_api::workspacetemplate::WorkspaceTemplateSpec;
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{location::StateLocation, rendered::Rendered};
+use super::{location::StateLocation, packing, rendered::Rendered};
 use crate::decision::{Desired, Guard, Strip, Target};
 
 /// Key of the Secret that everything is under, as gzipped JSON.
@@ -52,15 +52,19 @@ pub struct Kept {
     pub used_destroyed: Option<String>,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many were packed.
+    pub(super) static PACKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 impl Kept {
     /// What is written under [`KEY`], without base64.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let text = serde_json::to_vec(self).unwrap_or_default();
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        // Writing to memory does not fail.
-        let _ = encoder.write_all(&text);
-        encoder.finish().unwrap_or_default()
+        #[cfg(test)]
+        PACKED.with(|count| count.set(count.get() + 1));
+        packing::pack(&serde_json::to_vec(self).unwrap_or_default())
     }
 
     /// Reads what is under [`KEY`], without base64.

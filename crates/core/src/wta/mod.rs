@@ -18,6 +18,7 @@ pub mod kept;
 pub mod location;
 mod moving;
 pub mod owner;
+mod packing;
 mod pausing;
 pub mod policy;
 mod rendered;

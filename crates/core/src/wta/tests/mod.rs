@@ -4,6 +4,7 @@ mod creation;
 mod destruction;
 mod ending_troubled;
 mod foreign_runner;
+mod keeping;
 mod ownership;
 mod pausing_and_moving;
 mod properties;

@@ -355,18 +355,6 @@ fn a_problem_is_named_with_what_to_do() {
 }
 
 #[test]
-fn a_kept_rendering_survives_its_secret() {
-    use super::super::kept::Kept;
-    let kept = Kept {
-        rendering: rendered("r1"),
-        was_ready: true,
-        ..Kept::default()
-    };
-    assert_eq!(Kept::from_bytes(&kept.to_bytes()), Some(kept));
-    assert_eq!(Kept::from_bytes(b"something else"), None);
-}
-
-#[test]
 fn a_revision_is_ready_only_when_terraform_made_it_real() {
     let mut world = living();
     assert_eq!(status(&world).ready_revision.as_deref(), Some("r1"));
