@@ -25,7 +25,7 @@ pub(crate) async fn drive(facts: Arc<Facts>) {
         applies.borrow_and_update();
         templates.borrow_and_update();
         for (template, view) in facts.templates.peek_all() {
-            for apply in facts.next_in_line(&template, &view.revision) {
+            for apply in facts.next_in_line(&template, view.template.revision()) {
                 wake_owner(&facts, &apply);
             }
         }

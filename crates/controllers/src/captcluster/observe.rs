@@ -53,8 +53,7 @@ impl CaptClusters {
             Some(place) => facts.readable_template(reader, place).await,
             None => None,
         };
-        let template =
-            template.map(|view| TemplateSeen::with_revision(&view.template, view.revision.clone()));
+        let template = template.map(|view| TemplateSeen::of(&view.template));
         let revision = template.as_ref().map(|template| template.revision.as_str());
         let peers = match &template_key {
             Some(template) if owned::needs_peers(apply, revision) => facts.peers(reader, apply, template),

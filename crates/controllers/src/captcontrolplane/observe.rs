@@ -1,8 +1,6 @@
 //! Puts everything that is known about a CAPTControlPlane into a snapshot.
 
-use capt_api::{
-    CAPTCluster, CAPTControlPlane, foreign::Cluster, marks, references::WorkspaceTemplateReference,
-};
+use capt_api::{CAPTCluster, CAPTControlPlane, foreign::Cluster, references::WorkspaceTemplateReference};
 use capt_core::{
     controlplane::{
         self, Snapshot, adoption, connection,
@@ -70,7 +68,9 @@ impl ControlPlanes {
         };
         let profiles = self.profiles(reader, &control_plane, &applies).await;
         let vpc_names = infrastructure.as_ref().map(vpc::secret_names).unwrap_or_default();
-        let spec = template.as_ref().and_then(|template| template.spec.as_ref());
+        let spec = template
+            .as_ref()
+            .and_then(|template| Some(template.spec.as_ref()?.spec()));
         let names = connection::secret_names(&control_plane.spec, &key.name, spec, apply);
         let vpc_id = infrastructure.as_ref().and_then(|seen| seen.vpc_id.as_deref());
         let mut vpc_secrets = Vec::new();
@@ -215,21 +215,13 @@ impl ControlPlanes {
         let namespace = reference.namespace.as_deref().unwrap_or(namespace);
         let place = ObjectKey::within(namespace, &reference.name);
         let view = facts.readable_template(reader, &place).await?;
-        let name = connection::template_name(&view.template.spec)?;
+        let name = connection::template_name(view.template.spec())?;
         (!name.contains("${")).then(|| name.to_owned())
     }
 
     async fn template(&self, reader: &Reader, place: &ObjectKey) -> Option<TemplateSeen> {
         let view = self.hands.facts.readable_template(reader, place).await?;
-        let labels = view.template.metadata.labels.as_ref();
-        Some(TemplateSeen {
-            namespace: place.namespace().to_owned(),
-            hidden: false,
-            shared_with: view.template.spec.shared_with.clone().unwrap_or_default(),
-            revision: view.revision.clone(),
-            spec: Some(view.template.spec.clone()),
-            sandbox: labels.and_then(|labels| labels.get(marks::SANDBOX).cloned()),
-        })
+        Some(view.seen(place.namespace()))
     }
 
     /// Others whose specs name the same WorkspaceTemplateApply.

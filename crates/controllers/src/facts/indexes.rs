@@ -155,7 +155,7 @@ pub(super) const TEMPLATES: &[Index<TemplateView>] = &[Index {
     name: SPEC,
     finds: false,
     values: |_, view| {
-        let metadata = &view.template.metadata;
+        let metadata = &view.metadata;
         let sandbox = metadata
             .labels
             .as_ref()

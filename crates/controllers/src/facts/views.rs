@@ -1,6 +1,6 @@
 //! What is kept of an object.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
@@ -13,14 +13,14 @@ use capt_api::{
     },
     marks,
     run::{REPORT_KEY, RunReport},
-    workspacetemplate::{WorkspaceTemplateObjectStatus, WorkspaceTemplateSpec},
+    workspacetemplate::WorkspaceTemplateObjectStatus,
 };
 use capt_core::{
-    render::{self, WorkspaceGroup},
+    render::{Template, WorkspaceGroup},
     wta::{
         kept::{self, Kept},
         location,
-        snapshot::{KeptSeen, ProviderConfigSeen, Usage, WorkspaceSeen},
+        snapshot::{KeptSeen, ProviderConfigSeen, TemplateSeen, Usage, WorkspaceSeen},
     },
 };
 use capt_terraform::diagnostics;
@@ -44,10 +44,28 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// A template, with what would take long to find out again.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TemplateView {
-    /// The object.
-    pub(crate) template: capt_api::WorkspaceTemplate,
-    /// Its revision.
-    pub(crate) revision: String,
+    /// Its metadata.
+    pub(crate) metadata: ObjectMeta,
+    /// What it holds.
+    pub(crate) template: Arc<Template>,
+    /// Its status.
+    pub(crate) status: Option<WorkspaceTemplateObjectStatus>,
+}
+
+impl TemplateView {
+    /// What a decision sees of it.
+    pub(crate) fn seen(&self, namespace: &str) -> TemplateSeen {
+        let labels = self.metadata.labels.as_ref();
+        let spec = self.template.spec();
+        TemplateSeen {
+            namespace: namespace.to_owned(),
+            hidden: false,
+            shared_with: spec.shared_with.clone().unwrap_or_default(),
+            revision: self.template.revision().to_owned(),
+            spec: Some(self.template.clone()),
+            sandbox: labels.and_then(|labels| labels.get(marks::SANDBOX).cloned()),
+        }
+    }
 }
 
 /// The last rendering of a WorkspaceTemplateApply, as text: read it takes more than all else that is known of it.
@@ -137,15 +155,10 @@ pub(super) fn apply(object: Document) -> Option<WorkspaceTemplateApply> {
 }
 
 pub(super) fn template(object: Document) -> Option<TemplateView> {
-    let spec: WorkspaceTemplateSpec = object.spec.read()?;
-    let status: Option<WorkspaceTemplateObjectStatus> = object.status.read();
     Some(TemplateView {
-        revision: render::revision(&spec),
-        template: capt_api::WorkspaceTemplate {
-            metadata: lean(object.metadata),
-            spec,
-            status,
-        },
+        template: Arc::new(Template::read(object.spec.read()?)),
+        metadata: lean(object.metadata),
+        status: object.status.read(),
     })
 }
 
@@ -341,3 +354,6 @@ fn lean(mut metadata: ObjectMeta) -> ObjectMeta {
     }
     metadata
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use capt_api::marks;
+use capt_api::{WorkspaceTemplate, marks};
 use capt_core::template::{self, Snapshot};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -49,7 +49,7 @@ impl Templates {
     /// it.
     fn rest(&self, key: &ObjectKey) -> Option<Duration> {
         let view = self.facts.templates.peek(key)?;
-        let metadata = &view.template.metadata;
+        let metadata = &view.metadata;
         let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
         let is_held = finalizers
             .iter()
@@ -83,7 +83,11 @@ impl Reconcile for Templates {
         let users = self.facts.applies.members(&reader, indexes::TEMPLATE, &place);
         reader.finish();
         let snapshot = Snapshot {
-            template: view.template.clone(),
+            template: WorkspaceTemplate {
+                metadata: view.metadata.clone(),
+                spec: view.template.spec().clone(),
+                status: view.status.clone(),
+            },
             users: users.iter().map(ToString::to_string).collect(),
         };
         let now = (self.options.clock)();

@@ -167,27 +167,16 @@ impl Applies {
         let reference = &wta.spec.template_ref;
         let namespace = reference.namespace.as_deref().unwrap_or(key.namespace());
         let place = ObjectKey::within(namespace, &reference.name);
-        let view = match self.facts.template(reader, &place) {
-            Sight::Unknown => return None,
-            Sight::Absent => return Some(None),
-            Sight::Hidden => {
-                return Some(Some(TemplateSeen {
-                    namespace: namespace.to_owned(),
-                    hidden: true,
-                    ..TemplateSeen::default()
-                }));
-            }
-            Sight::There(view) => view,
-        };
-        let labels = view.template.metadata.labels.as_ref();
-        Some(Some(TemplateSeen {
-            namespace: namespace.to_owned(),
-            hidden: false,
-            shared_with: view.template.spec.shared_with.clone().unwrap_or_default(),
-            revision: view.revision.clone(),
-            spec: Some(view.template.spec.clone()),
-            sandbox: labels.and_then(|labels| labels.get(marks::SANDBOX).cloned()),
-        }))
+        match self.facts.template(reader, &place) {
+            Sight::Unknown => None,
+            Sight::Absent => Some(None),
+            Sight::Hidden => Some(Some(TemplateSeen {
+                namespace: namespace.to_owned(),
+                hidden: true,
+                ..TemplateSeen::default()
+            })),
+            Sight::There(view) => Some(Some(view.seen(namespace))),
+        }
     }
 
     /// Workspaces that carry the object's identity, that it names, and whose names its own would have.

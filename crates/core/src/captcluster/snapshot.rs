@@ -1,7 +1,7 @@
 //! Everything that a decision about a CAPTCluster depends on, as plain data.
 
 use capt_api::{
-    CAPTCluster, INFRASTRUCTURE_GROUP, WorkspaceTemplate,
+    CAPTCluster, INFRASTRUCTURE_GROUP,
     foreign::{
         Cluster,
         cluster::{ClusterEndpoint, ContractReference},
@@ -14,7 +14,7 @@ use super::secrets::SecretSeen;
 use crate::{
     metadata,
     owned::{Left, OwnedSeen, Peer},
-    render,
+    render::Template,
 };
 
 /// What is known when it is decided about a CAPTCluster.
@@ -112,16 +112,10 @@ pub struct TemplateSeen {
 impl TemplateSeen {
     /// What counts of a template.
     #[must_use]
-    pub fn of(template: &WorkspaceTemplate) -> Self {
-        Self::with_revision(template, render::revision(&template.spec))
-    }
-
-    /// What counts of a template whose revision is known.
-    #[must_use]
-    pub fn with_revision(template: &WorkspaceTemplate, revision: String) -> Self {
-        let spec = &template.spec;
+    pub fn of(template: &Template) -> Self {
+        let spec = template.spec();
         Self {
-            revision,
+            revision: template.revision().to_owned(),
             names_secret: spec.write_connection_secret_to_ref.is_some()
                 || spec.template.spec.write_connection_secret_to_ref.is_some(),
         }

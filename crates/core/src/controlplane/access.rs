@@ -224,7 +224,7 @@ pub(super) fn secret_missing(snapshot: &Snapshot, owner: &Owner<'_>, seen: &Owne
     let names = connection::secret_names(
         &snapshot.control_plane.spec,
         owner.name,
-        template.and_then(|template| template.spec.as_ref()),
+        template.and_then(|template| Some(template.spec.as_ref()?.spec())),
         Some(seen),
     );
     let name = names.first().map_or(connection::FIXED_NAME, String::as_str);

@@ -74,7 +74,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
     let template = snapshot
         .template
         .as_ref()
-        .and_then(|template| template.spec.as_ref());
+        .and_then(|template| Some(template.spec.as_ref()?.spec()));
     let vpc_secret = snapshot.vpc_secret.as_ref().map(|secret| secret.name.clone());
     let vpc_workspace = snapshot
         .infrastructure

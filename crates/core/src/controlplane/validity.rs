@@ -12,7 +12,6 @@ use super::{
 use crate::{
     captcluster::facts::{PRIVATE_SUBNETS, VPC_ID},
     owned::{Found, OwnedSeen},
-    render,
     wta::owner,
 };
 
@@ -230,7 +229,7 @@ fn needs(snapshot: &Snapshot, names: &[&str]) -> bool {
     let Some(template) = template else {
         return true;
     };
-    let Ok(holes) = render::holes(template) else {
+    let Ok(holes) = template.holes() else {
         return true;
     };
     holes.iter().any(|hole| names.contains(&hole.name.as_str()))

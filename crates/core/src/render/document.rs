@@ -6,13 +6,32 @@ use capt_api::{
 };
 use serde_json::Value;
 
-use super::{hash::to_value, inline::Place, path::Path};
+use super::{
+    hash::to_value,
+    inline::{Module, Place},
+    path::Path,
+    problem::RenderProblem,
+};
 
 /// Where the Workspace's spec is.
 pub(super) const DOCUMENT: Path<'static> = Path::root("spec.template.spec");
 /// Where the template's own Secret is named.
 pub(super) const CONNECTION_SECRET: Path<'static> = Path::root("spec.writeConnectionSecretToRef");
-const MODULE: Path<'static> = Path::root("spec.template.spec.forProvider.module");
+/// Where the text of a module is.
+pub(super) const MODULE: Path<'static> = Path::root("spec.template.spec.forProvider.module");
+
+/// An inline module, if there is one.
+pub(super) type ParsedModule = Option<Result<Module, Vec<RenderProblem>>>;
+
+/// Parses an inline module.
+pub(super) fn parse_module(template: &WorkspaceTemplateSpec) -> ParsedModule {
+    let for_provider = &template.template.spec.for_provider;
+    let place = Place {
+        path: MODULE,
+        format: for_provider.inline_format.unwrap_or(FileFormat::HCL),
+    };
+    (for_provider.source == ModuleSource::Inline).then(|| Module::parse(&for_provider.module, place))
+}
 
 /// The parts of a template that may have holes.
 pub(super) struct Document {
@@ -20,37 +39,19 @@ pub(super) struct Document {
     pub(super) spec: Value,
     /// The template's own `writeConnectionSecretToRef`.
     pub(super) connection_secret: Value,
-    module: Option<(String, FileFormat)>,
 }
 
 impl Document {
     pub(super) fn of(template: &WorkspaceTemplateSpec) -> Self {
         let mut spec = to_value(&template.template.spec);
-        let for_provider = &template.template.spec.for_provider;
-        let module = (for_provider.source == ModuleSource::Inline)
-            .then(|| spec.pointer_mut("/forProvider/module").map(Value::take))
-            .flatten()
-            .and_then(|text| match text {
-                Value::String(text) => Some((text, for_provider.inline_format.unwrap_or(FileFormat::HCL))),
-                _ => None,
-            });
+        let is_inline = template.template.spec.for_provider.source == ModuleSource::Inline;
+        if let Some(text) = spec.pointer_mut("/forProvider/module").filter(|_| is_inline) {
+            *text = Value::Null;
+        }
         Self {
             spec,
             connection_secret: to_value(&template.write_connection_secret_to_ref),
-            module,
         }
-    }
-
-    /// The text of an inline module.
-    pub(super) fn module(&self) -> Option<(&str, Place<'static>)> {
-        let (text, format) = self.module.as_ref()?;
-        Some((
-            text,
-            Place {
-                path: MODULE,
-                format: *format,
-            },
-        ))
     }
 
     /// Puts an inline module's text back.

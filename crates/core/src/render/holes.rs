@@ -5,8 +5,8 @@ use std::fmt;
 use capt_api::workspacetemplate::WorkspaceTemplateSpec;
 
 use super::{
-    document::{CONNECTION_SECRET, DOCUMENT, Document},
-    inline::{Module, ModuleHole},
+    document::{CONNECTION_SECRET, DOCUMENT, Document, MODULE, ParsedModule, parse_module},
+    inline::ModuleHole,
     json::{has_hole, texts},
     leaf::{Piece, pieces},
     path::Path,
@@ -46,7 +46,7 @@ impl Hole {
         }
     }
 
-    pub(super) fn in_module(hole: &ModuleHole<'_>, path: &Path<'_>) -> Self {
+    pub(super) fn in_module(hole: &ModuleHole<'_>) -> Self {
         let place = ModulePlace {
             line: hole.line,
             column: hole.column,
@@ -55,7 +55,7 @@ impl Hole {
         };
         Self {
             name: hole.name.to_owned(),
-            path: path.to_string(),
+            path: MODULE.to_string(),
             in_module: Some(place),
         }
     }
@@ -89,8 +89,16 @@ impl fmt::Display for Hole {
 /// The problems that the template has whatever the variables are: a broken hole, a hole in a key, a module that
 /// cannot be parsed.
 pub fn holes(template: &WorkspaceTemplateSpec) -> Result<Vec<Hole>, Vec<RenderProblem>> {
-    let (mut holes, mut problems) = (Vec::new(), Vec::new());
+    of(template, &parse_module(template))
+}
+
+/// All holes of a template whose module was parsed.
+pub(super) fn of(
+    template: &WorkspaceTemplateSpec,
+    module: &ParsedModule,
+) -> Result<Vec<Hole>, Vec<RenderProblem>> {
     let document = Document::of(template);
+    let (mut holes, mut problems) = (Vec::new(), Vec::new());
     let mut visit = |path: &Path<'_>, text: &str, is_key: bool| {
         if is_key {
             if has_hole(text) {
@@ -112,16 +120,10 @@ pub fn holes(template: &WorkspaceTemplateSpec) -> Result<Vec<Hole>, Vec<RenderPr
     };
     texts(&document.spec, &DOCUMENT, &mut visit);
     texts(&document.connection_secret, &CONNECTION_SECRET, &mut visit);
-    if let Some((text, place)) = document.module() {
-        match Module::parse(text, place) {
-            Ok(module) => holes.extend(
-                module
-                    .holes()
-                    .iter()
-                    .map(|hole| Hole::in_module(hole, &place.path)),
-            ),
-            Err(found) => problems.extend(found),
-        }
+    match module {
+        None => {}
+        Some(Ok(module)) => holes.extend(module.holes().iter().map(Hole::in_module)),
+        Some(Err(found)) => problems.extend(found.iter().cloned()),
     }
     if problems.is_empty() {
         Ok(holes)

@@ -20,14 +20,16 @@ pub(super) struct Place<'a> {
 }
 
 /// A parsed module: its text and the places in it that may be replaced, in order.
-pub(super) struct Module<'a> {
-    text: &'a str,
+#[derive(Clone, Debug)]
+pub(super) struct Module {
+    text: String,
     spots: Vec<Spot>,
     /// Bare names that Terraform gives a value somewhere in the module.
     bound: BTreeSet<String>,
 }
 
 /// A part of the text that has holes.
+#[derive(Clone, Debug)]
 enum Spot {
     /// A hole of a file in HCL.
     Hcl(Found),
@@ -54,9 +56,17 @@ pub(super) struct ModuleHole<'a> {
     pub(super) may_stay: bool,
 }
 
-impl<'a> Module<'a> {
+#[cfg(test)]
+thread_local! {
+    /// How many modules were parsed.
+    pub(super) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+impl Module {
     /// Parses a module.
-    pub(super) fn parse(text: &'a str, place: Place<'_>) -> Result<Self, Vec<RenderProblem>> {
+    pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Self, Vec<RenderProblem>> {
+        #[cfg(test)]
+        PARSED.with(|count| count.set(count.get() + 1));
         // Where blocks have provisioners or conditions, this is the resource that they are in.
         let mut bound = BTreeSet::from(["self".to_owned()]);
         let spots = match place.format {
@@ -70,12 +80,16 @@ impl<'a> Module<'a> {
                 json_spots(text, place, &bound)?
             }
         };
-        Ok(Self { text, spots, bound })
+        Ok(Self {
+            text: text.to_owned(),
+            spots,
+            bound,
+        })
     }
 
     /// All holes, in the order of the text.
     pub(super) fn holes(&self) -> Vec<ModuleHole<'_>> {
-        let mut cursor = Cursor::new(self.text);
+        let mut cursor = Cursor::new(&self.text);
         let mut holes = Vec::new();
         for spot in &self.spots {
             let (found, start, within, is_comment) = match spot {
@@ -116,7 +130,7 @@ impl<'a> Module<'a> {
             };
             let replacement = match spot {
                 Spot::Hcl(found) => splice(
-                    self.text,
+                    &self.text,
                     found.whole.clone(),
                     std::slice::from_ref(found),
                     &value_of,

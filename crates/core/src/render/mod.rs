@@ -21,6 +21,7 @@ mod jsontext;
 mod leaf;
 mod path;
 mod problem;
+mod template;
 mod unknown;
 mod values;
 
@@ -33,10 +34,9 @@ use capt_api::{
 use serde_json::{Value, json};
 
 use self::{
-    document::{CONNECTION_SECRET, DOCUMENT, Document},
+    document::{CONNECTION_SECRET, DOCUMENT, Document, ParsedModule, parse_module},
     group::{ConnectionSecret, Target},
     hash::{hash, to_value},
-    inline::Module,
     json::Filling,
     values::Values,
 };
@@ -46,6 +46,7 @@ pub use self::{
     hash::revision,
     holes::{Hole, ModulePlace, holes},
     problem::RenderProblem,
+    template::Template,
     unknown::{UnknownVariable, unknown},
     values::WORKSPACE_NAME,
 };
@@ -99,6 +100,15 @@ pub struct Rendering {
 ///
 /// Everything that stands in the way, not only the first of it.
 pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> {
+    fill(input, &parse_module(input.template), &revision(input.template))
+}
+
+/// Renders a template whose module was parsed and whose revision is known.
+fn fill(
+    input: &RenderInput<'_>,
+    module: &ParsedModule,
+    template_revision: &str,
+) -> Result<Rendering, Vec<RenderProblem>> {
     let declared = input.template.variables.as_deref().unwrap_or_default();
     let values = Values::gather(declared, input.variables, input.workspace_name);
     let mut problems = values.missing(declared);
@@ -114,30 +124,27 @@ pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> 
         ..
     } = filling;
     problems.extend(found);
-    let module_text = match document.module() {
+    let module_text = match module {
         None => None,
-        Some((text, place)) => match Module::parse(text, place) {
-            Ok(module) => {
-                for hole in module.holes() {
-                    let hole = Hole::in_module(&hole, &place.path);
-                    if values.get(&hole.name).is_some() {
-                        filled.push(hole);
-                    } else if !hole.may_stay() {
-                        problems.push(RenderProblem::Unfilled {
-                            path: hole.place(),
-                            hole: hole.name,
-                        });
-                    }
+        Some(Ok(module)) => {
+            for hole in module.holes().iter().map(Hole::in_module) {
+                if values.get(&hole.name).is_some() {
+                    filled.push(hole);
+                } else if !hole.may_stay() {
+                    problems.push(RenderProblem::Unfilled {
+                        path: hole.place(),
+                        hole: hole.name,
+                    });
                 }
-                let text = module.fill(|name| values.get(name), MAX_BYTES);
-                too_large |= text.is_none();
-                text
             }
-            Err(found) => {
-                problems.extend(found);
-                None
-            }
-        },
+            let text = module.fill(|name| values.get(name), MAX_BYTES);
+            too_large |= text.is_none();
+            text
+        }
+        Some(Err(found)) => {
+            problems.extend(found.iter().cloned());
+            None
+        }
     };
     tell_once(&mut problems);
     if let Some(text) = module_text {
@@ -155,7 +162,6 @@ pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> 
     if rendered.to_string().len() > MAX_BYTES {
         return Err(vec![too_large_problem(&values)]);
     }
-    let template_revision = revision(input.template);
     let used: BTreeSet<&str> = filled.iter().map(|hole| hole.name.as_str()).collect();
     let replaces: BTreeSet<&str> = declared
         .iter()
@@ -168,9 +174,9 @@ pub fn render(input: &RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> 
             "rendering",
             &json!({"group": input.group.name(), "spec": rendered}),
         ),
-        inputs_hash: hash("inputs", &inputs(input, &template_revision, &values, &used)),
-        guarded_hash: hash("guarded", &inputs(input, &template_revision, &values, &guarded)),
-        template_revision,
+        inputs_hash: hash("inputs", &inputs(input, template_revision, &values, &used)),
+        guarded_hash: hash("guarded", &inputs(input, template_revision, &values, &guarded)),
+        template_revision: template_revision.to_owned(),
         spec,
         facts,
         filled,

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capt_api::workspacetemplate::WorkspaceTemplateSpec;
-
-use super::{holes::holes, values::WORKSPACE_NAME};
+use super::{template::Template, values::WORKSPACE_NAME};
 use crate::near::near;
 
 /// A variable that fills no hole of a template and is not declared by it.
@@ -19,20 +17,17 @@ pub struct UnknownVariable {
 /// The variables that a template does not know. None if its holes cannot be told, because then it cannot be rendered
 /// anyway.
 #[must_use]
-pub fn unknown(
-    template: &WorkspaceTemplateSpec,
-    variables: &BTreeMap<String, String>,
-) -> Vec<UnknownVariable> {
+pub fn unknown(template: &Template, variables: &BTreeMap<String, String>) -> Vec<UnknownVariable> {
     if variables.is_empty() {
         return Vec::new();
     }
-    let Ok(holes) = holes(template) else {
+    let Ok(holes) = template.holes() else {
         return Vec::new();
     };
-    let declared = template.variables.iter().flatten();
+    let declared = template.spec().variables.iter().flatten();
     let known: BTreeSet<String> = holes
-        .into_iter()
-        .map(|hole| hole.name)
+        .iter()
+        .map(|hole| hole.name.clone())
         .chain(declared.map(|variable| variable.name.clone()))
         .chain([WORKSPACE_NAME.to_owned()])
         .collect();

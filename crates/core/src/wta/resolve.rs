@@ -241,7 +241,7 @@ fn chosen_template(deciding: &Deciding<'_>) -> Option<WorkspaceTemplateSpec> {
             .snapshot
             .template
             .as_ref()
-            .and_then(|template| template.spec.clone()),
+            .and_then(|template| Some(template.spec.as_ref()?.spec().clone())),
         Choice::Kept | Choice::Nothing(_) => deciding.kept.and_then(|kept| kept.template.clone()),
     }
 }

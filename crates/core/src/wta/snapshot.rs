@@ -1,6 +1,9 @@
 //! Everything that a decision about a WorkspaceTemplateApply depends on, as plain data.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use capt_api::{
     WorkspaceTemplateApply,
@@ -9,7 +12,6 @@ use capt_api::{
         marks as foreign_marks,
         workspace::{WorkspaceCondition, WorkspaceStatus},
     },
-    workspacetemplate::WorkspaceTemplateSpec,
     workspacetemplateapply::WorkspaceProgress,
 };
 use k8s_openapi::jiff::Timestamp;
@@ -19,7 +21,7 @@ use serde_json::Value;
 use super::{kept::Kept, rendered::Rendered};
 use crate::{
     decision::Target,
-    render::{UnknownVariable, WorkspaceGroup},
+    render::{Template, UnknownVariable, WorkspaceGroup},
 };
 
 /// What is known when it is decided about a WorkspaceTemplateApply.
@@ -110,8 +112,8 @@ pub struct TemplateSeen {
     pub shared_with: Vec<String>,
     /// Its revision now.
     pub revision: String,
-    /// What it holds, to be kept with the rendering.
-    pub spec: Option<WorkspaceTemplateSpec>,
+    /// What it holds, read once for all who use it.
+    pub spec: Option<Arc<Template>>,
     /// Its label that says that its module makes nothing real.
     pub sandbox: Option<String>,
 }

@@ -1,10 +1,9 @@
 //! Which template is rendered, and what counts when it cannot be.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, references::SecretReference,
-    workspacetemplate::WorkspaceTemplateSpec,
 };
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
     resolve,
     snapshot::{Problem, Snapshot, TemplateSeen},
 };
-use crate::render::{self, ForeignNamespaces, RenderInput, UnknownVariable, WorkspaceGroup};
+use crate::render::{self, ForeignNamespaces, RenderInput, Template, UnknownVariable, WorkspaceGroup};
 
 /// How many unknown variables are named.
 const MANY: usize = 10;
@@ -177,7 +176,7 @@ pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
     let spec = &snapshot.wta.spec;
     let no_variables = BTreeMap::new();
     let input = RenderInput {
-        template,
+        template: template.spec(),
         variables: spec.variables.as_ref().unwrap_or(&no_variables),
         workspace_name: &name,
         namespace: snapshot.wta.metadata.namespace.as_deref().unwrap_or_default(),
@@ -189,7 +188,7 @@ pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
             ForeignNamespaces::Refuse
         },
     };
-    match render::render(&input) {
+    match template.render(input) {
         Ok(rendering) => Ok(Rendered::from(&rendering)),
         Err(problems) => Err(problems
             .iter()
@@ -202,10 +201,13 @@ pub fn render(snapshot: &Snapshot) -> Result<Rendered, Vec<Problem>> {
 }
 
 /// The template that [`choose`] names.
-fn chosen(snapshot: &Snapshot) -> Option<&WorkspaceTemplateSpec> {
+fn chosen(snapshot: &Snapshot) -> Option<Arc<Template>> {
     match choose(snapshot) {
-        Choice::Current => snapshot.template.as_ref()?.spec.as_ref(),
-        Choice::Kept => snapshot.kept.as_ref()?.kept.as_ref()?.template.as_ref(),
+        Choice::Current => snapshot.template.as_ref()?.spec.clone(),
+        Choice::Kept => {
+            let kept = snapshot.kept.as_ref()?.kept.as_ref()?;
+            Some(Arc::new(Template::read(kept.template.clone()?)))
+        }
         Choice::Nothing(_) => None,
     }
 }
@@ -216,9 +218,10 @@ fn chosen(snapshot: &Snapshot) -> Option<&WorkspaceTemplateSpec> {
 pub fn unknown(snapshot: &Snapshot) -> Vec<UnknownVariable> {
     let wta = &snapshot.wta;
     let is_ours = owner::recorded(wta).is_some() && owner::silent(wta).is_none();
-    match (chosen(snapshot), &wta.spec.variables) {
-        (Some(template), Some(variables)) if !is_ours => render::unknown(template, variables),
-        _ => Vec::new(),
+    let variables = wta.spec.variables.as_ref().filter(|_| !is_ours);
+    match variables.and_then(|variables| Some((chosen(snapshot)?, variables))) {
+        Some((template, variables)) => render::unknown(&template, variables),
+        None => Vec::new(),
     }
 }
 

@@ -66,7 +66,7 @@ pub fn look(snapshot: &Snapshot, seen: Option<&OwnedSeen>, region: Option<&str>)
             let template = snapshot
                 .template
                 .as_ref()
-                .and_then(|template| template.spec.as_ref());
+                .and_then(|template| Some(template.spec.as_ref()?.spec()));
             let names = connection::secret_names(spec, owner, template, Some(seen));
             Lack::Fact(format!(
                 "Waiting for the Secret {} with the facts about the EKS cluster",

@@ -7,6 +7,7 @@ mod hcl;
 mod json_module;
 mod mutated;
 mod properties;
+mod template;
 
 use std::collections::BTreeMap;
 

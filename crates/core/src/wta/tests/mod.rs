@@ -14,7 +14,7 @@ mod reporting;
 mod taking_over;
 mod world;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{
     WorkspaceTemplateApply,
@@ -32,11 +32,20 @@ use serde_json::{Value, json};
 
 use super::snapshot::{OwnerSeen, Runner, Served, Serving, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen};
 use super::{Rendered, decide};
-use crate::decision::{Decision, Desired};
+use crate::{
+    decision::{Decision, Desired},
+    render::Template,
+};
 
 use world::World;
 
 type Decided = Decision<WorkspaceTemplateApplyStatus>;
+
+/// A template as it is seen.
+fn read(spec: Value) -> Option<Arc<Template>> {
+    let spec = serde_json::from_value(spec).ok()?;
+    Some(Arc::new(Template::read(spec)))
+}
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_000_000 + second).expect("a valid time")

@@ -367,10 +367,8 @@ fn requests_are_passed_down_and_taken_back() {
 #[test]
 fn a_snapshot_is_rendered_from_the_chosen_template_for_its_own_workspace() {
     let template = |module: &str| {
-        serde_json::from_value(json!({
-            "template": {"spec": {"forProvider": {"source": "Remote", "module": module}}},
-        }))
-        .ok()
+        let spec = json!({"template": {"spec": {"forProvider": {"source": "Remote", "module": module}}}});
+        read(spec)
     };
     let mut snapshot = fresh();
     snapshot.template.as_mut().expect("a template").spec = template("./${WORKSPACE_NAME}/${where}");

@@ -152,7 +152,7 @@ fn variables_that_the_template_does_not_know_are_told_once_and_keep_nobody_from_
                 "vars": [{"key": "region", "value": value}],
             }}},
         });
-        snapshot.template.as_mut().expect("a template").spec = serde_json::from_value(spec).ok();
+        snapshot.template.as_mut().expect("a template").spec = read(spec);
     };
     let look = |world: &mut World, given: &[&str]| {
         let given = given.iter().map(|name| ((*name).to_owned(), "x".to_owned()));
@@ -242,7 +242,7 @@ fn a_hole_in_a_module_is_told_and_nothing_is_made() {
     let mut snapshot = fresh();
     let spec =
         json!({"template": {"spec": {"forProvider": {"source": "Inline", "module": "a = \"${name}\"\n"}}}});
-    snapshot.template.as_mut().expect("a template").spec = serde_json::from_value(spec).ok();
+    snapshot.template.as_mut().expect("a template").spec = read(spec);
     snapshot.rendering = source::render(&snapshot);
     let mut world = World::new(snapshot);
     let decision = world.settle();

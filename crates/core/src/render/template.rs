@@ -1,0 +1,79 @@
+//! A template that was read once, for all who render it or ask what it holds.
+
+use capt_api::workspacetemplate::WorkspaceTemplateSpec;
+
+use super::{
+    RenderInput, Rendering,
+    document::{ParsedModule, parse_module},
+    fill,
+    hash::revision,
+    holes::{self, Hole},
+    problem::RenderProblem,
+};
+
+/// A template, with all that follows from it alone and takes long to find out.
+#[derive(Clone, Debug)]
+pub struct Template {
+    spec: WorkspaceTemplateSpec,
+    revision: String,
+    module: ParsedModule,
+    holes: Result<Vec<Hole>, Vec<RenderProblem>>,
+}
+
+/// The rest of it follows from the spec.
+impl PartialEq for Template {
+    fn eq(&self, other: &Self) -> bool {
+        self.spec == other.spec
+    }
+}
+
+impl Template {
+    /// Reads a template.
+    #[must_use]
+    pub fn read(spec: WorkspaceTemplateSpec) -> Self {
+        let module = parse_module(&spec);
+        Self {
+            revision: revision(&spec),
+            holes: holes::of(&spec, &module),
+            module,
+            spec,
+        }
+    }
+
+    /// What it was read from.
+    #[must_use]
+    pub const fn spec(&self) -> &WorkspaceTemplateSpec {
+        &self.spec
+    }
+
+    /// Its [`revision`].
+    #[must_use]
+    pub fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    /// Its [`holes`](super::holes()).
+    ///
+    /// # Errors
+    ///
+    /// Those of the function.
+    pub fn holes(&self) -> Result<&[Hole], &[RenderProblem]> {
+        match &self.holes {
+            Ok(holes) => Ok(holes),
+            Err(problems) => Err(problems),
+        }
+    }
+
+    /// Renders it, in the place of the template in the input.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`render`](super::render()).
+    pub fn render(&self, input: RenderInput<'_>) -> Result<Rendering, Vec<RenderProblem>> {
+        let input = RenderInput {
+            template: &self.spec,
+            ..input
+        };
+        fill(&input, &self.module, &self.revision)
+    }
+}
