@@ -6,6 +6,7 @@ mod inputs;
 mod observe;
 mod rendering;
 mod waits;
+mod workspaces;
 
 use std::sync::Arc;
 

@@ -1,14 +1,10 @@
 //! Puts everything that is known about a WorkspaceTemplateApply into a snapshot.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks, marks, workspacetemplateapply};
 use capt_core::{
     decision::Target,
-    names,
     render::WorkspaceGroup,
     wta::{
         self, Snapshot, owner,
@@ -35,11 +31,8 @@ use crate::{
         elsewhere::Sight,
         indexes::{self, within},
         views::HeldView,
-        workspace_key,
     },
 };
-
-const GROUPS: [WorkspaceGroup; 2] = [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped];
 
 /// What there is to decide about.
 pub(super) enum Observed {
@@ -176,76 +169,6 @@ impl Applies {
                 ..TemplateSeen::default()
             })),
             Sight::There(view) => Some(Some(view.seen(namespace))),
-        }
-    }
-
-    /// Workspaces that carry the object's identity, that it names, and whose names its own would have.
-    fn workspaces(
-        &self,
-        reader: &Reader,
-        key: &ObjectKey,
-        wta: &WorkspaceTemplateApply,
-    ) -> Vec<WorkspaceSeen> {
-        let identity = within(key.namespace(), &names::label_value(&key.name));
-        let plain = names::workspace(key.namespace(), &key.name);
-        let annotations = wta.metadata.annotations.as_ref();
-        let named = |mark| {
-            let value = annotations.and_then(|annotations| annotations.get(mark))?;
-            Some(value.rsplit_once('/').map_or(value.as_str(), |(_, name)| name))
-        };
-        let status = wta.status.as_ref();
-        let names: BTreeSet<&str> = [plain.preferred(), plain.parted()]
-            .into_iter()
-            .chain(named(marks::WORKSPACE))
-            .chain(named(marks::ADOPT_RETAINED))
-            .chain(status.and_then(|status| status.workspace_name.as_deref()))
-            .collect();
-        let mut found = Vec::new();
-        for group in GROUPS {
-            let table = self.facts.workspaces_of(group);
-            let mut keys = BTreeSet::new();
-            for (place, workspace) in table.find(reader, indexes::IDENTITY, &identity) {
-                // Labels can be written by anybody, in any namespace.
-                if place
-                    .namespace
-                    .as_deref()
-                    .is_none_or(|namespace| namespace == key.namespace())
-                {
-                    found.push(self.workspace(reader, key, &workspace));
-                    keys.insert(place);
-                }
-            }
-            for name in &names {
-                let place = workspace_key(group, key.namespace(), name);
-                if let Some(workspace) = table.get(reader, &place)
-                    && keys.insert(place)
-                {
-                    found.push(self.workspace(reader, key, &workspace));
-                }
-            }
-        }
-        found
-    }
-
-    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: &WorkspaceSeen) -> WorkspaceSeen {
-        let (usages, place) = match workspace.group {
-            Some(WorkspaceGroup::ClusterScoped) => (
-                &self.facts.legacy_usages,
-                ObjectKey::cluster_scoped(&workspace.uid),
-            ),
-            _ => (
-                &self.facts.usages,
-                ObjectKey::within(key.namespace(), &workspace.uid),
-            ),
-        };
-        let used_by_provider = match usages.get(reader, &place) {
-            Some(_) => Usage::Yes,
-            None if usages.is_hidden(reader) => Usage::Hidden,
-            None => Usage::No,
-        };
-        WorkspaceSeen {
-            used_by_provider,
-            ..workspace.clone()
         }
     }
 
