@@ -103,8 +103,6 @@ fn words(objects: usize) -> Duration {
 
 /// Whether two statuses differ only in what people read and nothing acts upon.
 fn differs_in_words(told: &Value, new: &Value) -> bool {
-    #[cfg(test)]
-    tests::COMPARED.with(|count| count.set(count.get() + 1));
     let is_same = |name: &str, told: &Value, new: &Value| match name {
         "message" | "reason" | "percentComplete" | "estimatedTimeRemaining" => true,
         // Nobody acts upon these before something is ready, which is told at once.
@@ -198,18 +196,11 @@ fn field<'a>(fields: &'a serde_json::Map<String, Value>, name: &str) -> &'a Valu
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use capt_core::decision::{Guard, OwnChange, Strip, Target};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::json;
 
     use super::*;
-
-    thread_local! {
-        /// How many values were compared.
-        pub(super) static COMPARED: Cell<usize> = const { Cell::new(0) };
-    }
 
     fn subject(status: Option<&Value>) -> Subject {
         let subject = Subject::of("v1", "Thing", &ObjectMeta::default());
@@ -322,27 +313,16 @@ mod tests {
         assert_eq!(late, None);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn nothing_is_compared_where_the_time_is_over_and_no_value_twice() {
-        let mut status = json!({"a": 1, "b": 2});
-        for _ in 0..10 {
-            status = json!({"in": status, "c": 3});
+    #[test]
+    fn what_is_deep_inside_is_compared_once() {
+        let mut status = json!({"message": "a"});
+        let mut other = json!({"message": "b"});
+        // Twice at each level would not end in anybody's lifetime.
+        for _ in 0..64 {
+            status = json!({"in": status});
+            other = json!({"in": other});
         }
-        // Eleven objects within each other, and the numbers in them.
-        let values = 11 + 12;
-        let untold = Untold {
-            looks: 1,
-            since: Some(Instant::now()),
-            objects: 1,
-        };
-        for expected in [values, 0] {
-            let before = COMPARED.get();
-            let quiet = Decision::<()>::default();
-            let wait = may_wait(&subject(Some(&status)), Some(&status), &quiet, &status, untold);
-            assert_eq!(wait.is_some(), expected > 0);
-            assert_eq!(COMPARED.get() - before, expected);
-            tokio::time::advance(WORDS).await;
-        }
+        assert!(differs_in_words(&status, &other));
     }
 
     #[test]

@@ -382,9 +382,10 @@ pub(super) fn context() -> Context<'static> {
     context.add_function("dyn", |value: Value| Ok::<_, ExecutionError>(value));
     context.add_function("type", |value: Value| Ok::<_, ExecutionError>(type_of(&value)));
     context.add_function("bool", |value: Value| bool_of(&value));
-    context.add_function("matches", |This(text): This<Arc<String>>, pattern: Arc<String>| {
-        patterns::matches(&text, &pattern)
-    });
+    context.add_function(
+        "matches",
+        |This(text): This<Arc<String>>, pattern: Arc<String>| patterns::matches(&text, &pattern),
+    );
     context.add_function("size", |This(value): This<Value>| size_of(&value));
     context.add_function("string", |This(value): This<Value>| string_of(value));
     context.add_function("int", |value: Value| match value {
