@@ -16,7 +16,7 @@ use super::key::ObjectKey;
 /// Why an object has to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// It got this version, and nothing else that it depends on changed.
+    /// It got this version, and nothing else that it depends on changed. No version is 0.
     Own(u64),
     /// Anything else.
     Any,
@@ -149,10 +149,8 @@ impl State {
 
 impl Reason {
     fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Own(one), Self::Own(other)) => Self::Own(one.max(other)),
-            _ => Self::Any,
-        }
+        // Of two versions one is somebody else's.
+        if self == other { self } else { Self::Any }
     }
 }
 
@@ -196,9 +194,13 @@ mod tests {
         // While it is being looked at, and in either order.
         queue.wake_changed(&a, 8);
         queue.wake_after(&a, Duration::from_secs(60));
+        queue.wake_changed(&a, 8);
+        queue.done(&a);
+        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Own(8)));
+        queue.wake_changed(&a, 8);
         queue.wake_changed(&a, 9);
         queue.done(&a);
-        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Own(9)));
+        assert_eq!(queue.next_with_reason().await, (a.clone(), Reason::Any));
         queue.wake_changed(&a, 10);
         queue.wake(&a);
         queue.done(&a);

@@ -375,8 +375,10 @@ impl<T: PartialEq> Table<T> {
             for key in gone {
                 self.put(rows, Row::gone(key), facts, keys);
             }
-            for row in all {
+            for mut row in all {
                 rows.latest = rows.latest.max(row.version);
+                // Others that an object depends on change at the same time.
+                row.version = 0;
                 self.put(rows, row, facts, keys);
             }
             if rows.serving != Serving::Yes {

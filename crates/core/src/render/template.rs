@@ -1,5 +1,7 @@
 //! A template that was read once, for all who render it or ask what it holds.
 
+use std::sync::OnceLock;
+
 use capt_api::workspacetemplate::WorkspaceTemplateSpec;
 
 use super::{
@@ -11,13 +13,13 @@ use super::{
     problem::RenderProblem,
 };
 
-/// A template, with all that follows from it alone and takes long to find out.
+/// A template, with all that follows from it alone and takes long to find out, which is found out when somebody asks.
 #[derive(Clone, Debug)]
 pub struct Template {
     spec: WorkspaceTemplateSpec,
     revision: String,
-    module: ParsedModule,
-    holes: Result<Vec<Hole>, Vec<RenderProblem>>,
+    module: OnceLock<ParsedModule>,
+    holes: OnceLock<Result<Vec<Hole>, Vec<RenderProblem>>>,
 }
 
 /// The rest of it follows from the spec.
@@ -31,13 +33,16 @@ impl Template {
     /// Reads a template.
     #[must_use]
     pub fn read(spec: WorkspaceTemplateSpec) -> Self {
-        let module = parse_module(&spec);
         Self {
             revision: revision(&spec),
-            holes: holes::of(&spec, &module),
-            module,
+            module: OnceLock::new(),
+            holes: OnceLock::new(),
             spec,
         }
+    }
+
+    fn module(&self) -> &ParsedModule {
+        self.module.get_or_init(|| parse_module(&self.spec))
     }
 
     /// What it was read from.
@@ -58,7 +63,8 @@ impl Template {
     ///
     /// Those of the function.
     pub fn holes(&self) -> Result<&[Hole], &[RenderProblem]> {
-        match &self.holes {
+        let holes = self.holes.get_or_init(|| holes::of(&self.spec, self.module()));
+        match holes {
             Ok(holes) => Ok(holes),
             Err(problems) => Err(problems),
         }
@@ -74,6 +80,6 @@ impl Template {
             template: &self.spec,
             ..input
         };
-        fill(&input, &self.module, &self.revision)
+        fill(&input, self.module(), &self.revision)
     }
 }

@@ -264,7 +264,8 @@ impl Executor {
             }
             if let Some(object) = self.tell_status(subject, &status, &marked).await? {
                 let told = Written::of(&subject.target, &object);
-                written.only_told = written.all.is_empty().then_some(told.version);
+                let is_all = written.all.is_empty() && told.version > 0;
+                written.only_told = is_all.then_some(told.version);
                 written.all.push(told);
             }
         }
