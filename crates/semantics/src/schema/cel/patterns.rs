@@ -30,14 +30,14 @@ pub(super) fn matches(text: &str, pattern: &Arc<String>) -> Result<bool, Executi
 }
 
 /// A pattern that is kept, or is from here on.
-fn kept(pattern: &Arc<String>) -> Option<Regex> {
+fn kept(pattern: &Arc<String>) -> Option<Arc<Regex>> {
     if pattern.len() > MAX_LENGTH {
         return None;
     }
     let known = with(|patterns| patterns.get(pattern));
     known.or_else(|| {
         let small = |pattern: &str| RegexBuilder::new(pattern).size_limit(MAX_COMPILED).build();
-        let regex = compile(small, pattern).ok()?;
+        let regex = Arc::new(compile(small, pattern).ok()?);
         with(|patterns| patterns.put(pattern.clone(), regex.clone()));
         Some(regex)
     })
@@ -57,15 +57,16 @@ fn compile(
     with(pattern)
 }
 
-/// Patterns that were used lately. What was not used while a whole generation of others was is forgotten.
+/// Patterns that were used lately. What was not used while a whole generation of others was is forgotten. They are shared,
+/// because a copy of one has to learn again what it looks for.
 #[derive(Default)]
 struct Patterns {
-    recent: HashMap<Arc<String>, Regex>,
-    older: HashMap<Arc<String>, Regex>,
+    recent: HashMap<Arc<String>, Arc<Regex>>,
+    older: HashMap<Arc<String>, Arc<Regex>>,
 }
 
 impl Patterns {
-    fn get(&mut self, pattern: &Arc<String>) -> Option<Regex> {
+    fn get(&mut self, pattern: &Arc<String>) -> Option<Arc<Regex>> {
         if let Some(regex) = self.recent.get(pattern) {
             return Some(regex.clone());
         }
@@ -74,7 +75,7 @@ impl Patterns {
         Some(regex)
     }
 
-    fn put(&mut self, pattern: Arc<String>, regex: Regex) {
+    fn put(&mut self, pattern: Arc<String>, regex: Arc<Regex>) {
         if self.recent.len() >= GENERATION {
             self.older = std::mem::take(&mut self.recent);
         }
@@ -138,11 +139,15 @@ mod tests {
     fn what_is_used_stays_and_what_is_not_goes_after_a_while() {
         let pattern = |number: usize| Arc::new(format!("^{number}$"));
         let mut patterns = Patterns::default();
-        let any = Regex::new("x").unwrap();
+        let any = Arc::new(Regex::new("x").unwrap());
         patterns.put(pattern(0), any.clone());
         for number in 1..10 * GENERATION {
             patterns.put(pattern(number), any.clone());
-            assert!(patterns.get(&pattern(0)).is_some(), "after {number}");
+            let used = patterns.get(&pattern(0));
+            assert!(
+                used.is_some_and(|used| Arc::ptr_eq(&used, &any)),
+                "after {number}"
+            );
         }
         assert!(patterns.get(&pattern(1)).is_none());
         assert!(patterns.recent.len() + patterns.older.len() <= 2 * GENERATION);
