@@ -27,6 +27,14 @@ fn handing_out(resources: &[&str]) -> Value {
 
 /// The other side of a move: nothing but the state came along, and the object is made anew.
 async fn moved(script: &Script, object: Value) -> World {
+    let world = gone(script).await;
+    create(&world, object).await;
+    start_with(&world, script, no_polls);
+    world
+}
+
+/// Nothing but the state is there, and no runner yet.
+async fn gone(script: &Script) -> World {
     let world = World::embedded_only().await;
     start_with(&world, script, no_polls);
     create(&world, handing_out(&["a", "b"])).await;
@@ -41,8 +49,6 @@ async fn moved(script: &Script, object: Value) -> World {
     let page = capt_core::names::run_report("tf.m.upbound.io", "vpc");
     let _ = pages.delete(&page, &gone).await;
     script.with(|stage| stage.disk.clear());
-    create(&world, object).await;
-    start_with(&world, script, no_polls);
     world
 }
 
@@ -130,5 +136,53 @@ async fn what_lacks_an_input_serves_as_it_was_and_names_what_is_missing() {
     until_settled(&world, "vpc").await;
     assert_eq!(outputs(&world).await, Some(json!({"count": 2})));
     assert_eq!(script.with(|stage| stage.made.len()), 2);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_cannot_hand_out_is_not_said_to_be_ready_and_its_plan_can_be_approved() {
+    let script = Script::default();
+    let world = gone(&script).await;
+    let theirs: Secret = serde_json::from_value(json!({"metadata": {"name": CONNECTION, "ownerReferences": [
+        {"apiVersion": "example.org/v1", "kind": "Certificate", "name": "c", "uid": "u-1", "controller": true},
+    ]}}))
+    .unwrap();
+    secrets(&world)
+        .create(&PostParams::default(), &theirs)
+        .await
+        .unwrap();
+    let mut object = handing_out(&["a"]);
+    object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+    create(&world, object).await;
+    start_with(&world, &script, no_polls);
+    let mut plans = script.with(|stage| stage.plans);
+    for run in ["first", "second"] {
+        world
+            .until("it to be planned", async || {
+                script.with(|stage| stage.plans) > plans
+            })
+            .await;
+        until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+        until(&world, "vpc", "Failing", "True ConnectionSecretFailed").await;
+        world.settle().await;
+        let words = message(&world, "vpc", "Failing").await;
+        assert!(words.contains("Certificate c"), "{run}: {words}");
+        assert_eq!(says(&world, "vpc", "Ready").await, None, "{run}");
+        assert!(report(&world, "vpc").await.plan.unwrap().awaits_approval, "{run}");
+        plans = script.with(|stage| stage.plans);
+        annotate(&world, "vpc", marks::RETRY_REQUESTED, run).await;
+    }
+
+    secrets(&world)
+        .delete(CONNECTION, &DeleteParams::default())
+        .await
+        .unwrap();
+    until(&world, "vpc", "Ready", "True Available").await;
+    until(&world, "vpc", "Failing", "False NotFailing").await;
+    assert_eq!(count(&world).await.as_deref(), Some("2"));
+    let plan = report(&world, "vpc").await.plan.unwrap();
+    annotate(&world, "vpc", marks::APPROVED, &plan.id).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
     world.finish().await;
 }

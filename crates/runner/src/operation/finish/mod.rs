@@ -13,7 +13,7 @@ use capt_api::{
 };
 use capt_terraform::diagnostics::Class;
 
-use super::{Finished, Run, Stage, Verdict, Why, follow::Followed};
+use super::{Finished, Run, Stage, Verdict, Why, failure, follow::Followed};
 use crate::{
     api::words,
     decide::What,
@@ -57,12 +57,21 @@ impl Run<'_> {
         let mut end = self.judge(result, kept);
         let has_outputs = match &end {
             End::Well(Verdict::Settled { .. } | Verdict::Told) => true,
-            End::Well(Verdict::Held { .. }) => self.is_taken_up() && self.record.standing.outputs.is_none(),
+            End::Well(Verdict::Held { .. }) => self.is_taken_up(),
             _ => false,
         };
+        let mut unhanded = None;
         if has_outputs && let Err(failure) = self.hand_out().await {
-            self.stage = Stage::Publish;
-            end = End::Badly(Box::new(failure));
+            match end {
+                // The plan can be approved all the same. What another try mends is tried again as any failure is.
+                End::Well(Verdict::Held { .. }) if !failure.kind.is_transient() => {
+                    unhanded = Some(self.gate.text(&failure::message(&failure, Stage::Publish)));
+                }
+                _ => {
+                    self.stage = Stage::Publish;
+                    end = End::Badly(Box::new(failure));
+                }
+            }
         }
         let now = self.ctx.now();
         self.ctx
@@ -91,7 +100,7 @@ impl Run<'_> {
                 .await;
             self.end_takeover(is_reported).await;
         }
-        self.say(&end, message.as_deref(), settled, now);
+        self.say(&end, message.as_deref(), unhanded.as_deref(), settled, now);
         // Somebody else may have written into the status, which nothing but a look at leisure can tell from our own words
         // that come late.
         if is_at_leisure && Standing::read(&self.view.status).fields() != self.record.standing.fields() {
@@ -105,6 +114,9 @@ impl Run<'_> {
             );
         }
         self.tell_people(&end, message.as_deref()).await;
+        if let Some(words) = &unhanded {
+            self.ctx.herald.tell(&self.view, Stage::Publish.news(), words).await;
+        }
         if let Some(token) = looked_for {
             let note = format!("it was looked at, as was asked for at {token}");
             self.ctx.herald.tell(&self.view, News::Looked, &note).await;

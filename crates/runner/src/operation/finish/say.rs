@@ -68,11 +68,19 @@ impl Run<'_> {
         text
     }
 
-    /// What the status is to say, with the generation that everything was as it should be for before.
-    pub(super) fn say(&mut self, end: &End, message: Option<&str>, settled: Option<i64>, now: Timestamp) {
+    /// What the status is to say, with why what waits for an approval cannot be used meanwhile, and the generation that
+    /// everything was as it should be for before.
+    pub(super) fn say(
+        &mut self,
+        end: &End,
+        message: Option<&str>,
+        unhanded: Option<&str>,
+        settled: Option<i64>,
+        now: Timestamp,
+    ) {
         use ConditionStatus::{False, True};
         self.say_engine();
-        let is_taken_up = self.is_taken_up();
+        let is_taken_up = self.is_taken_up() && unhanded.is_none();
         let generation = self.about.generation;
         let report = &self.record.report;
         let standing = &mut self.record.standing;
@@ -159,7 +167,13 @@ impl Run<'_> {
             | End::Cancelled
             | End::Interrupted => return,
         }
-        standing.take_back((Type::Failing, False, Reason::NotFailing), generation, now);
+        match unhanded {
+            Some(words) => {
+                let failing = (Type::Failing, True, Reason::ConnectionSecretFailed);
+                standing.say(failing, words, generation, now);
+            }
+            None => standing.take_back((Type::Failing, False, Reason::NotFailing), generation, now),
+        }
         standing.observed_generation = Some(generation);
         if matches!(end, End::Well(Verdict::Settled { .. } | Verdict::Told)) {
             standing.checksum = Some(self.about.hash.clone());
