@@ -1,5 +1,7 @@
 //! Reaching a cluster: which one, as whom, and in which namespace.
 
+mod client;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -57,7 +59,7 @@ impl Access {
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
         let url = config.cluster_url.to_string();
-        let client = Client::try_from(config).context("cannot use this kubeconfig")?;
+        let client = client::client(config).context("cannot use this kubeconfig")?;
         Ok(Cluster {
             client,
             namespace,
