@@ -30,7 +30,7 @@ impl Hands {
             return;
         };
         let clusters = &self.facts.clusters;
-        let members = clusters.members(reader, index, &within(key.namespace(), &key.name));
+        let members = clusters.members(reader, index, &within(key.namespace(), key.name()));
         let is_ours = |place: &&ObjectKey| {
             let cluster = clusters.get(reader, place);
             cluster.is_some_and(|cluster| self.options.are_for(&cluster.metadata))
@@ -41,7 +41,7 @@ impl Hands {
         let message = format!(
             "Nothing is done, because the Cluster {} has the label {WATCH_FILTER}={filter}, and this object has not. Put it on \
              this object too",
-            cluster.name
+            cluster.name()
         );
         tracing::warn!(object = %key, kind = subject.target.kind, "{message}");
         let event = Event {

@@ -55,7 +55,7 @@ impl CaptClusters {
                 let place = within(key.namespace(), value);
                 let members = facts.captcontrolplanes.members(reader, indexes::CLUSTER, &place);
                 let members = members.into_iter();
-                found.extend(members.map(|member| told("CAPTControlPlane", &member.name)));
+                found.extend(members.map(|member| told("CAPTControlPlane", member.name())));
             }
             let place = ObjectKey::within(key.namespace(), &name);
             let cluster = facts.clusters.glance(reader, indexes::SPEC, &place);
@@ -87,7 +87,7 @@ impl CaptClusters {
         captcluster: &CAPTCluster,
         apply: Option<&OwnedSeen>,
     ) -> BTreeSet<String> {
-        let place = within(key.namespace(), &key.name);
+        let place = within(key.namespace(), key.name());
         let clusters = &self.hands.facts.clusters;
         let referring = clusters.members(reader, indexes::INFRASTRUCTURE, &place);
         let labels = captcluster.metadata.labels.as_ref();
@@ -96,7 +96,7 @@ impl CaptClusters {
             .into_iter()
             .chain(apply.and_then(|apply| apply.label(marks::CLUSTER_NAME)))
             .map(str::to_owned)
-            .chain(referring.into_iter().map(|cluster| cluster.name))
+            .chain(referring.into_iter().map(|cluster| cluster.name().to_owned()))
             .collect()
     }
 
@@ -136,8 +136,8 @@ impl CaptClusters {
             target: Target {
                 api_version: "infrastructure.cluster.x-k8s.io/v1beta1".to_owned(),
                 kind: "CAPTCluster".to_owned(),
-                namespace: key.namespace.clone(),
-                name: key.name.clone(),
+                namespace: key.own_namespace().map(str::to_owned),
+                name: key.name().to_owned(),
             },
             source,
         };

@@ -43,7 +43,7 @@ impl CaptClusters {
         let applies = facts.owned(
             reader,
             namespace,
-            &owner::label("CAPTCluster", &key.name),
+            &owner::label("CAPTCluster", key.name()),
             &captcluster::apply_names(&captcluster),
         );
         let apply = captcluster::apply_of(&captcluster, &applies);

@@ -56,7 +56,7 @@ impl ControlPlanes {
         let applies = facts.owned(
             reader,
             namespace,
-            &owner::label("CAPTControlPlane", &key.name),
+            &owner::label("CAPTControlPlane", key.name()),
             &[adoption::names(&control_plane), fargate::names(&control_plane)].concat(),
         );
         let apply = controlplane::apply_of(&control_plane, &applies);
@@ -71,7 +71,7 @@ impl ControlPlanes {
         let spec = template
             .as_ref()
             .and_then(|template| Some(template.spec.as_ref()?.spec()));
-        let names = connection::secret_names(&control_plane.spec, &key.name, spec, apply);
+        let names = connection::secret_names(&control_plane.spec, key.name(), spec, apply);
         let vpc_id = infrastructure.as_ref().and_then(|seen| seen.vpc_id.as_deref());
         let mut vpc_secrets = Vec::new();
         for name in &vpc_names {
@@ -238,7 +238,7 @@ impl ControlPlanes {
         members
             .into_iter()
             .filter(|member| member != key)
-            .map(|member| member.name)
+            .map(|member| member.name().to_owned())
             .collect()
     }
 

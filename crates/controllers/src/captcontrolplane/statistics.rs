@@ -120,31 +120,31 @@ impl Statistics {
 
     async fn read(&self, template: &ObjectKey) -> Result<Averages, CallError> {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), template.namespace());
-        let found = within_deadline(api.get_opt(&names::statistics(&template.name))).await?;
+        let found = within_deadline(api.get_opt(&names::statistics(template.name()))).await?;
         let data = found.and_then(|found| found.data).unwrap_or_default();
         Ok(Averages::of(&data))
     }
 
     async fn write(&self, template: &ObjectKey, averages: &Averages) -> Result<(), CallError> {
         let templates: Api<WorkspaceTemplate> = Api::namespaced(self.client.clone(), template.namespace());
-        let owner = within_deadline(templates.get_metadata_opt(&template.name)).await?;
+        let owner = within_deadline(templates.get_metadata_opt(template.name())).await?;
         // Nobody learns from a template that is gone.
         let Some(uid) = owner.and_then(|owner| owner.metadata.uid) else {
             self.known.lock().remove(template);
             return Ok(());
         };
-        let name = names::statistics(&template.name);
+        let name = names::statistics(template.name());
         let document = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
                 "name": name,
                 "namespace": template.namespace(),
-                "labels": {marks::STATISTICS_OF: names::label_value(&template.name)},
+                "labels": {marks::STATISTICS_OF: names::label_value(template.name())},
                 "ownerReferences": [{
                     "apiVersion": WorkspaceTemplate::api_version(&()),
                     "kind": WorkspaceTemplate::kind(&()),
-                    "name": template.name,
+                    "name": template.name(),
                     "uid": uid,
                 }],
             },

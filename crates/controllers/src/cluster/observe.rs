@@ -72,7 +72,7 @@ impl Clusters {
     /// What runs workloads of the Cluster.
     async fn workers(&self, reader: &Reader, key: &ObjectKey) -> Vec<Worker> {
         let mut all = Vec::new();
-        let place = within(key.namespace(), &key.name);
+        let place = within(key.namespace(), key.name());
         for (kind, table) in kinds::WORKERS.iter().zip(&self.hands.facts.workers) {
             table.is_known().await;
             let found = table.find(reader, indexes::CLUSTER, &place);
@@ -80,8 +80,8 @@ impl Clusters {
                 target: Target {
                     api_version: format!("{}/{}", kind.group, kind.versions[0]),
                     kind: kind.kind.to_owned(),
-                    namespace: key.namespace,
-                    name: key.name,
+                    namespace: key.own_namespace().map(str::to_owned),
+                    name: key.name().to_owned(),
                 },
                 uid: worker.uid.clone(),
                 resource_version: worker.resource_version.clone(),

@@ -13,6 +13,7 @@ pub(crate) mod packing;
 pub(crate) mod queue;
 pub(crate) mod rights;
 pub(crate) mod served;
+pub(crate) mod settling;
 pub(crate) mod table;
 pub(crate) mod wakes;
 pub(crate) mod watch;

@@ -60,7 +60,30 @@ impl Common {
 /// An object, packed.
 struct Packed {
     common: Arc<Vec<u8>>,
-    rest: Box<[u8]>,
+    rest: Part,
+}
+
+/// A part of what several objects are packed in together, or the whole of what one is packed in.
+struct Part {
+    whole: Arc<[u8]>,
+    from: u32,
+    to: u32,
+}
+
+impl Part {
+    /// A part of something, if it is short enough.
+    fn of(whole: &Arc<[u8]>, from: usize, to: usize) -> Option<Self> {
+        Some(Self {
+            whole: whole.clone(),
+            from: u32::try_from(from).ok()?,
+            to: u32::try_from(to).ok()?,
+        })
+    }
+
+    fn text(&self) -> &[u8] {
+        let (from, to) = (self.from as usize, self.to as usize);
+        self.whole.get(from..to).unwrap_or_default()
+    }
 }
 
 impl<T: Serialize + DeserializeOwned> Packing<T> {
@@ -100,7 +123,7 @@ impl<T> Packing<T> {
     }
 
     fn unpack(&self, packed: &Packed) -> Option<T> {
-        let text = decompress_size_prepended_with_dict(&packed.rest, &packed.common).ok()?;
+        let text = decompress_size_prepended_with_dict(packed.rest.text(), &packed.common).ok()?;
         (self.read)(&text).ok()
     }
 }
@@ -111,8 +134,9 @@ impl<T: PartialEq> Packing<T> {
         packer.text.clear();
         (self.write)(value, &mut packer.text).ok()?;
         let common = self.common.lock().text.clone();
-        let rest = compress_prepend_size_with_dict(&packer.text, &common).into_boxed_slice();
+        let rest: Arc<[u8]> = compress_prepend_size_with_dict(&packer.text, &common).into();
         self.common.lock().learn(&packer.text, &rest);
+        let rest = Part::of(&rest, 0, rest.len())?;
         let packed = Packed { common, rest };
         (self.unpack(&packed).as_ref() == Some(value)).then_some(packed)
     }
@@ -200,7 +224,36 @@ impl<T: PartialEq> Shelf<T> {
                 }
                 true
             }
-            Form::Open(_, Rest::Long) | Form::Packed(..) => false,
+            Form::Open(_, Rest::Long) => false,
+            Form::Packed(_, open) => {
+                // What nobody has any more still takes its room as long as it is referred to.
+                if open.strong_count() == 0 {
+                    *open = Weak::new();
+                }
+                false
+            }
+        }
+    }
+}
+
+/// Puts packed objects together in one piece: each for itself they stand where there was room while many others came and
+/// went, and keep that from being given back.
+pub(crate) fn put_together<'a, T: 'a>(shelves: impl Iterator<Item = &'a Shelf<T>> + Clone) {
+    let mut whole = Vec::new();
+    for shelf in shelves.clone() {
+        if let Form::Packed(packed, _) = &*shelf.0.lock() {
+            whole.extend_from_slice(packed.rest.text());
+        }
+    }
+    let whole: Arc<[u8]> = whole.into();
+    let mut from = 0;
+    for shelf in shelves {
+        if let Form::Packed(packed, _) = &mut *shelf.0.lock() {
+            let to = from + packed.rest.text().len();
+            if let Some(part) = Part::of(&whole, from, to) {
+                packed.rest = part;
+            }
+            from = to;
         }
     }
 }
@@ -211,7 +264,7 @@ mod tests {
 
     fn packed<T>(shelf: &Shelf<T>) -> Option<usize> {
         match &*shelf.0.lock() {
-            Form::Packed(packed, _) => Some(packed.rest.len()),
+            Form::Packed(packed, _) => Some(packed.rest.text().len()),
             Form::Open(..) => None,
         }
     }
@@ -255,6 +308,53 @@ mod tests {
         assert_eq!(packing.open.lock().len(), OPEN);
         packing.close();
         assert_eq!(again.strong_count(), 0);
+    }
+
+    #[test]
+    fn what_is_put_together_comes_out_the_same_and_so_does_what_changes_after_that() {
+        let packing = Packing::tight();
+        let text = |number: usize| format!("{number} {}", "x".repeat(number));
+        let mut shelves: Vec<Shelf<String>> = (0..50)
+            .map(|number| Shelf::new(text(number), Some(&packing)))
+            .collect();
+        // One that is not packed.
+        shelves.push(Shelf::new(text(50), None));
+        for changed in [7, 31] {
+            put_together(shelves.iter());
+            packing.close();
+            for (number, shelf) in shelves.iter().enumerate() {
+                let found = shelf.get(Some(&packing));
+                assert_eq!(found.as_deref(), Some(&text(number)), "{number}");
+            }
+            shelves[changed] = Shelf::new(text(changed), Some(&packing));
+        }
+        let whole = |shelf: &Shelf<String>| match &*shelf.0.lock() {
+            Form::Packed(packed, _) => Some(packed.rest.whole.clone()),
+            Form::Open(..) => None,
+        };
+        put_together(shelves.iter());
+        let first = whole(&shelves[0]).unwrap();
+        assert!(
+            shelves[..50]
+                .iter()
+                .all(|shelf| Arc::ptr_eq(&whole(shelf).unwrap(), &first))
+        );
+    }
+
+    #[test]
+    fn of_what_is_looked_at_no_more_nothing_is_left() {
+        let packing = Packing::tight();
+        let shelf = Shelf::new("x".to_owned(), Some(&packing));
+        let weak = |shelf: &Shelf<String>| match &*shelf.0.lock() {
+            Form::Packed(_, open) => open.clone(),
+            Form::Open(..) => Weak::new(),
+        };
+        let before = weak(&shelf);
+        shelf.rest(&packing, &mut Packer::default());
+        assert!(weak(&shelf).ptr_eq(&before), "it is still open");
+        packing.close();
+        shelf.rest(&packing, &mut Packer::default());
+        assert!(weak(&shelf).ptr_eq(&Weak::new()));
     }
 
     /// Words that have nothing in common with those of another number.

@@ -12,7 +12,8 @@ use tokio::sync::watch;
 
 use super::{
     key::ObjectKey,
-    packing::{Packer, Packing, Shelf},
+    packing::{Packer, Packing, Shelf, put_together},
+    settling::Unsettled,
     wakes::{Controller, Fact, Number, Place, Reader, Wakes},
 };
 
@@ -63,26 +64,40 @@ const PACKED_AT_A_TIME: usize = 16;
 const LOOKED_AT_AT_A_TIME: usize = 1024;
 
 struct Rows<T> {
-    objects: BTreeMap<Arc<ObjectKey>, Shelf<T>>,
+    objects: BTreeMap<ObjectKey, Shelf<T>>,
     /// For each index, who has a value in it.
     by_index: Vec<HashMap<Box<str>, Members>>,
     /// The newest version that was seen.
     latest: u64,
     serving: Serving,
+    unsettled: Unsettled,
+}
+
+impl<T> Rows<T> {
+    /// Gives back the room that was needed only while there was much to do.
+    fn settle(&mut self) {
+        put_together(self.objects.values());
+        // All of the old map is given back before the new one is made.
+        let all: Vec<(ObjectKey, Shelf<T>)> = std::mem::take(&mut self.objects).into_iter().collect();
+        self.objects = all.into_iter().collect();
+        for index in &mut self.by_index {
+            index.shrink_to_fit();
+        }
+    }
 }
 
 /// Objects that have the same value in an index. Most values are those of one object alone.
 enum Members {
-    One(Arc<ObjectKey>),
+    One(ObjectKey),
     #[expect(
         clippy::box_collection,
         reason = "there are very many of the others, which must be small"
     )]
-    Many(Box<BTreeSet<Arc<ObjectKey>>>),
+    Many(Box<BTreeSet<ObjectKey>>),
 }
 
 impl Members {
-    fn add(&mut self, key: &Arc<ObjectKey>) {
+    fn add(&mut self, key: &ObjectKey) {
         match self {
             Self::One(only) if only == key => {}
             Self::One(only) => *self = Self::Many(Box::new([only.clone(), key.clone()].into())),
@@ -93,7 +108,7 @@ impl Members {
     }
 
     /// Says whether nobody is left.
-    fn remove(&mut self, key: &Arc<ObjectKey>) -> bool {
+    fn remove(&mut self, key: &ObjectKey) -> bool {
         match self {
             Self::One(only) => only == key,
             Self::Many(all) => {
@@ -110,7 +125,7 @@ impl Members {
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Arc<ObjectKey>> {
+    fn iter(&self) -> impl Iterator<Item = &ObjectKey> {
         let (one, many) = match self {
             Self::One(only) => (Some(only), None),
             Self::Many(all) => (None, Some(all.iter())),
@@ -141,7 +156,7 @@ impl<T> Row<T> {
 }
 
 /// Objects that changed, and their versions.
-type Changed = BTreeMap<Arc<ObjectKey>, u64>;
+type Changed = BTreeMap<ObjectKey, u64>;
 
 impl<T: PartialEq> Table<T> {
     /// A table of which nothing is known yet.
@@ -154,6 +169,7 @@ impl<T: PartialEq> Table<T> {
                 by_index: indexes.iter().map(|_| HashMap::new()).collect(),
                 latest: 0,
                 serving: Serving::Unknown,
+                unsettled: Unsettled::default(),
             }),
             wakes: wakes.clone(),
             controller: None,
@@ -202,12 +218,12 @@ impl<T: PartialEq> Table<T> {
     pub(crate) async fn rest(&self, packer: &mut Packer) {
         let Some(packing) = &self.packing else { return };
         packing.close();
-        let mut last: Option<Arc<ObjectKey>> = None;
+        let mut last: Option<ObjectKey> = None;
         loop {
             last = {
                 let rows = self.rows.read();
                 let from = last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-                let rest = rows.objects.range::<Arc<ObjectKey>, _>((from, Bound::Unbounded));
+                let rest = rows.objects.range::<ObjectKey, _>((from, Bound::Unbounded));
                 let (mut packed, mut reached) = (0, None);
                 for (key, shelf) in rest.take(LOOKED_AT_AT_A_TIME) {
                     packed += usize::from(shelf.rest(packing, packer));
@@ -219,9 +235,13 @@ impl<T: PartialEq> Table<T> {
                 reached.cloned()
             };
             if last.is_none() {
-                return;
+                break;
             }
             tokio::task::yield_now().await;
+        }
+        let rows = &mut *self.rows.write();
+        if rows.unsettled.is_worth_it(rows.objects.len()) {
+            rows.settle();
         }
     }
 
@@ -261,7 +281,7 @@ impl<T: PartialEq> Table<T> {
         let members = self.having(&rows, index, value).into_iter();
         members
             .flat_map(Members::iter)
-            .filter_map(|key| Some((ObjectKey::clone(key), self.open(&rows, key)?)))
+            .filter_map(|key| Some((key.clone(), self.open(&rows, key)?)))
             .collect()
     }
 
@@ -276,7 +296,7 @@ impl<T: PartialEq> Table<T> {
         let rows = self.rows.read();
         let members = self.having(&rows, index, value).into_iter();
         let keys = members.flat_map(Members::iter);
-        keys.map(|key| ObjectKey::clone(key)).collect()
+        keys.cloned().collect()
     }
 
     /// How many objects have a value in an index.
@@ -289,7 +309,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn peek_all(&self) -> Vec<(ObjectKey, Arc<T>)> {
         let rows = self.rows.read();
         let all = rows.objects.iter();
-        all.filter_map(|(key, object)| Some((ObjectKey::clone(key), object.get(self.packing.as_ref())?)))
+        all.filter_map(|(key, object)| Some((key.clone(), object.get(self.packing.as_ref())?)))
             .collect()
     }
 
@@ -369,8 +389,8 @@ impl<T: PartialEq> Table<T> {
             let gone: Vec<ObjectKey> = rows
                 .objects
                 .keys()
-                .filter(|key| !present.contains(key.as_ref()))
-                .map(|key| ObjectKey::clone(key))
+                .filter(|key| !present.contains(*key))
+                .cloned()
                 .collect();
             for key in gone {
                 self.put(rows, Row::gone(key), facts, keys);
@@ -401,7 +421,7 @@ impl<T: PartialEq> Table<T> {
     /// Says that the kind is not served, which must be certain: whatever was of it counts as gone.
     pub(crate) fn close(&self) {
         self.change(|rows, facts, keys| {
-            let gone: Vec<ObjectKey> = rows.objects.keys().map(|key| ObjectKey::clone(key)).collect();
+            let gone: Vec<ObjectKey> = rows.objects.keys().cloned().collect();
             for key in gone {
                 self.put(rows, Row::gone(key), facts, keys);
             }
@@ -430,7 +450,7 @@ impl<T: PartialEq> Table<T> {
         let Row { key, version, value } = row;
         let (key, before) = match rows.objects.get_key_value(&key) {
             Some((known, before)) => (known.clone(), before.get(self.packing.as_ref())),
-            None => (Arc::new(key), None),
+            None => (key, None),
         };
         if before.as_deref() == value.as_ref() {
             return;
@@ -472,16 +492,17 @@ impl<T: PartialEq> Table<T> {
             }
         }
         facts.insert(self.fact(Place::Object(&key)));
+        rows.unsettled.note();
         keys.insert(key.clone(), version);
         if let Some(is_remembered) = self.is_remembered {
             let mut departed = self.departed.lock();
             match (&value, before) {
                 (None, Some(before)) if is_remembered(&before) => {
-                    departed.insert(ObjectKey::clone(&key));
+                    departed.insert(key.clone());
                 }
                 (None, _) => {}
                 (Some(_), _) => {
-                    departed.remove(key.as_ref());
+                    departed.remove(&key);
                 }
             }
         }

@@ -11,7 +11,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::{key::ObjectKey, queue::Queue};
+use super::{key::ObjectKey, queue::Queue, settling::Unsettled};
 
 /// A controller, by its place in the list of queues.
 pub(crate) type Controller = usize;
@@ -41,7 +41,7 @@ pub(crate) enum Place<'a> {
 }
 
 /// Who reads: a controller, on behalf of an object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Subject {
     controller: Controller,
     key: ObjectKey,
@@ -53,71 +53,137 @@ pub(crate) struct Wakes {
     queues: Vec<Arc<Queue>>,
 }
 
-/// There are very many of them, so that facts are remembered by a number each. Two with the same number would wake
-/// somebody for nothing, which does no harm.
+/// There are very many of them, so that facts and subjects are remembered by a short number each.
+#[derive(Default)]
 struct Interests {
     /// Who reads which fact.
-    readers: BTreeSet<(Number, Arc<Subject>)>,
-    /// What everybody read the last time, in order.
-    facts: HashMap<Arc<Subject>, Arc<[Number]>>,
-    /// Comes before all others.
-    first: Arc<Subject>,
+    readers: BTreeSet<(Number, Id)>,
+    ids: HashMap<Subject, Id>,
+    /// What is known of everybody, by their number. Nothing of those whose number is free.
+    subjects: Vec<Option<Reading>>,
+    /// Numbers that are free.
+    free: Vec<Id>,
+    unsettled: Unsettled,
 }
 
-/// Stands for a fact.
-pub(crate) type Number = u64;
+/// Stands for a subject as long as it reads, or there is something that it read.
+type Id = u32;
+
+/// What is known of a subject.
+struct Reading {
+    subject: Subject,
+    /// What it read the last time, in order.
+    facts: Arc<[Number]>,
+    /// How many times it is reading now.
+    now: u32,
+}
+
+/// Stands for a fact. Two with the same number would wake somebody for nothing, which does no harm and is rare.
+pub(crate) type Number = u32;
 
 impl Fact<'_> {
     /// The number that stands for it.
     pub(crate) fn number(&self) -> Number {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
-        hasher.finish()
-    }
-}
-
-impl Default for Interests {
-    fn default() -> Self {
-        let first = Subject {
-            controller: 0,
-            key: ObjectKey::cluster_scoped(""),
-        };
-        Self {
-            readers: BTreeSet::new(),
-            facts: HashMap::new(),
-            first: Arc::new(first),
-        }
+        let [a, b, c, d, ..] = hasher.finish().to_ne_bytes();
+        Number::from_ne_bytes([a, b, c, d])
     }
 }
 
 impl Interests {
     /// Who reads a fact.
-    fn readers(&self, fact: Number) -> impl Iterator<Item = &Arc<Subject>> {
-        let all = self.readers.range((fact, self.first.clone())..);
-        all.take_while(move |(other, _)| *other == fact)
-            .map(|(_, subject)| subject)
+    fn readers(&self, fact: Number) -> impl Iterator<Item = Id> {
+        self.readers.range((fact, 0)..=(fact, Id::MAX)).map(|(_, id)| *id)
     }
 
-    /// Ends a reading. What was read before and not this time is of no interest any more, if this time was complete.
-    fn finish(&mut self, subject: &Arc<Subject>, noted: &BTreeSet<Number>, is_complete: bool) {
-        let before = self.facts.get(subject).cloned().unwrap_or_default();
-        if is_complete && before.iter().eq(noted) {
+    fn reading(&self, id: Id) -> Option<&Reading> {
+        self.subjects.get(id as usize)?.as_ref()
+    }
+
+    /// Begins a reading. Tells what was read the last time.
+    fn begin(&mut self, subject: Subject) -> (Id, Arc<[Number]>) {
+        let known = self.ids.get(&subject).copied();
+        let id = known.unwrap_or_else(|| self.add(subject));
+        let reading = self.subjects.get_mut(id as usize).and_then(Option::as_mut);
+        let facts = reading.map(|reading| {
+            reading.now += 1;
+            reading.facts.clone()
+        });
+        (id, facts.unwrap_or_default())
+    }
+
+    fn add(&mut self, subject: Subject) -> Id {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.subjects.push(None);
+            Id::try_from(self.subjects.len() - 1).unwrap_or(Id::MAX)
+        });
+        self.ids.insert(subject.clone(), id);
+        if let Some(place) = self.subjects.get_mut(id as usize) {
+            *place = Some(Reading {
+                subject,
+                facts: Arc::default(),
+                now: 0,
+            });
+        }
+        id
+    }
+
+    /// Takes up what was read. What was read before and not this time is of no interest any more, if this time was complete.
+    fn finish(&mut self, id: Id, noted: &BTreeSet<Number>, is_complete: bool) {
+        let Some(reading) = self.subjects.get_mut(id as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        if is_complete && reading.facts.iter().eq(noted) {
             return;
         }
-        let gone = before.iter().filter(|fact| !noted.contains(*fact));
+        let gone = reading.facts.iter().filter(|fact| !noted.contains(*fact));
         let mut all: Vec<Number> = noted.iter().copied().collect();
         if is_complete {
             for fact in gone {
-                self.readers.remove(&(*fact, subject.clone()));
+                self.readers.remove(&(*fact, id));
             }
         } else {
             all.extend(gone);
             all.sort_unstable();
         }
-        if all.is_empty() {
-            self.facts.remove(subject);
-        } else {
-            self.facts.insert(subject.clone(), all.into());
+        reading.facts = all.into();
+        self.unsettled.note();
+    }
+
+    /// Gives back the room that was needed only while there was much to do. All that is old is given back before the new is
+    /// made.
+    fn rest(&mut self) {
+        if !self.unsettled.is_worth_it(self.ids.len()) {
+            return;
+        }
+        let readers: Vec<(Number, Id)> = std::mem::take(&mut self.readers).into_iter().collect();
+        self.readers = readers.into_iter().collect();
+        let mut facts = Vec::with_capacity(self.readers.len());
+        let mut ends = Vec::with_capacity(self.ids.len());
+        for reading in self.subjects.iter_mut().flatten() {
+            facts.extend_from_slice(&std::mem::take(&mut reading.facts));
+            ends.push(facts.len());
+        }
+        let mut from = 0;
+        for (reading, to) in self.subjects.iter_mut().flatten().zip(ends) {
+            reading.facts = facts.get(from..to).unwrap_or_default().into();
+            from = to;
+        }
+        self.ids.shrink_to_fit();
+    }
+
+    /// Ends a reading. A subject that reads nothing and read nothing is forgotten.
+    fn end(&mut self, id: Id) {
+        let Some(place) = self.subjects.get_mut(id as usize) else {
+            return;
+        };
+        let Some(reading) = place else { return };
+        reading.now = reading.now.saturating_sub(1);
+        if reading.now == 0 && reading.facts.is_empty() {
+            self.ids.remove(&reading.subject);
+            *place = None;
+            self.free.push(id);
         }
     }
 }
@@ -147,18 +213,22 @@ impl Wakes {
 
     /// Wakes everybody who read these facts, but those who are woken anyway.
     pub(crate) fn changed(&self, facts: &HashSet<Number>, is_woken: impl Fn(Controller, &ObjectKey) -> bool) {
-        let mut subjects = BTreeSet::new();
-        {
+        let subjects: Vec<Subject> = {
             let interests = self.interests.lock();
-            for fact in facts {
-                subjects.extend(interests.readers(*fact).cloned());
-            }
-        }
+            let ids: BTreeSet<Id> = facts.iter().flat_map(|fact| interests.readers(*fact)).collect();
+            let readings = ids.into_iter().filter_map(|id| interests.reading(id));
+            readings.map(|reading| reading.subject.clone()).collect()
+        };
         for subject in subjects {
             if !is_woken(subject.controller, &subject.key) {
                 self.wake(subject.controller, &subject.key);
             }
         }
+    }
+
+    /// Gives back, now and then, the room that was needed only while there was much to do.
+    pub(crate) fn rest(&self) {
+        self.interests.lock().rest();
     }
 
     /// Whether anybody read a fact the last time.
@@ -172,16 +242,10 @@ impl Wakes {
             controller,
             key: key.clone(),
         };
-        let known = self
-            .interests
-            .lock()
-            .facts
-            .get_key_value(&subject)
-            .map(|(known, facts)| (known.clone(), facts.clone()));
-        let (subject, before) = known.unwrap_or_else(|| (Arc::new(subject), Arc::default()));
+        let (id, before) = self.interests.lock().begin(subject);
         Reader {
             wakes: self.clone(),
-            subject,
+            id,
             before,
             noted: Mutex::default(),
         }
@@ -191,7 +255,7 @@ impl Wakes {
 /// Reads facts on behalf of an object, and notes which.
 pub(crate) struct Reader {
     wakes: Arc<Wakes>,
-    subject: Arc<Subject>,
+    id: Id,
     /// What was read the last time: that is of interest until this time ends.
     before: Arc<[Number]>,
     noted: Mutex<BTreeSet<Number>>,
@@ -203,7 +267,7 @@ impl Reader {
         let is_new = self.noted.lock().insert(fact) && self.before.binary_search(&fact).is_err();
         if is_new {
             let mut interests = self.wakes.interests.lock();
-            interests.readers.insert((fact, self.subject.clone()));
+            interests.readers.insert((fact, self.id));
         }
     }
 
@@ -222,7 +286,7 @@ impl Reader {
     fn end(&self, is_complete: bool) {
         let noted = std::mem::take(&mut *self.noted.lock());
         let mut interests = self.wakes.interests.lock();
-        interests.finish(&self.subject, &noted, is_complete);
+        interests.finish(self.id, &noted, is_complete);
     }
 }
 
@@ -232,5 +296,6 @@ impl Drop for Reader {
         if !self.noted.get_mut().is_empty() {
             self.end(false);
         }
+        self.wakes.interests.lock().end(self.id);
     }
 }

@@ -145,7 +145,7 @@ impl<T: PartialEq + Send + Sync + 'static> Elsewhere<T> {
             });
         };
         let seen = |object| read(object).map_or(Sight::Absent, |value| Sight::There(Arc::new(value)));
-        let this_one = watcher::Config::default().fields(&format!("metadata.name={}", key.name));
+        let this_one = watcher::Config::default().fields(&format!("metadata.name={}", key.name()));
         let mut events = pin!(watcher(api, this_one).default_backoff());
         let mut listed = Sight::Absent;
         while let Some(event) = events.next().await {

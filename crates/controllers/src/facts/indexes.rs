@@ -98,7 +98,7 @@ pub(super) const APPLIES: &[Index<WorkspaceTemplateApply>] = &[
                     _ => vec![within(key.namespace(), name)],
                 },
                 None => {
-                    let name = names::workspace(key.namespace(), &key.name);
+                    let name = names::workspace(key.namespace(), key.name());
                     vec![within(key.namespace(), name.preferred())]
                 }
             }
@@ -236,7 +236,7 @@ pub(super) const CAPTCLUSTERS: &[Index<CAPTCluster>] = &[
     Index {
         name: LABEL,
         finds: true,
-        values: |key, _| vec![within(key.namespace(), &owner::label("CAPTCluster", &key.name))],
+        values: |key, _| vec![within(key.namespace(), &owner::label("CAPTCluster", key.name()))],
     },
     Index {
         name: OWNERSHIP,
@@ -250,7 +250,7 @@ pub(super) const CAPTCONTROLPLANES: &[Index<CAPTControlPlane>] = &[
         name: LABEL,
         finds: true,
         values: |key, _| {
-            let label = owner::label("CAPTControlPlane", &key.name);
+            let label = owner::label("CAPTControlPlane", key.name());
             vec![within(key.namespace(), &label)]
         },
     },

@@ -142,8 +142,8 @@ impl Facts {
             legacy_provider_configs: Arc::new(Table::new("legacy provider configs", wakes, &[])),
             usages: Arc::new(Table::new("usages", wakes, &[])),
             legacy_usages: Arc::new(Table::new("legacy usages", wakes, &[])),
-            secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS)),
-            config_maps: Arc::new(Table::new("config maps", wakes, &[])),
+            secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS).packed()),
+            config_maps: Arc::new(Table::new("config maps", wakes, &[]).packed()),
             renderings: Arc::new(Table::new("renderings", wakes, &[]).packed_tight()),
             reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS).packed()),
             namespaces: Arc::new(Table::new("namespaces", wakes, &[])),
@@ -230,6 +230,9 @@ impl Facts {
             self.captcontrolplanes.rest(&mut packer).await;
             self.reports.rest(&mut packer).await;
             self.renderings.rest(&mut packer).await;
+            self.secrets.rest(&mut packer).await;
+            self.config_maps.rest(&mut packer).await;
+            self.wakes.rest();
         }
     }
 

@@ -30,7 +30,7 @@ impl Facts {
     pub(crate) fn paused_by(&self, reader: &Reader, index: &'static str, key: &ObjectKey) -> Option<String> {
         let members = self
             .clusters
-            .members(reader, index, &within(key.namespace(), &key.name));
+            .members(reader, index, &within(key.namespace(), key.name()));
         let mut clusters = members
             .iter()
             .filter_map(|place| self.clusters.glance(reader, indexes::SPEC, place));
@@ -82,7 +82,7 @@ impl Facts {
     /// of them changes: who has to look again then is found out for all of them together, by [`Facts::next_in_line`].
     pub(crate) fn peers(&self, reader: &Reader, own: Option<&OwnedSeen>, template: &ObjectKey) -> Vec<Peer> {
         let uid = own.map(OwnedSeen::uid);
-        let place = within(template.namespace(), &template.name);
+        let place = within(template.namespace(), template.name());
         let keys: Vec<ObjectKey> = if self.is_here(template) {
             self.applies.members(reader, indexes::SHARES, &place)
         } else {
@@ -99,7 +99,7 @@ impl Facts {
 
     /// Those who get the current revision of a template next, if there are any who do not have it.
     pub(crate) fn next_in_line(&self, template: &ObjectKey, current: &str) -> Vec<ObjectKey> {
-        let place = within(template.namespace(), &template.name);
+        let place = within(template.namespace(), template.name());
         let up_to_date = indexes::released(&place, current);
         // Usually all of them have it, and nobody has to be looked at.
         if self.applies.count(indexes::SHARES, &place) == self.applies.count(indexes::RELEASED, &up_to_date) {
@@ -157,7 +157,7 @@ impl Facts {
             let table = self.workspaces_of(group);
             let members = table.members(reader, indexes::IDENTITY, &identity);
             // Labels can be written by anybody, in any namespace.
-            let is_here = |place: &&ObjectKey| place.namespace.as_deref().is_none_or(|own| own == namespace);
+            let is_here = |place: &&ObjectKey| place.own_namespace().is_none_or(|own| own == namespace);
             let places = members.iter().filter(is_here);
             found.extend(places.filter_map(|place| table.glance(reader, indexes::OBSERVED, place)));
         }
@@ -168,7 +168,7 @@ impl Facts {
         // One that is being destroyed is not written down any more.
         let workspace = self.workspace_of(reader, key, apply).or_else(|| {
             apply.metadata.deletion_timestamp.as_ref()?;
-            self.workspace_left_for(reader, key.namespace(), &key.name)
+            self.workspace_left_for(reader, key.namespace(), key.name())
         });
         let told = workspace.as_ref().and_then(|workspace| {
             let uid = &workspace.uid;

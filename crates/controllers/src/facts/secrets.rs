@@ -71,15 +71,15 @@ impl Secrets {
 
     async fn ask(&self, key: &ObjectKey) -> Result<Option<Arc<Secret>>, Failure> {
         let api: Api<Secret> = Api::namespaced(self.client.clone(), key.namespace());
-        let found = within_deadline(api.get_opt(&key.name))
+        let found = within_deadline(api.get_opt(key.name()))
             .await
             .map_err(|source| Failure::Call {
                 action: "read",
                 target: Target {
                     api_version: "v1".to_owned(),
                     kind: "Secret".to_owned(),
-                    namespace: key.namespace.clone(),
-                    name: key.name.clone(),
+                    namespace: key.own_namespace().map(str::to_owned),
+                    name: key.name().to_owned(),
                 },
                 source,
             })?;

@@ -103,7 +103,7 @@ pub(crate) struct WorkerView {
 }
 
 /// A Secret or ConfigMap, without what it holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HeldView {
     /// Its uid.
     pub(crate) uid: String,

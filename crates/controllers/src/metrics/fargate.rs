@@ -110,7 +110,7 @@ impl Fargate {
     pub(crate) fn are(&self, control_plane: &ObjectKey, census: Option<Census>) {
         let of = Of {
             namespace: control_plane.namespace().to_owned(),
-            control_plane: control_plane.name.clone(),
+            control_plane: control_plane.name().to_owned(),
         };
         let counts = census.map(|census| [census.ready, census.active, census.failed]);
         for (place, gauges) in self.gauges().into_iter().enumerate() {

@@ -79,7 +79,7 @@ impl Reconcile for Templates {
         };
         // What fails is tried again by the queue, which waits longer each time.
         self.looked.lock().remove(key);
-        let place = within(key.namespace(), &key.name);
+        let place = within(key.namespace(), key.name());
         let users = self.facts.applies.members(&reader, indexes::TEMPLATE, &place);
         reader.finish();
         let snapshot = Snapshot {

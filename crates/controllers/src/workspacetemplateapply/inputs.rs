@@ -74,8 +74,8 @@ impl Applies {
                     target: Target {
                         api_version: "v1".to_owned(),
                         kind: kind.name().to_owned(),
-                        namespace: place.namespace.clone(),
-                        name: place.name.clone(),
+                        namespace: place.own_namespace().map(str::to_owned),
+                        name: place.name().to_owned(),
                     },
                     source,
                 })?;
@@ -167,13 +167,13 @@ impl KnownKeys {
         Ok(match kind {
             Kind::Secret => {
                 let api: Api<Secret> = Api::namespaced(self.client.clone(), place.namespace());
-                let secret = within_deadline(api.get_opt(&place.name)).await?;
+                let secret = within_deadline(api.get_opt(place.name())).await?;
                 let data = secret.and_then(|secret| secret.data).unwrap_or_default();
                 data.into_keys().collect()
             }
             Kind::ConfigMap => {
                 let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), place.namespace());
-                let map = within_deadline(api.get_opt(&place.name))
+                let map = within_deadline(api.get_opt(place.name()))
                     .await?
                     .unwrap_or_default();
                 let binary = map.binary_data.unwrap_or_default().into_keys();

@@ -60,14 +60,14 @@ impl Applies {
         }
         let identity = within(
             &names::label_value(key.namespace()),
-            &names::label_value(&key.name),
+            &names::label_value(key.name()),
         );
         let now = (self.options.clock)();
         for table in [&self.facts.workspaces, &self.facts.cluster_workspaces] {
             for place in table.peek_members(indexes::IDENTITY, &identity) {
                 // Labels can be written by anybody, in any namespace.
                 let is_near = |namespace: &str| namespace == key.namespace();
-                if !place.namespace.as_deref().is_none_or(is_near) {
+                if !place.own_namespace().is_none_or(is_near) {
                     continue;
                 }
                 let Some(workspace) = table.peek(&place) else {
@@ -145,7 +145,7 @@ impl Reconcile for Applies {
 
 /// The name of the Secret that the last rendering of an object is kept in.
 fn kept_in(key: &ObjectKey) -> ObjectKey {
-    ObjectKey::within(key.namespace(), names::last_rendering(&key.name).parted())
+    ObjectKey::within(key.namespace(), names::last_rendering(key.name()).parted())
 }
 
 fn subject(wta: &WorkspaceTemplateApply) -> Subject {

@@ -335,7 +335,7 @@ impl Applies {
             .collect();
         all.into_iter()
             .map(|(place, secret)| StateSecretSeen {
-                name: place.name,
+                name: place.name().to_owned(),
                 uid: secret.uid.clone(),
                 deleting: secret.deleting,
                 moves: secret.moves,

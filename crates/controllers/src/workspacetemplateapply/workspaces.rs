@@ -28,8 +28,8 @@ impl Applies {
         key: &ObjectKey,
         wta: &WorkspaceTemplateApply,
     ) -> Vec<WorkspaceSeen> {
-        let identity = within(key.namespace(), &names::label_value(&key.name));
-        let plain = names::workspace(key.namespace(), &key.name);
+        let identity = within(key.namespace(), &names::label_value(key.name()));
+        let plain = names::workspace(key.namespace(), key.name());
         let annotations = wta.metadata.annotations.as_ref();
         let named = |mark| {
             let value = annotations.and_then(|annotations| annotations.get(mark))?;
@@ -92,7 +92,7 @@ fn known_by<T: PartialEq>(
     let mut known = table.find(reader, indexes::IDENTITY, identity);
     // Labels can be written by anybody, in any namespace.
     known.retain(|(place, _)| {
-        let other = place.namespace.as_deref();
+        let other = place.own_namespace();
         other.is_none_or(|other| other == namespace)
     });
     let (mut seen, mut found): (BTreeSet<ObjectKey>, Vec<Arc<T>>) = known.into_iter().unzip();

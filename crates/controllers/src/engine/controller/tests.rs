@@ -74,7 +74,7 @@ impl Reconcile for Talker {
                 api_version: "v1".to_owned(),
                 kind: "Thing".to_owned(),
                 namespace: None,
-                name: key.name.clone(),
+                name: key.name().to_owned(),
             };
             written.all.push(Written { target, version: 7 });
             written.only_told = Some(7);

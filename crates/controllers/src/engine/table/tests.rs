@@ -41,7 +41,7 @@ impl World {
         while self.queue.depth() > 0 {
             let key = self.queue.next().await;
             self.queue.done(&key);
-            woken.push(key.name);
+            woken.push(key.name().to_owned());
         }
         woken.sort();
         woken

@@ -115,7 +115,10 @@ impl Run<'_> {
         }
         self.tell_people(&end, message.as_deref()).await;
         if let Some(words) = &unhanded {
-            self.ctx.herald.tell(&self.view, Stage::Publish.news(), words).await;
+            self.ctx
+                .herald
+                .tell(&self.view, Stage::Publish.news(), words)
+                .await;
         }
         if let Some(token) = looked_for {
             let note = format!("it was looked at, as was asked for at {token}");
