@@ -7,15 +7,16 @@
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
 
 use parking_lot::Mutex;
 use tokio::{
-    sync::Semaphore,
+    sync::{Notify, Semaphore},
     task::JoinSet,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,8 @@ const ECHO: Duration = Duration::from_secs(1);
 const FIRST_LOOK: Duration = Duration::from_millis(200);
 const FIRST_TRY: Duration = Duration::from_secs(1);
 const LAST_TRY: Duration = Duration::from_secs(300);
+/// How often it is forgotten what is of use only for a moment, when there is any such.
+const TIDIES_UP: Duration = Duration::from_secs(5);
 /// How long what is being written may take when the controllers stop.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -55,6 +58,11 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     /// Whether the tables show what was written.
     fn has_seen(&self, written: &Written) -> bool;
 
+    /// Forgets what is of use only while there is much to do. Tells whether anything is left to forget the next time.
+    fn tidy(&self) -> bool {
+        false
+    }
+
     /// Says to people that something cannot be done.
     fn failed(&self, key: &ObjectKey, failure: &Failure) -> impl Future<Output = ()> + Send;
 }
@@ -71,8 +79,6 @@ pub(crate) struct Outcome {
 struct Memory {
     attempts: HashMap<ObjectKey, u32>,
     written: HashMap<ObjectKey, Recent>,
-    /// From how many on it is asked which of them are of use no more.
-    many: usize,
     /// Whose status was left to the next look.
     untold: HashMap<ObjectKey, Untold>,
 }
@@ -87,19 +93,15 @@ impl Memory {
     }
 }
 
-/// How many objects may be remembered as written before it is asked for whom that is of use no more.
-const MANY: usize = 256;
-
 impl Memory {
-    /// Forgets what was written so long ago that nobody waits for it, now and then.
-    fn forget_what_was_seen(&mut self) {
-        if self.written.len() < self.many.max(MANY) {
-            return;
-        }
+    /// Forgets what was written so long ago that nobody waits for it. Tells whether anything is left.
+    fn tidy(&mut self) -> bool {
         self.written
             .retain(|_, recent| recent.since.elapsed() < CATCHING_UP);
-        self.many = 2 * self.written.len();
-        self.written.shrink_to(self.many);
+        if self.written.is_empty() {
+            self.written = HashMap::new();
+        }
+        !self.written.is_empty()
     }
 }
 
@@ -121,6 +123,8 @@ pub(crate) struct Worker<R> {
     queue: Arc<Queue>,
     metrics: Metrics,
     memory: Mutex<Memory>,
+    /// There is something to tidy up again.
+    used: Notify,
 }
 
 impl<R: Reconcile> Worker<R> {
@@ -131,12 +135,14 @@ impl<R: Reconcile> Worker<R> {
             queue,
             metrics,
             memory: Mutex::default(),
+            used: Notify::new(),
         })
     }
 
     /// Works until it is told to stop.
     pub(crate) async fn work(self: Arc<Self>, concurrency: usize, stop: CancellationToken) {
         let slots = Arc::new(Semaphore::new(concurrency.max(1)));
+        let mut tidying = pin!(self.tidy_up());
         let mut tasks = JoinSet::new();
         loop {
             let next = async {
@@ -146,6 +152,7 @@ impl<R: Reconcile> Worker<R> {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
+                () = &mut tidying => {}
                 Some(ended) = tasks.join_next(), if !tasks.is_empty() => self.check(ended),
                 ((key, reason), slot) = next => {
                     let worker = self.clone();
@@ -161,6 +168,20 @@ impl<R: Reconcile> Worker<R> {
             }
         }
         let _ = timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await;
+    }
+
+    /// Forgets, now and then, what is of use only for a moment. Never ends.
+    async fn tidy_up(&self) {
+        loop {
+            self.used.notified().await;
+            loop {
+                sleep(TIDIES_UP).await;
+                let (ours, its) = (self.memory.lock().tidy(), self.reconciler.tidy());
+                if !ours && !its {
+                    break;
+                }
+            }
+        }
     }
 
     fn check(&self, ended: Result<(), tokio::task::JoinError>) {
@@ -181,6 +202,7 @@ impl<R: Reconcile> Worker<R> {
             ..Writes::default()
         };
         let outcome = self.reconciler.reconcile(key, &mut writes).await;
+        self.used.notify_one();
         self.metrics.queued(R::NAME, self.queue.depth());
         let look_again = outcome.as_ref().ok().and_then(|outcome| outcome.look_again);
         self.remember(key, &mut writes, look_again);
@@ -265,7 +287,6 @@ impl<R: Reconcile> Worker<R> {
                 looks: 0,
             };
             memory.written.insert(key.clone(), recent);
-            memory.forget_what_was_seen();
         }
         if writes.tells_after.is_some() {
             let untold = Untold {

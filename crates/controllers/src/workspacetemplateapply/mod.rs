@@ -131,6 +131,10 @@ impl Reconcile for Applies {
         })
     }
 
+    fn tidy(&self) -> bool {
+        self.renderings.age()
+    }
+
     fn has_seen(&self, written: &Written) -> bool {
         self.facts.have_seen(written)
     }

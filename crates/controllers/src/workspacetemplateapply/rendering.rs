@@ -1,7 +1,8 @@
 //! Renderings, made once for the same template, values and place.
 //!
-//! Whole renderings are kept only as long as somebody works with them. Of all others it is remembered what they were made
-//! from: what was applied is kept in a Secret, and need not be made again to know that nothing changed.
+//! Whole renderings are kept only as long as somebody works with them. Of others it is remembered for a while what they were
+//! made from: what was applied is kept in a Secret, and need not be made again to know that nothing changed. Of what rests
+//! nothing is kept.
 
 use std::{
     collections::HashMap,
@@ -34,8 +35,8 @@ const GENERATION: usize = 32;
 pub(super) struct Renderings {
     /// Those of the objects that were looked at last.
     last: Mutex<Generations<(Inputs, Outcome)>>,
-    /// What is remembered of all.
-    traces: Mutex<HashMap<ObjectKey, Trace>>,
+    /// What is remembered of all that were looked at lately.
+    traces: Mutex<Generations<Trace>>,
 }
 
 /// What is remembered of a rendering that succeeded.
@@ -103,18 +104,31 @@ impl Renderings {
             _ => (inputs, (source::render(snapshot), source::unknown(snapshot))),
         };
         match Trace::of(&remembered.0, &remembered.1) {
-            Some(trace) => self.traces.lock().insert(key.clone(), trace),
-            None => self.traces.lock().remove(key),
-        };
+            Some(trace) => self.traces.lock().put(key, trace),
+            None => {
+                self.traces.lock().take(key);
+            }
+        }
         let rendered = remembered.1.clone();
-        self.last.lock().put(key, remembered);
+        let mut last = self.last.lock();
+        if last.recent.len() >= GENERATION {
+            last.age();
+        }
+        last.put(key, remembered);
         rendered
     }
 
     /// Forgets an object that is gone.
     pub(super) fn forget(&self, key: &ObjectKey) {
         self.last.lock().take(key);
-        self.traces.lock().remove(key);
+        self.traces.lock().take(key);
+    }
+
+    /// Forgets what was not used since the last time but one. Tells whether anything is left.
+    pub(super) fn age(&self) -> bool {
+        let last = self.last.lock().age();
+        let traces = self.traces.lock().age();
+        last || traces
     }
 }
 
@@ -139,10 +153,21 @@ impl<V> Generations<V> {
     }
 
     fn put(&mut self, key: &ObjectKey, value: V) {
-        if self.recent.len() >= GENERATION {
-            self.older = std::mem::take(&mut self.recent);
-        }
         self.recent.insert(key.clone(), value);
+    }
+
+    /// A value, which is used by that.
+    fn get(&mut self, key: &ObjectKey) -> Option<&V> {
+        if let Some(value) = self.older.remove(key) {
+            self.recent.insert(key.clone(), value);
+        }
+        self.recent.get(key)
+    }
+
+    /// Begins another generation. Tells whether anything is left of the others.
+    fn age(&mut self) -> bool {
+        self.older = std::mem::take(&mut self.recent);
+        !self.older.is_empty()
     }
 }
 
@@ -154,13 +179,16 @@ mod tests {
     fn what_is_used_stays_and_what_is_not_goes_after_a_while() {
         let key = |number: usize| ObjectKey::within("n", &number.to_string());
         let mut last = Generations::default();
-        for number in 0..10 * GENERATION {
+        for number in 0..10 {
             last.put(&key(number), number);
-            let used = last.take(&key(0));
-            assert_eq!(used, Some(0), "after {number}");
+            assert_eq!(last.get(&key(0)), Some(&0), "after {number}");
+            assert_eq!(last.take(&key(0)), Some(0));
             last.put(&key(0), 0);
+            assert!(last.age());
         }
-        assert_eq!(last.take(&key(1)), None);
-        assert!(last.recent.len() + last.older.len() <= 2 * GENERATION);
+        assert_eq!(last.get(&key(1)), None);
+        assert_eq!(last.recent.len() + last.older.len(), 2);
+        last.age();
+        assert!(!last.age());
     }
 }
