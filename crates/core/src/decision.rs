@@ -1,8 +1,9 @@
 //! What a decision is made of: everything that an executor has to do, and nothing that it has to think about.
 //!
-//! An executor carries a decision out in this order and stops at the first thing that fails: children in their order,
-//! removals, own metadata, status, events. Decisions rely on it: what is written on the object itself says that what
-//! came before it is done. Every write is guarded by the uid of what it is meant for, and so cannot hit a namesake.
+//! An executor carries a decision out in this order and stops at the first thing that fails: children in their order
+//! (Secrets that follow each other perhaps at the same time), removals, own metadata, status, events. Decisions rely on it:
+//! what is written on the object itself says that what came before it is done. Every write is guarded by the uid of what it
+//! is meant for, and so cannot hit a namesake.
 //!
 //! This module must never know what is decided about, nor how it is carried out.
 

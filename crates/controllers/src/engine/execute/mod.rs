@@ -12,7 +12,8 @@ mod telling;
 
 use std::time::Duration;
 
-use capt_core::decision::{Decision, Event, EventKind, Target};
+use capt_core::decision::{Decision, Desired, Event, EventKind, Target};
+use futures::future::join_all;
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use kube::{
     Api, Client, Resource,
@@ -238,10 +239,11 @@ impl Executor {
         now: Timestamp,
         written: &mut Writes,
     ) -> Result<(), Failure> {
-        for desired in &decision.children {
-            let answer = self.write_child(desired).await?;
-            written.all.push(Written::of(&desired.target, &answer.object));
-            written.secrets.extend(answer.secret);
+        let mut children = decision.children.as_slice();
+        while !children.is_empty() {
+            let (together, later) = children.split_at(written_together(children));
+            self.write_children(together, written).await?;
+            children = later;
         }
         for removal in &decision.removals {
             if let Some(object) = self.remove(removal).await? {
@@ -269,10 +271,25 @@ impl Executor {
                 written.all.push(told);
             }
         }
-        for event in &decision.events {
-            self.teller.tell(subject, event, now).await;
-        }
+        let telling = decision.events.iter();
+        join_all(telling.map(|event| self.teller.tell(subject, event, now))).await;
         Ok(())
+    }
+
+    /// Writes objects of which none needs another, at the same time. Tells the first failure, after all of them.
+    async fn write_children(&self, together: &[Desired], written: &mut Writes) -> Result<(), Failure> {
+        let answers = join_all(together.iter().map(|desired| self.write_child(desired))).await;
+        let mut failure = None;
+        for (desired, answer) in together.iter().zip(answers) {
+            match answer {
+                Ok(answer) => {
+                    written.all.push(Written::of(&desired.target, &answer.object));
+                    written.secrets.extend(answer.secret);
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// Tells people something about an object.
@@ -308,6 +325,15 @@ impl Executor {
             None => Api::all_with(self.client.clone(), &resource),
         }
     }
+}
+
+/// How many of the next objects can be written at the same time: Secrets are read by others, but make nothing happen that
+/// another Secret has to be there for.
+fn written_together(children: &[Desired]) -> usize {
+    let secrets = children
+        .iter()
+        .take_while(|desired| desired.target.kind == "Secret");
+    secrets.count().max(1)
 }
 
 impl Written {
