@@ -50,5 +50,5 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
         client: realkube::client(&server.kubeconfig()).await?,
     };
     let mut programs = begin(args, binary, &server, &target).await?;
-    load(args, &target, &objects, &mut programs, clusters).await
+    load(args, &server, &target, &objects, &mut programs, clusters).await
 }

@@ -71,6 +71,8 @@ const SETTLING: Duration = Duration::from_secs(15);
 struct Figures {
     clusters: usize,
     bare: Duration,
+    /// Time of the server on a processor for the bare writer.
+    bare_server: Duration,
     writes: f64,
     bare_writes: f64,
     events: f64,
@@ -93,7 +95,10 @@ struct Load {
     resident: f64,
     own: f64,
     peak: f64,
+    /// Time on a processor, of the controllers, the runner and the server.
     cpu: Duration,
+    runner: Duration,
+    server: Duration,
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
@@ -133,6 +138,7 @@ async fn begin(
 /// Makes so many clusters at once.
 async fn load(
     args: &Args,
+    server: &Server,
     target: &Target,
     objects: &Objects,
     programs: &mut (Program, Program),
@@ -142,6 +148,7 @@ async fn load(
     // Whatever is done once is no part of what is measured.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let before = Counts::of(target).await?;
+    let server_before = server.cpu();
     let started = Instant::now();
     let (made, last) = tokio::join!(
         fleet::make(target, args.concurrency, 0..clusters),
@@ -162,6 +169,8 @@ async fn load(
         own: memory::own(pid).unwrap_or_default(),
         peak: memory::peak(pid).unwrap_or_default(),
         cpu: cost::cpu(pid),
+        runner: cost::cpu(runner.pid()),
+        server: server.cpu().saturating_sub(server_before),
     })
 }
 
@@ -173,7 +182,7 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
         client: realkube::client(&server.kubeconfig()).await?,
     };
     let mut programs = begin(args, binary, &server, &target).await?;
-    let load = load(args, &target, &objects, &mut programs, clusters).await?;
+    let load = load(args, &server, &target, &objects, &mut programs, clusters).await?;
     let each = |count: u64| count as f64 / clusters as f64;
 
     eprintln!("nothing, for {} s …", args.idle);
@@ -198,7 +207,9 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     let server = Server::start(args.server, binary).await?;
     let target = server.target().await?;
     let before = Counts::of(&target).await?;
+    let server_before = server.cpu();
     let bare = bare::write(&target, &sample, args.concurrency, clusters).await?;
+    let bare_server = server.cpu().saturating_sub(server_before);
     let bare_counted = Counts::of(&target).await?.since(&before);
     anyhow::ensure!(
         each(bare_counted.writes()) < sample.writes() as f64 + 1.0,
@@ -209,6 +220,7 @@ async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<
     Ok(Figures {
         clusters,
         bare,
+        bare_server,
         writes: each(load.counted.writes()),
         bare_writes: sample.writes() as f64,
         events: each(load.counted.sum(|kind, verb| kind == "events" && verb.is_write())),
@@ -291,8 +303,18 @@ fn print(args: &Args, figures: &Figures) {
         "| memory of the controllers, at most | {} | | | | |",
         megabytes(figures.load.peak)
     );
-    let milliseconds = figures.load.cpu.as_secs_f64() * 1000.0 / figures.clusters as f64;
-    println!("| processor time of the controllers for a cluster | {milliseconds:.1} ms | | | | |");
+    let each = |time: Duration| time.as_secs_f64() * 1000.0 / figures.clusters as f64;
+    for (who, time) in [("controllers", figures.load.cpu), ("runner", figures.load.runner)] {
+        println!(
+            "| processor time of the {who} for a cluster | {:.1} ms | | | | |",
+            each(time)
+        );
+    }
+    let (ours, bare) = (each(figures.load.server), each(figures.bare_server));
+    println!(
+        "| processor time of the server for a cluster | {ours:.1} ms | {bare:.1} ms | {:.2}× | | |",
+        ours / bare
+    );
     println!(
         "| requests in {} s of rest, leases and watches apart | {} | | | 0 | {} |",
         args.idle,

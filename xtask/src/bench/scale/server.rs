@@ -1,8 +1,9 @@
 //! The server that is put under load: ours or a real one, fresh, with capt's kinds on it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::bench::connection::Target;
+use crate::bench::{connection::Target, processes};
 use crate::ours::{Ours, Storage};
 use crate::realkube::{self, RealKube};
 use crate::{peers, provider_terraform};
@@ -46,6 +47,15 @@ impl Server {
                 Self::Real(kube)
             }
         })
+    }
+
+    /// The time on a processor of everything that it consists of.
+    pub(super) fn cpu(&self) -> Duration {
+        let pids = match self {
+            Self::Embedded(ours) => vec![ours.pid()],
+            Self::Real(kube) => kube.pids(),
+        };
+        pids.into_iter().map(processes::cpu).sum()
     }
 
     /// The kubeconfig of an administrator.
