@@ -197,6 +197,10 @@ impl Reconcile for ControlPlanes {
         })
     }
 
+    fn tidy(&self) -> bool {
+        self.prober.tidy()
+    }
+
     fn has_seen(&self, written: &Written) -> bool {
         self.hands.facts.have_seen(written)
     }

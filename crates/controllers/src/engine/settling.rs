@@ -30,6 +30,11 @@ impl Unsettled {
         }
         is_worth_it
     }
+
+    /// Whether anything changed since it was last asked, so that it should be asked once more.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.now != self.before
+    }
 }
 
 #[cfg(test)]
@@ -44,9 +49,11 @@ mod tests {
             for _ in 0..=MANY {
                 unsettled.note();
             }
+            assert!(unsettled.is_pending());
             assert!(!unsettled.is_worth_it(10), "it may go on");
             assert!(unsettled.is_worth_it(10), "round {round}");
             assert!(!unsettled.is_worth_it(10), "it was done");
+            assert!(!unsettled.is_pending());
         }
     }
 

@@ -77,16 +77,21 @@ impl<T> Rows<T> {
     /// Gives back the room that was needed only while there was much to do.
     fn settle(&mut self) {
         put_together(self.objects.values());
-        // All of the old map is given back before the new one is made.
+        // All of the old map is given back before the new one is made, and copies are made before that is given back of which
+        // they are: what was just given back would be taken again.
         let all: Vec<(ObjectKey, Shelf<T>)> = std::mem::take(&mut self.objects).into_iter().collect();
         self.objects = all.into_iter().collect();
         for index in &mut self.by_index {
-            index.shrink_to_fit();
+            let copy = index
+                .iter()
+                .map(|(value, members)| (value.clone(), members.clone()));
+            *index = copy.collect();
         }
     }
 }
 
 /// Objects that have the same value in an index. Most values are those of one object alone.
+#[derive(Clone)]
 enum Members {
     One(ObjectKey),
     #[expect(

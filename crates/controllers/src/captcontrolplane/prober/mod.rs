@@ -23,6 +23,7 @@ use crate::{
     engine::{
         key::ObjectKey,
         queue::Queue,
+        settling::Unsettled,
         table::{Row, Table},
         wakes::{Reader, Wakes},
     },
@@ -39,6 +40,7 @@ pub(super) struct Prober {
     clock: Clock,
     queue: Queue,
     wishes: Mutex<HashMap<ObjectKey, Wish>>,
+    unsettled: Mutex<Unsettled>,
     answers: Table<Answer>,
 }
 
@@ -69,6 +71,7 @@ impl Prober {
             clock,
             queue: Queue::default(),
             wishes: Mutex::default(),
+            unsettled: Mutex::default(),
             answers: Table::new("answers of endpoints", wakes, &[]),
         }
     }
@@ -85,7 +88,7 @@ impl Prober {
         let every = wish.every;
         match wishes.get_mut(key) {
             Some(known) if known.is_for(&wish) => {
-                known.wish = wish;
+                known.wish.every = every;
                 drop(wishes);
                 // The earlier of this and what is planned counts.
                 self.queue.wake_after(key, every);
@@ -93,10 +96,26 @@ impl Prober {
             _ => {
                 wishes.insert(key.clone(), Wish { wish, seen_at: None });
                 drop(wishes);
+                self.unsettled.lock().note();
                 self.answers.delete(key.clone(), 0);
                 self.queue.wake(key);
             }
         }
+    }
+
+    /// Puts certificates together after many came. Tells whether it has to be asked again.
+    pub(super) fn tidy(&self) -> bool {
+        let mut wishes = self.wishes.lock();
+        let mut unsettled = self.unsettled.lock();
+        let is_pending = unsettled.is_pending();
+        if unsettled.is_worth_it(wishes.len()) {
+            // All copies are made before the first of the old ones is given back.
+            let copies: Vec<Option<String>> = wishes.values().map(|known| known.wish.ca.clone()).collect();
+            for (known, copy) in wishes.values_mut().zip(copies) {
+                known.wish.ca = copy;
+            }
+        }
+        is_pending
     }
 
     /// What was last seen for an object.
