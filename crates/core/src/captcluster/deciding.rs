@@ -141,9 +141,12 @@ impl<'a> Deciding<'a> {
             other => other,
         };
         let is_lost = was_provisioned && stage.waits_for_secret();
+        // What was ready where it was moved from serves while what keeps it from being looked at here passes by itself.
+        let is_found = is_there && is_known && stage.is_tried_again();
         let stage = match was_provisioned {
             true if is_lost => self.judge_loss(stage),
             true => stage,
+            false if is_found => stage,
             false => self.judge(stage),
         };
         // What serves has not failed because a change of it did, be it here or where it was moved from.
@@ -158,7 +161,7 @@ impl<'a> Deciding<'a> {
             other => other,
         };
         // What was taken over, or waits for a person to approve a change of it, is there for all that.
-        let is_kept = (was_provisioned || matches!(stage, Stage::Waiting { .. })) && is_there;
+        let is_kept = (was_provisioned || is_found || matches!(stage, Stage::Waiting { .. })) && is_there;
         let (reason, message) = match &stage {
             Stage::Creating { reason, message, .. }
             | Stage::Waiting { reason, message }

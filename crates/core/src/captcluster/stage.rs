@@ -31,6 +31,11 @@ impl Stage {
     pub(super) fn waits_for_secret(&self) -> bool {
         matches!(self, Self::Creating { steps, .. } if steps.as_slice() == [Step::Secret])
     }
+
+    /// Whether something went wrong that passes by itself.
+    pub(super) fn is_tried_again(&self) -> bool {
+        matches!(self, Self::Creating { reason, .. } if *reason == Reason::Retrying)
+    }
 }
 
 /// How far the Workspace of a network is. None if it is ready.

@@ -118,14 +118,17 @@ pub fn is_change(seen: &OwnedSeen) -> bool {
             .is_none_or(|status| !status.applied || status.last_applied_revision != status.ready_revision)
 }
 
-/// Whether the cluster is there, whatever it should become: a change that waits for a person, or could not be made, leaves
-/// what was there before.
+/// Whether the cluster is there, whatever it should become: a change that waits for a person, or could not be made, be it
+/// for now, leaves what was there before.
 #[must_use]
 pub fn is_there(seen: &OwnedSeen) -> bool {
     let is_left = || {
         matches!(
             standing(seen),
-            Standing::AwaitsApproval { .. } | Standing::Refused { .. } | Standing::Failed { .. }
+            Standing::AwaitsApproval { .. }
+                | Standing::Refused { .. }
+                | Standing::Failed { .. }
+                | Standing::Retrying { .. }
         )
     };
     seen.holds() || (seen.is("Ready") && is_left())

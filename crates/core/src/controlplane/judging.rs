@@ -138,8 +138,13 @@ pub struct Verdict {
 /// Judges the facts.
 #[must_use]
 pub fn judge(facts: &Facts) -> Verdict {
-    // What was ready elsewhere is found set up, whatever keeps it from being changed.
-    let is_found = matches!(facts.eks, Eks::AwaitsApproval(_) | Eks::Broken(_)) && facts.setup == Setup::Done;
+    // What was ready elsewhere is found set up, whatever keeps it from being changed, be that for good or for now.
+    let is_kept_from_change = match &facts.eks {
+        Eks::AwaitsApproval(_) | Eks::Broken(_) => true,
+        Eks::Building(note) => note.reason == Reason::Retrying,
+        Eks::Up | Eks::Unwell(_) => false,
+    };
+    let is_found = is_kept_from_change && facts.setup == Setup::Done;
     let serves = (facts.was_initialized || is_found) && !matches!(facts.answer, Answer::Dead(_));
     let verdict = |goal, note: &Note| Verdict {
         goal,
@@ -313,6 +318,21 @@ mod tests {
                 },
                 Degraded,
                 Failed(Stage::Provisioning),
+            ),
+            (
+                "it is tried again for what is set up",
+                |facts| facts.eks = Eks::Building(Note::new(Reason::Retrying, "eks")),
+                Provisioning,
+                Provisioning,
+            ),
+            (
+                "it is tried again for too long for what is set up",
+                |facts| {
+                    facts.eks = Eks::Building(Note::new(Reason::Retrying, "eks"));
+                    facts.expired = Some(note("time"));
+                },
+                Degraded,
+                Degraded,
             ),
             (
                 "Terraform failed",

@@ -219,9 +219,7 @@ impl Position {
             // What goes may serve for a while, and nobody should begin to rely on it.
             State::Pending | State::Validating | State::Failed | State::Deleting => false,
             State::Ready | State::Degraded => true,
-            // What never served does not begin to while it is worked on, but it does when it is set up.
-            State::Provisioning | State::Recovering => serves && was_initialized,
-            State::Configuring => serves,
+            State::Provisioning | State::Configuring | State::Recovering => serves,
         };
         Self {
             state,

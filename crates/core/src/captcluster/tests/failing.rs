@@ -312,6 +312,27 @@ fn what_was_moved_and_cannot_be_changed_serves_as_it_was() {
 }
 
 #[test]
+fn what_was_moved_serves_while_its_first_run_is_tried_again() {
+    for is_handed_out in [true, false] {
+        let mut world = ready();
+        world.snapshot.captcluster.status = None;
+        world.make_workspace();
+        fail(world.apply(), TroubleClass::Transient, at(9));
+        if is_handed_out {
+            say(world.apply(), "Ready", "True", "Available", at(9));
+        }
+        world.rest();
+        assert_eq!(world.status().ready, is_handed_out, "at once");
+        assert_eq!(world.verdict("VPCCreating").starts_with("True"), !is_handed_out);
+        assert!(message(&world, "Ready").contains("no more addresses"));
+        world.now = minute(600);
+        world.rest();
+        assert_eq!(world.status().ready, is_handed_out, "and however long it takes");
+        assert_eq!(world.status().failure_reason.is_none(), is_handed_out);
+    }
+}
+
+#[test]
 fn that_it_was_ready_once_is_never_taken_back() {
     let mut world = ready();
     say(world.apply(), "Ready", "False", "Unavailable", at(9));

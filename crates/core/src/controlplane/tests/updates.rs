@@ -12,7 +12,7 @@ use super::{
     World, living, message, said,
     world::{Terraform, say},
 };
-use crate::owned::{Peer, PlanGlance, RunGlance, TroubleClass};
+use crate::owned::{Peer, PlanGlance, RunGlance, Trouble, TroubleClass};
 
 fn upgrade(world: &mut World, version: &str) {
     world.edit(|spec| spec.version = Version::from(version));
@@ -351,28 +351,74 @@ fn a_change_that_waits_for_a_person_is_told_and_nothing_times_out() {
     assert_eq!(world.status().state, Some(State::Ready));
 }
 
+/// One that lived elsewhere. Status does not move, and the Workspace is made again with a change.
+fn moved(is_handed_out: bool) -> World {
+    let mut world = living();
+    let outputs = world.apply().wta.status.clone().and_then(|status| status.outputs);
+    world.snapshot.control_plane.status = None;
+    world.snapshot.probe = None;
+    let seen = world.apply_mut();
+    let generation = seen.wta.metadata.generation;
+    seen.wta.status = Some(WorkspaceTemplateApplyStatus {
+        observed_generation: generation,
+        applied: true,
+        last_applied_revision: Some("changed".to_owned()),
+        outputs: outputs.filter(|_| is_handed_out),
+        ..WorkspaceTemplateApplyStatus::default()
+    });
+    say(seen, "Applied", true, "Applied", super::at(0));
+    if is_handed_out {
+        say(seen, "Ready", true, "Available", super::at(0));
+    }
+    world
+}
+
+#[test]
+fn what_was_moved_is_used_while_its_first_run_is_tried_again() {
+    for is_handed_out in [true, false] {
+        let mut world = moved(is_handed_out);
+        let seen = world.apply_mut();
+        say(seen, "Synced", false, "ReconcileError", super::at(0));
+        seen.trouble = Some(Trouble {
+            class: TroubleClass::Transient,
+            message: "the registry is busy".to_owned(),
+        });
+        for _ in 0..3 {
+            world.calm();
+            world.probe();
+        }
+        let status = world.status();
+        assert_eq!(
+            (status.state, status.ready, status.initialized),
+            (Some(State::Provisioning), is_handed_out, is_handed_out)
+        );
+        let ready = said(&status, "Ready");
+        assert!(ready.ends_with("/Retrying"), "{ready}");
+        assert_eq!(
+            said(&status, "KubeconfigReady").starts_with("True"),
+            is_handed_out
+        );
+        // However long it takes, it serves.
+        world.pass(600);
+        world.probe();
+        world.calm();
+        let status = world.status();
+        assert_eq!(status.ready, is_handed_out);
+        let expected = if is_handed_out {
+            State::Degraded
+        } else {
+            State::Failed
+        };
+        assert_eq!(status.state, Some(expected));
+    }
+}
+
 #[test]
 fn what_was_moved_while_a_change_waits_for_a_person_is_used_as_it_is() {
     for is_handed_out in [true, false] {
-        let mut world = living();
-        let outputs = world.apply().wta.status.clone().and_then(|status| status.outputs);
-        // Status does not move, and the Workspace is made again with the change.
-        world.snapshot.control_plane.status = None;
-        world.snapshot.probe = None;
+        let mut world = moved(is_handed_out);
         let seen = world.apply_mut();
-        let generation = seen.wta.metadata.generation;
-        seen.wta.status = Some(WorkspaceTemplateApplyStatus {
-            observed_generation: generation,
-            applied: true,
-            last_applied_revision: Some("changed".to_owned()),
-            outputs: outputs.filter(|_| is_handed_out),
-            ..WorkspaceTemplateApplyStatus::default()
-        });
-        say(seen, "Applied", true, "Applied", super::at(0));
         say(seen, "ApprovalNeeded", true, "DestructiveChange", super::at(0));
-        if is_handed_out {
-            say(seen, "Ready", true, "Available", super::at(0));
-        }
         for _ in 0..3 {
             world.calm();
             world.probe();
