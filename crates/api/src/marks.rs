@@ -76,7 +76,7 @@ pub const MISSING_RESOURCES: &str = "infrastructure.cluster.x-k8s.io/missing-res
 /// the Secret that our runner makes for it can say so from the beginning.
 pub const STATE_MOVES: &str = "infrastructure.cluster.x-k8s.io/state-moves";
 /// Annotation on a Workspace that was made again, as after a move: `"true"` says that the one before was ready, so that what
-/// its state tells can be used before Terraform has looked.
+/// its state tells can be used before Terraform has looked. Our runner takes it off before it changes anything.
 pub const WAS_READY: &str = "infrastructure.cluster.x-k8s.io/was-ready";
 /// Annotation on a Workspace: `"true"` says that nothing exists any more of what was made for it, so that no state of it
 /// is missed. A WorkspaceTemplateApply passes it down while its Workspace misses a state, and each value once: text after

@@ -8,7 +8,7 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::{forprovider::ModuleSource, marks::EXTERNAL_CREATE_PENDING},
-    marks::{DESTROYED, MEND, RETRY_REQUESTED},
+    marks::{DESTROYED, MEND, RETRY_REQUESTED, WAS_READY},
     run::PlanReport,
 };
 use capt_terraform::{
@@ -26,7 +26,7 @@ use crate::{
     events::News,
     inputs::Grants,
     report,
-    workspace::{Handle, policy, was_made},
+    workspace::{Handle, policy, was_made, was_ready_before},
 };
 
 impl Run<'_> {
@@ -191,6 +191,7 @@ impl Run<'_> {
                 if creates {
                     self.announce_creation().await?;
                 }
+                self.end_take_up().await?;
                 self.apply(session, keeper).await?;
                 Ok(Verdict::Settled {
                     applied: Some(creates),
@@ -304,6 +305,20 @@ impl Run<'_> {
         let ready = (Type::Ready, ConditionStatus::False, Reason::Creating);
         self.record.standing.say(ready, "", self.about.generation, now);
         self.tell_early().await;
+        Ok(())
+    }
+
+    /// What the state tells is not what was ready before any more, once something is changed: that may end halfway.
+    async fn end_take_up(&mut self) -> Result<(), Failure> {
+        if !was_ready_before(&self.view) {
+            return Ok(());
+        }
+        let handle = Handle::new(&self.ctx.client, &self.view);
+        let annotations = BTreeMap::from([(WAS_READY, None)]);
+        match handle.mark(&self.view, &annotations, false).await {
+            Ok(view) => self.view = view,
+            Err(error) => return Err(own(Class::Network, words(&error))),
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What was ready on another side, and is found there by its state alone.
 
 use capt_api::{foreign::marks::EXTERNAL_NAME, marks};
+use capt_terraform::diagnostics::Class;
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
@@ -9,7 +10,10 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::{script::Script, support::*};
+use crate::{
+    script::{Script, failure},
+    support::*,
+};
 
 const CONNECTION: &str = "facts";
 
@@ -101,6 +105,49 @@ async fn what_waits_for_an_approval_hands_out_what_its_state_has_if_it_was_ready
         until_settled(&world, "vpc").await;
         assert_eq!(script.exists("vpc"), ["thing.a"]);
         assert_eq!(count(&world).await.as_deref(), Some("1"));
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_changed_since_it_was_moved_hands_out_nothing_before_all_is_done() {
+    for is_settled_before in [true, false] {
+        let script = Script::default();
+        let mut object = handing_out(if is_settled_before { &["a", "b"] } else { &["a"] });
+        object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+        let world = moved(&script, object).await;
+        if is_settled_before {
+            until_settled(&world, "vpc").await;
+            let fewer = module(&["a"]);
+            patch(&world, "vpc", json!({"spec": {"forProvider": {"module": fewer}}})).await;
+        }
+        until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+        world.settle().await;
+        assert_eq!(outputs(&world).await, Some(json!({"count": 2})));
+
+        script.with(|stage| {
+            stage.outputs = Some(json!({"count": {"value": 7, "type": "number"}}));
+            let halfway = failure(Class::Other, "a pod is left");
+            stage.apply_failures.push_back(halfway);
+        });
+        let plan = report(&world, "vpc").await.plan.unwrap();
+        annotate(&world, "vpc", marks::APPROVED, &plan.id).await;
+        until(&world, "vpc", "ApprovalNeeded", "False NotNeeded").await;
+        let other = module(&["c"]);
+        patch(&world, "vpc", json!({"spec": {"forProvider": {"module": other}}})).await;
+        until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+        for run in ["first", "second"] {
+            world.settle().await;
+            assert_eq!(count(&world).await.as_deref(), Some("2"), "{run}");
+            assert_eq!(outputs(&world).await, Some(json!({"count": 2})), "{run}");
+            let plans = script.with(|stage| stage.plans);
+            annotate(&world, "vpc", marks::RETRY_REQUESTED, run).await;
+            world
+                .until("it to be planned", async || {
+                    script.with(|stage| stage.plans) > plans
+                })
+                .await;
+        }
         world.finish().await;
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Stage {
     pub(crate) drift: Vec<String>,
     /// What plans warn of.
     pub(crate) warnings: Vec<Diagnostic>,
-    /// Outputs that the next applies leave, if not the usual ones.
+    /// Outputs that the next applies leave, if not the usual ones. Those that fail leave them too.
     pub(crate) outputs: Option<Value>,
     /// The engine is a simulation.
     pub(crate) is_simulated: bool,
@@ -398,6 +398,9 @@ impl Session for Playing {
                         output.extend(failure.missing.iter().cloned());
                     });
                     self.tell("apply_errored", &hook);
+                    if self.script.with(|stage| stage.outputs.is_some()) {
+                        self.write_outputs();
+                    }
                     failure.state = Some(self.file());
                     return Err(failure);
                 }

@@ -53,8 +53,11 @@ impl Run<'_> {
     /// serves while its first change waits for an approval.
     pub(super) fn is_taken_up(&self) -> bool {
         let has_something = self.state.as_ref().is_some_and(|state| !state.is_empty());
-        let ready = self.record.standing.condition(Type::Ready);
-        has_something && was_ready_before(&self.view) && ready.is_none_or(|ready| ready.status == "True")
+        let standing = &self.record.standing;
+        // Once all was as it should be here, that is what was handed out.
+        let is_first = standing.checksum.is_none() && was_ready_before(&self.view);
+        let ready = standing.condition(Type::Ready);
+        has_something && is_first && ready.is_none_or(|ready| ready.status == "True")
     }
 
     /// Writes down how a creation ended, also one that an earlier runner began and did not live to tell.
