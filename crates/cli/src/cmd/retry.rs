@@ -6,13 +6,14 @@ use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
     conditions::find_condition,
     foreign::{
-        Cluster as CapiCluster,
+        Cluster as CapiCluster, ClusterWorkspace, Workspace,
         marks::{MANAGED_BY, RECONCILE_REQUESTED},
     },
     marks,
 };
 use capt_core::captcluster::is_externally_managed;
-use kube::{Api, api::ListParams};
+use capt_runner::view::WorkspaceView;
+use kube::{Api, ResourceExt as _, api::ListParams};
 use serde_json::json;
 
 use super::{
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     access::{Access, Cluster},
-    objects::{CallError, ObjectError, Subject, call, call_opt},
+    objects::{CallError, ObjectError, call, call_opt},
     output::Output,
     target::{Kind, Placed, Target},
 };
@@ -111,7 +112,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         {
             asked.push(owner.to_string());
             if owner.kind == Kind::ControlPlane {
-                cluster.look_at_what_is_well(owner, &token, &mut seen).await?;
+                cluster.look_at_what_is_well(owner, &token, &mut seen).await;
             }
         } else if args.target.kind != Kind::Cluster {
             return Err(missing(&cluster, owner.kind, &owner.name).await.into());
@@ -124,8 +125,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !seen.looks.is_empty() {
         answer["looks"] = json!(seen.looks);
     }
-    if !seen.refused.is_empty() {
-        answer["notReached"] = json!(seen.refused);
+    let unreached = seen.unreached();
+    if !unreached.is_empty() {
+        answer["notReached"] = json!(unreached);
     }
     args.output.answer(&answer, || {
         format!(
@@ -143,11 +145,26 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 struct Seen {
     /// Whoever runs them is asked to look at them.
     looks: Vec<String>,
-    /// This person may not ask for that.
+    /// This person may not ask for that, or not even find out what to ask for.
     refused: Vec<String>,
+    /// Something else came in the way, and what.
+    failed: Vec<(String, String)>,
 }
 
 impl Seen {
+    /// Another try is asked for already, so that nothing which comes in the way of a look is a failure of that.
+    fn miss(&mut self, name: String, error: &ObjectError) {
+        match error {
+            ObjectError::Call(CallError::Forbidden(_)) => self.refused.push(name),
+            other => self.failed.push((name, other.to_string())),
+        }
+    }
+
+    fn unreached(&self) -> Vec<&String> {
+        let failed = self.failed.iter().map(|(name, _)| name);
+        self.refused.iter().chain(failed).collect()
+    }
+
     fn words(&self) -> String {
         let mut words = String::new();
         if !self.looks.is_empty() {
@@ -158,9 +175,12 @@ impl Seen {
         }
         if !self.refused.is_empty() {
             words.push_str(&format!(
-                " These are well and not reached, because you may not change them: {}.",
+                " These are not looked at, because you may not read or change them: {}.",
                 self.refused.join(", ")
             ));
+        }
+        for (name, why) in &self.failed {
+            words.push_str(&format!(" Not looked at: {name}, because {why}."));
         }
         words
     }
@@ -234,35 +254,44 @@ impl Cluster {
 
     /// Asks for a look at what a control plane has and is well. What takes turns is not tried again out of turn: a look tells
     /// what somebody else changed, and that is mended when it is its turn.
-    async fn look_at_what_is_well(
-        &self,
-        owner: &Target,
-        token: &str,
-        seen: &mut Seen,
-    ) -> Result<(), ObjectError> {
+    async fn look_at_what_is_well(&self, owner: &Target, token: &str, seen: &mut Seen) {
         let api: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), &self.namespace);
         let label = capt_core::wta::owner::label("CAPTControlPlane", &owner.name);
         let theirs = ListParams::default().labels(&format!("{}={label}", marks::OWNER));
-        for apply in call(api.list(&theirs)).await?.items {
-            if !is_well(&apply) {
-                continue;
-            }
-            let Some(workspace) = self.subject_of(apply).await?.workspace else {
-                continue;
+        let applies = match call(api.list(&theirs)).await {
+            Ok(found) => found.items,
+            Err(error) => return seen.miss(format!("the wtapplies of {owner}"), &error.into()),
+        };
+        for apply in applies.into_iter().filter(is_well) {
+            let mut name = format!("wtapply/{}", apply.name_any());
+            let asked = async {
+                let Some(workspace) = self.subject_of(apply).await?.workspace else {
+                    return Ok(false);
+                };
+                name = format!("workspace/{}", workspace.name);
+                self.ask_for_look(&workspace, token).await
             };
-            let name = format!("workspace/{}", workspace.name);
-            let alone = Subject {
-                apply: None,
-                spec: json!({}),
-                workspace: Some(workspace),
-            };
-            match self.annotate(&alone, RECONCILE_REQUESTED, token).await {
-                Ok(()) => seen.looks.push(name),
-                Err(ObjectError::Call(CallError::Forbidden(_))) => seen.refused.push(name),
-                Err(error) => return Err(error),
+            match asked.await {
+                Ok(true) => seen.looks.push(name),
+                Ok(false) => {}
+                Err(error) => seen.miss(name, &error),
             }
         }
-        Ok(())
+    }
+
+    /// Asks whoever runs a Workspace to look at it, and says whether it is there.
+    async fn ask_for_look(&self, workspace: &WorkspaceView, token: &str) -> Result<bool, ObjectError> {
+        let (client, name) = (self.client.clone(), &workspace.name);
+        match &workspace.namespace {
+            Some(namespace) => {
+                let api: Api<Workspace> = Api::namespaced(client, namespace);
+                self.mark(&api, name, RECONCILE_REQUESTED, token).await
+            }
+            None => {
+                let api: Api<ClusterWorkspace> = Api::all(client);
+                self.mark(&api, name, RECONCILE_REQUESTED, token).await
+            }
+        }
     }
 
     /// Writes a mark on a CAPTCluster or a CAPTControlPlane, and says whether it is there.
@@ -305,6 +334,117 @@ mod tests {
         ] {
             let told = words(&object, stop);
             assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    /// An API with one WorkspaceTemplateApply that is well and its Workspace, which answers requests of one method whose path
+    /// contains a word with a refusal.
+    fn refusing(method: &'static str, word: &'static str, code: u16) -> Cluster {
+        let condition = |type_| {
+            json!({
+                "type": type_, "status": "True", "reason": "Whatever", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            })
+        };
+        let apply = json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "WorkspaceTemplateApply",
+            "metadata": {
+                "name": "eks", "namespace": "team", "uid": "u-1",
+                "annotations": {marks::WORKSPACE: "tf.m.upbound.io/blue"},
+            },
+            "spec": {"templateRef": {"name": "eks"}},
+            "status": {"conditions": [condition("Synced"), condition("Ready")]},
+        });
+        let list = json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "WorkspaceTemplateApplyList",
+            "metadata": {}, "items": [apply],
+        });
+        let workspace = json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {"name": "blue", "namespace": "team", "labels": {marks::WTA_UID: "u-1"}},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        });
+        let refusal = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "no", "reason": "Whatever", "code": code,
+        });
+        let router = axum::Router::new().fallback(move |request: axum::extract::Request| {
+            let path = request.uri().path();
+            let (status, answer) = if request.method().as_str() == method && path.contains(word) {
+                (code, &refusal)
+            } else if path.ends_with("/workspacetemplateapplies") {
+                (200, &list)
+            } else {
+                (200, &workspace)
+            };
+            let status = axum::http::StatusCode::from_u16(status).unwrap();
+            let answer = answer.to_string();
+            async move { (status, answer) }
+        });
+        Cluster {
+            client: kube::Client::new(router, "team"),
+            namespace: "team".to_owned(),
+            url: String::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_looked_at_does_not_undo_another_try_that_is_asked_for() {
+        let owner: Target = "captcontrolplane/blue".parse().unwrap();
+        let cases: [(&str, &str, u16, &[&str], &[&str], &str); 6] = [
+            (
+                "DELETE",
+                "nothing",
+                500,
+                &["workspace/blue"],
+                &[],
+                "only looked at: workspace/blue.",
+            ),
+            (
+                "GET",
+                "workspacetemplateapplies",
+                403,
+                &[],
+                &["the wtapplies of captcontrolplane/blue"],
+                "you may not read or change them: the wtapplies of captcontrolplane/blue.",
+            ),
+            (
+                "GET",
+                "workspaces/",
+                403,
+                &[],
+                &["wtapply/eks"],
+                "you may not read or change them: wtapply/eks.",
+            ),
+            (
+                "PATCH",
+                "workspaces/",
+                403,
+                &[],
+                &["workspace/blue"],
+                "you may not read or change them: workspace/blue.",
+            ),
+            ("PATCH", "workspaces/", 404, &[], &[], ""),
+            (
+                "PATCH",
+                "workspaces/",
+                500,
+                &[],
+                &["workspace/blue"],
+                "Not looked at: workspace/blue, because the API refused: no.",
+            ),
+        ];
+        for (method, word, code, looks, unreached, told) in cases {
+            let at = format!("{code} for {method} {word}");
+            let mut seen = Seen::default();
+            refusing(method, word, code)
+                .look_at_what_is_well(&owner, "token", &mut seen)
+                .await;
+            assert_eq!(seen.looks, looks, "{at}");
+            assert_eq!(seen.unreached(), unreached, "{at}");
+            let words = seen.words();
+            assert!(words.ends_with(told), "{at}: {words}");
+            assert_eq!(words.is_empty(), told.is_empty(), "{at}: {words}");
         }
     }
 }
