@@ -2,7 +2,7 @@
 
 use capt_api::{foreign::marks::EXTERNAL_NAME, marks};
 use capt_terraform::diagnostics::Class;
-use capt_testkit::World;
+use capt_testkit::{Calls, Fault, Times, Verb, World};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api,
@@ -183,6 +183,36 @@ async fn what_lacks_an_input_serves_as_it_was_and_names_what_is_missing() {
     until_settled(&world, "vpc").await;
     assert_eq!(outputs(&world).await, Some(json!({"count": 2})));
     assert_eq!(script.with(|stage| stage.made.len()), 2);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_api_that_fails_while_outputs_are_handed_out_takes_no_plan_back() {
+    let script = Script::default();
+    let mut object = handing_out(&["a"]);
+    object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+    let world = moved(&script, object).await;
+    until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;
+    world.settle().await;
+    let told = condition(&world, "vpc", "ApprovalNeeded").await.unwrap();
+    world.advance(seconds(60)).await;
+    let reads = Calls::by(RUNNER)
+        .verb(Verb::Get)
+        .resource("secrets")
+        .name(CONNECTION);
+    let fails = world.faults().inject(reads, Times::Once, Fault::fail(503));
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "again").await;
+    fails.reached(1).await;
+    world.settle().await;
+    let after = condition(&world, "vpc", "ApprovalNeeded").await.unwrap();
+    assert_eq!(after.status, "True");
+    assert_eq!(after.last_transition_time, told.last_transition_time);
+    until(&world, "vpc", "Failing", "False NotFailing").await;
+    assert_eq!(count(&world).await.as_deref(), Some("2"));
+    assert_eq!(
+        says(&world, "vpc", "Ready").await.as_deref(),
+        Some("True Available")
+    );
     world.finish().await;
 }
 

@@ -16,7 +16,7 @@ use capt_terraform::diagnostics::Class;
 use super::{Finished, Run, Stage, Verdict, Why, failure, follow::Followed};
 use crate::{
     api::words,
-    decide::What,
+    decide::{ConnectionFacts, What},
     engine::{Failure, FailureKind},
     events::News,
     workspace::{Standing, outcome},
@@ -60,12 +60,13 @@ impl Run<'_> {
             End::Well(Verdict::Held { .. }) => self.is_taken_up(),
             _ => false,
         };
-        let mut unhanded = None;
+        let (mut unhanded, mut is_tried_again) = (None, false);
         if has_outputs && let Err(failure) = self.hand_out().await {
             match end {
-                // The plan can be approved all the same. What another try mends is tried again as any failure is.
-                End::Well(Verdict::Held { .. }) if !failure.kind.is_transient() => {
+                // The plan can be approved all the same.
+                End::Well(Verdict::Held { .. }) => {
                     unhanded = Some(self.gate.text(&failure::message(&failure, Stage::Publish)));
+                    is_tried_again = failure.kind.is_transient();
                 }
                 _ => {
                     self.stage = Stage::Publish;
@@ -94,6 +95,9 @@ impl Run<'_> {
         let settled = settled.map(|about| about.generation);
         let is_at_leisure = self.is_poll || looked_for.is_some() || self.is_another_try();
         self.remember(&end, is_kept, now);
+        if is_tried_again {
+            self.record.connection.facts = ConnectionFacts::Doubted;
+        }
         if let (false, Some(followed)) = (is_quiet, followed) {
             let is_reported = self
                 .report(&end, is_kept, message.as_deref(), followed, now)
