@@ -398,8 +398,7 @@ impl Table {
                 .iter()
                 .any(|reference| meanwhile.contains(reference))
         {
-            record.inputs = None;
-            record.state = None;
+            record.forget_inputs();
             self.dirty.insert(key.clone());
         }
         if entry.references != record.references {
@@ -460,7 +459,7 @@ impl Entry {
         if version.is_some() && record.connection.version.as_ref() == version {
             return false;
         }
-        record.connection.facts = ConnectionFacts::Doubted;
+        record.doubt_connection();
         true
     }
 
@@ -488,10 +487,7 @@ impl Entry {
 
     fn forget_inputs(&mut self) {
         match &mut self.record {
-            Some(record) => {
-                record.inputs = None;
-                record.state = None;
-            }
+            Some(record) => record.forget_inputs(),
             None => self.is_input_stale = true,
         }
     }

@@ -316,7 +316,10 @@ impl Looking<'_> {
             Some(_) => Stage::Delete,
             None => Stage::Connect,
         };
-        let message = format!("{}{message}", stage.prefix());
+        let mut message = format!("{}{message}", stage.prefix());
+        if let (Some(why), Stage::Connect) = (&self.record.untaken, stage) {
+            message.push_str(&format!("; nor can what was ready before be used: {why}"));
+        }
         let (generation, now) = (self.view.generation, self.ctx.now());
         let standing = &mut self.record.standing;
         let error = (Type::Synced, ConditionStatus::False, Reason::ReconcileError);

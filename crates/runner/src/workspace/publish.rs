@@ -11,7 +11,7 @@ use capt_terraform::state::State;
 
 use super::{facts::likely_home, owner::belongs_to_another, pass::Looking};
 use crate::{
-    api::CallError,
+    api::{CallError, words},
     connection::{ConnectionError, Published, publish, refusal},
     decide::ConnectionFacts,
     events::News,
@@ -60,11 +60,12 @@ impl Looking<'_> {
     /// which knows what is secret.
     pub(super) async fn take_up(&mut self) -> Result<(), CallError> {
         let state = self.kept_state().await?.filter(|state| !state.is_empty());
+        self.record.untaken = None;
         if let Some(state) = state {
             match publish(&self.ctx.client, &self.view, &state.outputs).await {
                 Err(ConnectionError::Call { source, .. }) if source.is_transient() => return Err(source),
-                // The run that tries the same tells why.
-                Err(_) => {}
+                // The run that tries the same tells why, unless there cannot be one.
+                Err(error) => self.record.untaken = Some(words(&error)),
                 Ok(handed) => {
                     self.record.connection.version = handed.version;
                     let ready = (Type::Ready, ConditionStatus::True, Reason::Available);

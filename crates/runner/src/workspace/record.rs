@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use capt_api::run::RunReport;
+use capt_api::{
+    conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
+    run::RunReport,
+};
 use k8s_openapi::jiff::Timestamp;
 
 use super::standing::Standing;
@@ -25,6 +28,8 @@ pub(crate) struct Record {
     pub(crate) is_state_doubted: bool,
     /// It was looked whether the state tells of something that was ready before this object was made.
     pub(crate) is_looked_up: bool,
+    /// Why that cannot be used, although the state tells of it.
+    pub(crate) untaken: Option<String>,
     /// What is known about its connection Secret.
     pub(crate) connection: Connection,
     /// What becomes of its namespace.
@@ -75,6 +80,7 @@ impl Record {
             state: None,
             is_state_doubted: false,
             is_looked_up: false,
+            untaken: None,
             connection: Connection::default(),
             namespace: None,
             told: standing.clone(),
@@ -85,5 +91,22 @@ impl Record {
             is_ours: None,
             troubles: 0,
         }
+    }
+
+    /// What Terraform would be told may be something else now, and with it where the state is.
+    pub(crate) fn forget_inputs(&mut self) {
+        self.inputs = None;
+        self.state = None;
+        self.is_looked_up = false;
+    }
+
+    /// Its connection Secret is not what it was, so that one which was somebody else's may be free. A run that was refused it
+    /// asks for it again by itself, and not as often as others write it.
+    pub(crate) fn doubt_connection(&mut self) {
+        self.connection.facts = ConnectionFacts::Doubted;
+        let is_told = self
+            .standing
+            .has_reason(Type::Failing, Reason::ConnectionSecretFailed);
+        self.is_looked_up &= is_told;
     }
 }

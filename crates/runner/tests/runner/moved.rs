@@ -1,6 +1,9 @@
 //! What was ready on another side, and is found there by its state alone.
 
-use capt_api::{foreign::marks::EXTERNAL_NAME, marks};
+use capt_api::{
+    foreign::{ClusterProviderConfig, marks::EXTERNAL_NAME},
+    marks,
+};
 use capt_terraform::diagnostics::Class;
 use capt_testkit::{Calls, Fault, Times, Verb, World};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -54,6 +57,18 @@ async fn gone(script: &Script) -> World {
     let _ = pages.delete(&page, &gone).await;
     script.with(|stage| stage.disk.clear());
     world
+}
+
+/// Makes a Secret of somebody else's where outputs are to be written.
+async fn put_theirs(world: &World) {
+    let theirs: Secret = serde_json::from_value(json!({"metadata": {"name": CONNECTION, "ownerReferences": [
+        {"apiVersion": "example.org/v1", "kind": "Certificate", "name": "c", "uid": "u-1", "controller": true},
+    ]}}))
+    .unwrap();
+    secrets(world)
+        .create(&PostParams::default(), &theirs)
+        .await
+        .unwrap();
 }
 
 /// What the connection Secret tells, if it is there.
@@ -187,6 +202,74 @@ async fn what_lacks_an_input_serves_as_it_was_and_names_what_is_missing() {
 }
 
 #[tokio::test]
+async fn what_lacks_its_provider_config_serves_as_it_was_as_soon_as_that_is_there() {
+    let script = Script::default();
+    let mut object = handing_out(&["a", "b"]);
+    object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+    object["spec"]["providerConfigRef"] = json!({"kind": "ClusterProviderConfig", "name": "late"});
+    let world = moved(&script, object).await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    world.settle().await;
+    assert_eq!(says(&world, "vpc", "Ready").await, None);
+
+    let unavailable = failure(Class::Other, "there is no such provider");
+    script.with(|stage| stage.plan_failures.push_back(unavailable));
+    let config: ClusterProviderConfig = serde_json::from_value(json!({
+        "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "ClusterProviderConfig",
+        "metadata": {"name": "late"}, "spec": {},
+    }))
+    .unwrap();
+    let configs: Api<ClusterProviderConfig> = Api::all(world.client());
+    configs.create(&PostParams::default(), &config).await.unwrap();
+    world
+        .until("it to be planned", async || {
+            script.with(|stage| stage.plan_failures.is_empty())
+        })
+        .await;
+    world.settle().await;
+    assert_eq!(
+        says(&world, "vpc", "Ready").await.as_deref(),
+        Some("True Available")
+    );
+    assert_eq!(count(&world).await.as_deref(), Some("2"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_lacks_an_input_and_cannot_hand_out_tells_both_and_serves_when_it_can() {
+    let script = Script::default();
+    let world = gone(&script).await;
+    put_theirs(&world).await;
+    let mut object = handing_out(&["a", "b"]);
+    object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+    object["spec"]["forProvider"]["varFiles"] =
+        json!([{"source": "ConfigMapKey", "configMapKeyRef": {"name": "sizes", "key": "all"}}]);
+    create(&world, object).await;
+    start_with(&world, &script, no_polls);
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(
+        words.contains("sizes") && words.contains("Certificate c"),
+        "{words}"
+    );
+    assert_eq!(says(&world, "vpc", "Ready").await, None);
+
+    secrets(&world)
+        .delete(CONNECTION, &DeleteParams::default())
+        .await
+        .unwrap();
+    until(&world, "vpc", "Ready", "True Available").await;
+    world.settle().await;
+    assert_eq!(count(&world).await.as_deref(), Some("2"));
+    let words = message(&world, "vpc", "Failing").await;
+    assert!(
+        words.contains("sizes") && !words.contains("Certificate c"),
+        "{words}"
+    );
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn an_api_that_fails_while_outputs_are_handed_out_takes_no_plan_back() {
     let script = Script::default();
     let mut object = handing_out(&["a"]);
@@ -220,14 +303,7 @@ async fn an_api_that_fails_while_outputs_are_handed_out_takes_no_plan_back() {
 async fn what_cannot_hand_out_is_not_said_to_be_ready_and_its_plan_can_be_approved() {
     let script = Script::default();
     let world = gone(&script).await;
-    let theirs: Secret = serde_json::from_value(json!({"metadata": {"name": CONNECTION, "ownerReferences": [
-        {"apiVersion": "example.org/v1", "kind": "Certificate", "name": "c", "uid": "u-1", "controller": true},
-    ]}}))
-    .unwrap();
-    secrets(&world)
-        .create(&PostParams::default(), &theirs)
-        .await
-        .unwrap();
+    put_theirs(&world).await;
     let mut object = handing_out(&["a"]);
     object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
     create(&world, object).await;
