@@ -59,7 +59,9 @@ impl Looking<'_> {
     /// Tells what the state has of something that was ready before this object was made. Outputs are told by the first run,
     /// which knows what is secret.
     pub(super) async fn take_up(&mut self) -> Result<(), CallError> {
-        let state = self.kept_state().await?.filter(|state| !state.is_empty());
+        // That all is made up is said with everything that a simulation says, which is left to the first run.
+        let state = self.kept_state().await?;
+        let state = state.filter(|state| !state.is_empty() && !state.is_simulated());
         self.record.untaken = None;
         if let Some(state) = state {
             match publish(&self.ctx.client, &self.view, &state.outputs).await {

@@ -202,6 +202,32 @@ async fn what_lacks_an_input_serves_as_it_was_and_names_what_is_missing() {
 }
 
 #[tokio::test]
+async fn what_is_made_up_is_not_said_to_be_ready_before_that_is_said() {
+    for is_simulated in [true, false] {
+        let script = Script::default();
+        script.with(|stage| stage.is_simulated = is_simulated);
+        let world = gone(&script).await;
+        script.with(|stage| {
+            let unavailable = failure(Class::Other, "there is no such provider");
+            stage.plan_failures.push_back(unavailable);
+        });
+        let mut object = handing_out(&["a", "b"]);
+        object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+        create(&world, object).await;
+        start_with(&world, &script, no_polls);
+        world
+            .until("it to be planned", async || {
+                script.with(|stage| stage.plan_failures.is_empty())
+            })
+            .await;
+        world.settle().await;
+        let ready = says(&world, "vpc", "Ready").await;
+        assert_eq!(ready.is_some(), !is_simulated);
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
 async fn what_lacks_its_provider_config_serves_as_it_was_as_soon_as_that_is_there() {
     let script = Script::default();
     let mut object = handing_out(&["a", "b"]);

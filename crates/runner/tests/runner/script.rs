@@ -19,7 +19,7 @@ use capt_runner::{
 use capt_terraform::{
     diagnostics::Class,
     plan::{Plan, ResourceChange},
-    state::{Candidate, Created, Source, newest},
+    state::{Candidate, Created, SIMULATED_LINEAGE, Source, newest},
     stream::{Action, Diagnostic, Line, Severity, parse_line},
 };
 use futures::future::BoxFuture;
@@ -181,9 +181,10 @@ impl Engine for Script {
                 Some(replica) if *replica == file => (Source::Replica, file),
                 _ => (source, file),
             });
-            let state = found
-                .as_ref()
-                .map_or_else(empty, |(_, file)| serde_json::from_slice(file).expect("a state"));
+            let state = match &found {
+                Some((_, file)) => serde_json::from_slice(file).expect("a state"),
+                None => empty(self.with(|stage| stage.is_simulated)),
+            };
             let (missing, is_lost) = self.with(|stage| {
                 let workspace = inputs.terraform_workspace.clone();
                 stage.workspaces.insert(inputs.uid.clone(), workspace);
@@ -541,9 +542,13 @@ fn instances(state: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn empty() -> Value {
+fn empty(is_simulated: bool) -> Value {
+    let lineage = match is_simulated {
+        true => format!("{SIMULATED_LINEAGE}lineage"),
+        false => "lineage".to_owned(),
+    };
     json!({
-        "version": 4, "terraform_version": "1.11.4", "serial": 0, "lineage": "lineage",
+        "version": 4, "terraform_version": "1.11.4", "serial": 0, "lineage": lineage,
         "outputs": {}, "resources": [], "check_results": null,
     })
 }
