@@ -12,6 +12,9 @@ const GENERATION: usize = 128;
 /// What is longer than this, or larger when it is compiled, is not kept: nobody can fill the memory with it.
 const MAX_LENGTH: usize = 512;
 const MAX_COMPILED: usize = 128 * 1024;
+/// How much of what it learns from texts each user of a pattern that is kept may keep. One that learns more forgets, or learns
+/// nothing and takes longer.
+const MAX_LEARNED: usize = 128 * 1024;
 
 static PATTERNS: Mutex<Option<Patterns>> = Mutex::new(None);
 
@@ -36,7 +39,12 @@ fn kept(pattern: &Arc<String>) -> Option<Arc<Regex>> {
     }
     let known = with(|patterns| patterns.get(pattern));
     known.or_else(|| {
-        let small = |pattern: &str| RegexBuilder::new(pattern).size_limit(MAX_COMPILED).build();
+        let small = |pattern: &str| {
+            RegexBuilder::new(pattern)
+                .size_limit(MAX_COMPILED)
+                .dfa_size_limit(MAX_LEARNED)
+                .build()
+        };
         let regex = Arc::new(compile(small, pattern).ok()?);
         with(|patterns| patterns.put(pattern.clone(), regex.clone()));
         Some(regex)
@@ -133,6 +141,34 @@ mod tests {
         ] {
             assert_eq!(evaluate(source, &ours), evaluate(source, &theirs), "{source}");
         }
+    }
+
+    /// Memory of this process that is in use, in kB.
+    #[cfg(target_os = "linux")]
+    fn resident() -> usize {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_patterns_learn_from_texts_takes_little_room() {
+        // Letters in no order, after which these patterns are in as many states as there are rows of letters.
+        let mut seed = 1_u32;
+        let mut letter = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if seed >> 31 == 0 { 'a' } else { 'b' }
+        };
+        let text: String = (0..20_000).map(|_| letter()).collect();
+        let before = resident();
+        for number in 0..24 {
+            let pattern = Arc::new(format!("^(a|b|{number})*a(a|b){{13}}$"));
+            assert!(kept(&pattern).is_some());
+            matches(&text, &pattern).unwrap();
+        }
+        let learned = resident().saturating_sub(before);
+        assert!(learned < 24 * 1024, "{learned} kB");
     }
 
     #[test]
