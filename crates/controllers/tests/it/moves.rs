@@ -211,13 +211,16 @@ async fn a_cluster_that_is_applied_again_where_it_was_moved_from_is_refused_and_
         }
         stage.settle().await;
         is_untouched(&stage, &workspaces, &made).await;
-        for kind in ["CAPTCluster", "CAPTControlPlane"] {
-            let told = told(&stage, kind).await;
-            assert!(
-                !told.iter().any(|note| note.contains("being destroyed")),
-                "{told:?}"
-            );
+        let of_network = told(&stage, "CAPTCluster").await;
+        let of_plane = told(&stage, "CAPTControlPlane").await;
+        for (told, untrue) in [
+            (&of_network, "being destroyed"),
+            (&of_plane, "The EKS cluster goes"),
+        ] {
+            assert!(!told.iter().any(|note| note.contains(untrue)), "{told:?}");
         }
+        let is_told = |note: &String| note.contains("No EKS cluster was made");
+        assert!(of_plane.iter().any(is_told), "{of_plane:?}");
         stage.world.finish().await;
     }
 }

@@ -96,9 +96,17 @@ fn deletion_at_every_step_leaves_nothing_and_destroys_only_what_was_made() {
                 world.act();
             }
             let was_made = world.snapshot.applies.iter().any(OwnedSeen::has_workspace);
+            let was_asked_for = !world.snapshot.applies.is_empty();
             world.delete();
             world.snapshot.cluster = None;
             world.settle();
+            for (words, expected) in [
+                ("The EKS cluster goes", was_made),
+                ("No EKS cluster was made", was_asked_for && !was_made),
+            ] {
+                let is_told = world.events.iter().any(|event| event.contains(words));
+                assert_eq!(is_told, expected, "{steps} {terraform:?}: {words}");
+            }
             let is_held = world.snapshot.control_plane.metadata.finalizers.is_some();
             assert!(world.is_gone || !is_held, "{steps} {terraform:?}");
             assert!(world.snapshot.applies.is_empty());
