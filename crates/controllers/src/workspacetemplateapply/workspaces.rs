@@ -27,7 +27,7 @@ impl Applies {
         reader: &Reader,
         key: &ObjectKey,
         wta: &WorkspaceTemplateApply,
-    ) -> Vec<WorkspaceSeen> {
+    ) -> Vec<Arc<WorkspaceSeen>> {
         let identity = within(key.namespace(), &names::label_value(key.name()));
         let plain = names::workspace(key.namespace(), key.name());
         let annotations = wta.metadata.annotations.as_ref();
@@ -58,7 +58,12 @@ impl Applies {
         found
     }
 
-    fn workspace(&self, reader: &Reader, key: &ObjectKey, workspace: Arc<WorkspaceSeen>) -> WorkspaceSeen {
+    fn workspace(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        workspace: Arc<WorkspaceSeen>,
+    ) -> Arc<WorkspaceSeen> {
         let (usages, place) = match workspace.group {
             Some(WorkspaceGroup::ClusterScoped) => (
                 &self.facts.legacy_usages,
@@ -74,11 +79,16 @@ impl Applies {
             None if usages.is_hidden(reader) => Usage::Hidden,
             None => Usage::No,
         };
-        WorkspaceSeen {
-            used_by_provider,
-            ..Arc::unwrap_or_clone(workspace)
-        }
+        used(workspace, used_by_provider)
     }
+}
+
+/// A Workspace with who uses it. It is large, and copied only if it does not say so already.
+fn used(mut workspace: Arc<WorkspaceSeen>, by_provider: Usage) -> Arc<WorkspaceSeen> {
+    if workspace.used_by_provider != by_provider {
+        Arc::make_mut(&mut workspace).used_by_provider = by_provider;
+    }
+    workspace
 }
 
 /// Objects that are known by an identity, in this namespace or none, and then those in other places.
@@ -122,6 +132,17 @@ mod tests {
         finds: true,
         values: |_, (identity, _)| vec![identity.clone()],
     }];
+
+    #[test]
+    fn a_workspace_is_not_copied_to_say_what_it_says_already() {
+        let kept = Arc::new(WorkspaceSeen::default());
+        for (usage, is_same) in [(Usage::No, true), (Usage::Yes, false), (Usage::Hidden, false)] {
+            let found = used(kept.clone(), usage);
+            assert_eq!(found.used_by_provider, usage);
+            assert_eq!(Arc::ptr_eq(&found, &kept), is_same, "{usage:?}");
+        }
+        assert_eq!(kept.used_by_provider, Usage::No, "others see it too");
+    }
 
     #[tokio::test]
     async fn what_is_found_by_its_identity_is_not_asked_for_again_and_every_change_of_it_is_heard() {

@@ -3,7 +3,7 @@
 //! Identity is the namespace and the name that the labels say. The uid is carried along, but an object that its owner
 //! made again, or that was moved to another cluster, has a new one and is still the same.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::marks;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -182,10 +182,8 @@ pub(super) fn is_retained(workspace: &WorkspaceSeen) -> bool {
 }
 
 fn at<'a>(snapshot: &'a Snapshot, group: WorkspaceGroup, name: &str) -> Option<&'a WorkspaceSeen> {
-    snapshot
-        .workspaces
-        .iter()
-        .find(|workspace| workspace.group == Some(group) && workspace.name == name)
+    let mut workspaces = snapshot.workspaces.iter().map(Arc::as_ref);
+    workspaces.find(|workspace| workspace.group == Some(group) && workspace.name == name)
 }
 
 fn carries_our_identity(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {

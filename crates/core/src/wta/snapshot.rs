@@ -46,7 +46,7 @@ pub struct Snapshot {
     pub kept: Option<KeptSeen>,
     /// Workspaces that carry our identity labels, the one that an annotation of the object names, and those whose
     /// names ours would have.
-    pub workspaces: Vec<WorkspaceSeen>,
+    pub workspaces: Vec<Arc<WorkspaceSeen>>,
     /// Which groups of Workspaces there are.
     pub served: Served,
     /// Secrets that are waited for.

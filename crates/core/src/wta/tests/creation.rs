@@ -142,7 +142,7 @@ fn the_group_is_the_namespaced_one_where_it_is_served_and_is_kept_once_chosen() 
 #[test]
 fn a_name_that_somebody_else_has_is_not_taken() {
     let mut world = World::new(fresh());
-    world.snapshot.workspaces.push(somebody_elses("blue"));
+    world.snapshot.workspaces.push(Arc::new(somebody_elses("blue")));
     world.settle();
     assert_eq!(world.snapshot.workspaces.len(), 2);
     assert_eq!(world.workspace(), &somebody_elses("blue"));
@@ -189,7 +189,7 @@ fn labels_that_were_taken_away_come_back_to_the_very_same_workspace_only() {
 fn what_carries_somebody_elses_identity_is_refused() {
     let mut world = World::new(fresh());
     world.step();
-    world.snapshot.workspaces.push(somebody_elses("blue"));
+    world.snapshot.workspaces.push(Arc::new(somebody_elses("blue")));
     let decision = world.calm();
     assert_eq!(
         reason(&world.snapshot, &decision, "Applied"),

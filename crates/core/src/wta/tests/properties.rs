@@ -254,7 +254,7 @@ fn snapshot(facts: &BTreeSet<Fact>) -> Snapshot {
         });
     }
     if is(WorkspaceOurs) || is(WorkspaceNotOurs) || is(WorkspaceRetained) || is(LegacyStatus) {
-        snapshot.workspaces.push(workspace(facts));
+        snapshot.workspaces.push(Arc::new(workspace(facts)));
     }
     snapshot
 }
@@ -536,6 +536,7 @@ impl Happening {
                     .first_mut()
                     .filter(|workspace| !workspace.deleting)
                 {
+                    let workspace = Arc::make_mut(workspace);
                     workspace.spec["managementPolicies"] = json!(["*"]);
                     workspace.generation += 1;
                     world.step();

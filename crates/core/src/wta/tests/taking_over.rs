@@ -38,7 +38,7 @@ fn made_by_go(group: WorkspaceGroup) -> WorkspaceSeen {
 fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_change_waits() {
     let mut snapshot = left_by_go(Some("blue"));
     let original = made_by_go(WorkspaceGroup::Namespaced);
-    snapshot.workspaces.push(original.clone());
+    snapshot.workspaces.push(Arc::new(original.clone()));
     let mut world = World::new(snapshot);
     let decision = world.settle();
     let workspace = world.workspace();
@@ -84,7 +84,7 @@ fn the_first_change_of_what_was_taken_over_waits_also_if_there_was_none_at_first
     let mut original = made_by_go(WorkspaceGroup::Namespaced);
     original.spec["forProvider"] = rendered("r1").spec["forProvider"].clone();
     original.spec["providerConfigRef"] = rendered("r1").spec["providerConfigRef"].clone();
-    snapshot.workspaces.push(original);
+    snapshot.workspaces.push(Arc::new(original));
     let mut world = World::new(snapshot);
     let decision = world.settle();
     let needs = |world: &World, decision: &_| reason(&world.snapshot, decision, "ApprovalNeeded");
@@ -109,7 +109,7 @@ fn what_the_go_implementation_made_is_found_also_if_it_could_not_be_read_at_firs
         assert!(world.snapshot.workspaces.is_empty(), "nothing is made beside it");
         let mut original = made_by_go(WorkspaceGroup::ClusterScoped);
         original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": "team"});
-        world.snapshot.workspaces.push(original);
+        world.snapshot.workspaces.push(Arc::new(original));
         world.snapshot.served.cluster_scoped = Serving::Yes;
         world.calm();
         assert_eq!(world.snapshot.workspaces.len(), 1);
@@ -132,7 +132,7 @@ fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice(
         if let Some(namespace) = outputs_in {
             original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": namespace});
         }
-        snapshot.workspaces.push(original);
+        snapshot.workspaces.push(Arc::new(original));
         // The record may be written before anything else is.
         if is_taken && consent.is_none() {
             annotate(&mut snapshot, marks::WORKSPACE, "tf.upbound.io/blue");
@@ -178,7 +178,7 @@ fn what_the_go_implementations_workspace_forbids_stays_forbidden() {
                     ..somebody_elses("blue")
                 };
                 original.spec[field] = value.clone();
-                snapshot.workspaces.push(original);
+                snapshot.workspaces.push(Arc::new(original));
                 let mut world = World::new(snapshot);
                 if is_paused_first {
                     annotate(&mut world.snapshot, foreign_marks::PAUSED, "");

@@ -1,6 +1,6 @@
 //! A tiny world: what becomes of a snapshot when a decision is carried out, and when a runner acts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{
     foreign::{marks as foreign_marks, workspace::WorkspaceStatus},
@@ -50,7 +50,7 @@ impl World {
     }
 
     pub(super) fn workspace_mut(&mut self) -> &mut WorkspaceSeen {
-        self.snapshot.workspaces.first_mut().expect("a Workspace")
+        Arc::make_mut(self.snapshot.workspaces.first_mut().expect("a Workspace"))
     }
 
     pub(super) fn decide(&self) -> Decided {
@@ -120,7 +120,7 @@ impl World {
                 .iter()
                 .position(|workspace| workspace.uid == removal.uid);
             let index = found.expect("the Workspace is there");
-            let workspace = &mut self.snapshot.workspaces[index];
+            let workspace = Arc::make_mut(&mut self.snapshot.workspaces[index]);
             assert_eq!(workspace.resource_version, removal.resource_version);
             if workspace.finalizers.is_empty() {
                 self.snapshot.workspaces.remove(index);
@@ -163,12 +163,13 @@ impl World {
                         .iter()
                         .any(|workspace| workspace.name == child.target.name)
                 );
-                workspaces.push(WorkspaceSeen {
+                let new = WorkspaceSeen {
                     group,
                     name: child.target.name.clone(),
                     uid: format!("uid-{}", self.clock),
                     ..WorkspaceSeen::default()
-                });
+                };
+                workspaces.push(Arc::new(new));
                 workspaces.len() - 1
             }
             Guard::Uid(uid) => workspaces
@@ -176,7 +177,7 @@ impl World {
                 .position(|workspace| workspace.uid == *uid)
                 .expect("the Workspace is there"),
         };
-        let workspace = &mut workspaces[index];
+        let workspace = Arc::make_mut(&mut workspaces[index]);
         let metadata = &child.fields["metadata"];
         workspace.labels.extend(texts(&metadata["labels"]));
         workspace.annotations.extend(texts(&metadata["annotations"]));
@@ -222,6 +223,7 @@ impl World {
             if workspace.uid == "other" {
                 return true;
             }
+            let workspace = Arc::make_mut(workspace);
             let generation = workspace.generation;
             let mut conditions = workspace.status.conditions.clone().unwrap_or_default();
             conditions.retain(|condition| condition.type_ != "Synced");
@@ -264,7 +266,7 @@ impl World {
             if workspace.finalizers.is_empty() {
                 self.snapshot.workspaces.remove(0);
             } else {
-                workspace.deleting = true;
+                Arc::make_mut(workspace).deleting = true;
             }
         }
     }
