@@ -69,7 +69,9 @@ impl Looking<'_> {
                 // The run that tries the same tells why, unless there cannot be one.
                 Err(error) => self.record.untaken = Some(words(&error)),
                 Ok(handed) => {
-                    self.record.connection.version = handed.version;
+                    let connection = &mut self.record.connection;
+                    connection.facts = ConnectionFacts::Fine;
+                    connection.version = handed.version;
                     let ready = (Type::Ready, ConditionStatus::True, Reason::Available);
                     let (generation, now) = (self.view.generation, self.ctx.now());
                     self.record.standing.say(ready, "", generation, now);

@@ -228,6 +228,34 @@ async fn what_is_made_up_is_not_said_to_be_ready_before_that_is_said() {
 }
 
 #[tokio::test]
+async fn what_is_taken_up_is_handed_out_once() {
+    let script = Script::default();
+    let world = gone(&script).await;
+    let unavailable = failure(Class::Other, "there is no such provider");
+    script.with(|stage| stage.plan_failures.push_back(unavailable));
+    start_with(&world, &script, no_polls);
+    world.settle().await;
+    let mark = world.recorder().mark();
+    let mut object = handing_out(&["a", "b"]);
+    object["metadata"]["annotations"][marks::WAS_READY] = json!("true");
+    create(&world, object).await;
+    world
+        .until("it to be planned", async || {
+            script.with(|stage| stage.plan_failures.is_empty())
+        })
+        .await;
+    world.settle().await;
+    assert_eq!(count(&world).await.as_deref(), Some("2"));
+    let mut asked = world.recorder().requests_since(mark);
+    asked.retain(|entry| {
+        let call = &entry.call;
+        call.caller == RUNNER && call.resource == "secrets" && call.name == CONNECTION
+    });
+    assert_eq!(asked.len(), 1, "{asked:#?}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_lacks_its_provider_config_serves_as_it_was_as_soon_as_that_is_there() {
     let script = Script::default();
     let mut object = handing_out(&["a", "b"]);
