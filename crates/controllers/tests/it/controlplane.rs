@@ -1,6 +1,9 @@
 //! Hands for what a user does with control planes, the EKS clusters that the played runner makes, and their API servers.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capt_api::{
@@ -23,7 +26,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
-    network::{cluster, existing_network},
+    network::{cluster, existing_network, made_network},
     stage::User,
 };
 
@@ -106,8 +109,13 @@ pub(crate) fn whole_cluster(name: &str) -> Value {
     cluster
 }
 
-/// What the module of an EKS cluster says, and what of it is sensitive. `edits` come over it; nulls take away.
-pub(crate) fn outputs(module: &str, edits: &BTreeMap<String, Value>) -> Option<(Value, Value)> {
+/// What the module of an EKS cluster says, and what of it is sensitive. `edits` come over it; nulls take away. What is in
+/// `hides` is sensitive too.
+pub(crate) fn outputs(
+    module: &str,
+    edits: &BTreeMap<String, Value>,
+    hides: &BTreeSet<&str>,
+) -> Option<(Value, Value)> {
     let (_, rest) = module.split_once("version = \"")?;
     let (version, _) = rest.split_once('"')?;
     let (_, rest) = module.split_once("cluster = \"")?;
@@ -127,6 +135,9 @@ pub(crate) fn outputs(module: &str, edits: &BTreeMap<String, Value>) -> Option<(
         };
         of[name] = value.clone();
     }
+    for name in hides {
+        hidden[*name] = plain[*name].take();
+    }
     for of in [&mut plain, &mut hidden] {
         of.as_object_mut().unwrap().retain(|_, value| !value.is_null());
     }
@@ -140,6 +151,15 @@ pub(crate) trait ControlPlaneUser: User {
         let _: WorkspaceTemplate = self.create(eks_template("eks")).await;
         let _: Cluster = self.create(whole_cluster(name)).await;
         let _: CAPTCluster = self.create(existing_network(name)).await;
+        let _: CAPTControlPlane = self.create(control_plane).await;
+    }
+
+    /// The same, with a network that is made for it.
+    async fn make_cluster_with_network(&self, name: &str, control_plane: Value) {
+        self.make_template("net").await;
+        let _: WorkspaceTemplate = self.create(eks_template("eks")).await;
+        let _: Cluster = self.create(whole_cluster(name)).await;
+        let _: CAPTCluster = self.create(made_network(name)).await;
         let _: CAPTControlPlane = self.create(control_plane).await;
     }
 

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, captcontrolplane::ControlPlaneState as State,
-    foreign::Cluster, marks,
-};
+use capt_api::{CAPTControlPlane, captcontrolplane::ControlPlaneState as State, foreign::Cluster, marks};
 use serde_json::json;
 
 use crate::{
-    controlplane::{ControlPlaneUser as _, control_plane, eks_template, start_witness, whole_cluster},
-    network::{NetworkUser as _, made_network},
+    controlplane::{ControlPlaneUser as _, control_plane, start_witness},
+    network::NetworkUser as _,
     runner::Obstacle,
     stage::{CAPT, Stage, User as _},
 };
@@ -177,11 +174,9 @@ async fn a_network_that_does_not_come_is_waited_for_and_told() {
     let stage = Stage::embedded().await;
     start_witness(&stage);
     stage.ledger.obstruct(Some(Obstacle::Slowness));
-    stage.make_template("net").await;
-    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
-    let _: Cluster = stage.create(whole_cluster("blue")).await;
-    let _: CAPTCluster = stage.create(made_network("blue")).await;
-    let _: CAPTControlPlane = stage.create(control_plane("blue")).await;
+    stage
+        .make_cluster_with_network("blue", control_plane("blue"))
+        .await;
     stage
         .until_plane_says("blue", "Ready", "False/WaitingForVPC")
         .await;

@@ -78,11 +78,7 @@ pub(crate) fn other_control_plane() -> CustomResourceDefinition {
 pub(crate) trait NetworkUser: User {
     fn control_planes(&self) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("controlplane.example.org", "v1beta1", "OtherControlPlane");
-        Api::namespaced_with(
-            self.world().client(),
-            self.world().namespace(),
-            &ApiResource::from_gvk(&kind),
-        )
+        Api::namespaced_with(self.world().client(), self.home(), &ApiResource::from_gvk(&kind))
     }
 
     async fn make_control_plane(&self, name: &str) {

@@ -56,11 +56,9 @@ async fn a_network_whose_apply_somebody_deletes_keeps_its_secret() {
 /// Somebody deletes what makes the network and the cluster, and everything else before it is made again.
 async fn outlived() -> Stage {
     let stage = Stage::embedded().await;
-    stage.make_template("net").await;
-    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
-    let _: Cluster = stage.create(whole_cluster("blue")).await;
-    let _: CAPTCluster = stage.create(made_network("blue")).await;
-    let _: CAPTControlPlane = stage.create(control_plane("blue")).await;
+    stage
+        .make_cluster_with_network("blue", control_plane("blue"))
+        .await;
     stage.until_plane_says("blue", "Ready", "True/Ready").await;
     stage.settle().await;
     stage.world.stop(CAPT);

@@ -1,7 +1,10 @@
 //! Plays the part of whoever runs Terraform, as provider-terraform does: it holds a Workspace by a finalizer, does what
 //! management policies allow and nothing else, and keeps a book of what exists and what was destroyed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use capt_api::foreign::marks;
 use capt_testkit::Process;
@@ -34,6 +37,8 @@ struct Book {
     obstacle: Option<Obstacle>,
     /// What modules of EKS clusters say otherwise than usual.
     sayings: BTreeMap<String, Value>,
+    /// What they say in secret only.
+    hidden: BTreeSet<&'static str>,
     /// Versions of Kubernetes that EKS clusters were brought to, in order.
     versions: Vec<String>,
 }
@@ -43,6 +48,8 @@ struct Book {
 pub(crate) enum Obstacle {
     /// It takes and takes.
     Slowness,
+    /// It takes and takes with everything that is not there yet.
+    SlownessWithNews,
     /// It fails, and says this.
     Trouble(&'static str),
     /// It fails with everything that is not there yet, and says this.
@@ -81,6 +88,12 @@ impl Ledger {
         self.1.notify_waiters();
     }
 
+    /// Lets modules of EKS clusters say something in their connection Secret only.
+    pub(crate) fn hide(&self, output: &'static str) {
+        self.0.lock().hidden.insert(output);
+        self.1.notify_waiters();
+    }
+
     /// Versions of Kubernetes that EKS clusters were brought to, in order.
     pub(crate) fn versions(&self) -> Vec<String> {
         self.0.lock().versions.clone()
@@ -97,10 +110,11 @@ pub(crate) fn resource(group: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1beta1", "Workspace"))
 }
 
-/// Runs Workspaces of both groups that belong to the world's namespace.
+/// Runs Workspaces of both groups that belong to the namespace of the process.
 pub(crate) async fn run(process: Process, ledger: Ledger) {
     let (namespaced, cluster_scoped) = (resource("tf.m.upbound.io"), resource("tf.upbound.io"));
-    let in_namespace: Api<DynamicObject> = Api::default_namespaced_with(process.client.clone(), &namespaced);
+    let in_namespace: Api<DynamicObject> =
+        Api::namespaced_with(process.client.clone(), &process.namespace, &namespaced);
     let everywhere: Api<DynamicObject> = Api::all_with(process.client.clone(), &cluster_scoped);
     tokio::join!(
         follow(&process, &ledger, in_namespace),
@@ -198,19 +212,22 @@ async fn act(
     let module = module.and_then(Value::as_str).unwrap_or_default().to_owned();
     let obstacle = ledger.0.lock().obstacle.clone();
     match obstacle {
-        Some(Obstacle::Slowness) => {
+        Some(Obstacle::SlownessWithNews | Obstacle::TroubleWithNews(_))
+            if ledger.module(&external_name) == module => {}
+        Some(Obstacle::Slowness | Obstacle::SlownessWithNews) => {
             let slow = [("Ready", "False", "Creating", "")];
             return report(process, api, &workspace, &slow, None).await;
         }
-        Some(Obstacle::TroubleWithNews(_)) if ledger.module(&external_name) == module => {}
         Some(Obstacle::Trouble(message) | Obstacle::TroubleWithNews(message)) => {
             let failed = [("Synced", "False", "ReconcileError", message)];
             return report(process, api, &workspace, &failed, None).await;
         }
         Some(Obstacle::NoSecret | Obstacle::WrongOutputs) | None => {}
     }
-    let sayings = ledger.0.lock().sayings.clone();
-    let of_eks = controlplane::outputs(&module, &sayings);
+    let of_eks = {
+        let book = ledger.0.lock();
+        controlplane::outputs(&module, &book.sayings, &book.hidden)
+    };
     if allows("Create") {
         let mut book = ledger.0.lock();
         let version = of_eks

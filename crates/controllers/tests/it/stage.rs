@@ -6,9 +6,10 @@ use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condi
 use capt_controllers::{ClusterController, Metrics, Options, Outside, Readiness};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
+use k8s_openapi::api::{core::v1::Namespace, events::v1::Event};
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     core::{DynamicObject, NamespaceResourceScope},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -101,15 +102,21 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
 /// Starts the runner in a world. Nothing goes wrong with it: it is not what is tested.
 pub(crate) fn start_runner(world: &World) -> Ledger {
     let ledger = Ledger::default();
-    let (book, client) = (ledger.clone(), world.client());
+    start_runner_in(world, world.namespace(), &ledger);
+    ledger
+}
+
+/// The same, for one namespace and with a book that others may write to as well.
+pub(crate) fn start_runner_in(world: &World, namespace: &str, ledger: &Ledger) {
+    let (book, client, namespace) = (ledger.clone(), world.client(), namespace.to_owned());
     world.start(RUNNER, move |process| {
         let process = Process {
             client: client.clone(),
+            namespace: namespace.clone(),
             ..process
         };
         runner::run(process, book.clone())
     });
-    ledger
 }
 
 impl Stage {
@@ -139,19 +146,20 @@ pub(crate) trait User {
     /// The world.
     fn world(&self) -> &World;
 
+    /// The namespace that the user works in.
+    fn home(&self) -> &str {
+        self.world().namespace()
+    }
+
     fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     {
-        Api::namespaced(self.world().client(), self.world().namespace())
+        Api::namespaced(self.world().client(), self.home())
     }
 
     fn workspaces(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(
-            self.world().client(),
-            self.world().namespace(),
-            &resource("tf.m.upbound.io"),
-        )
+        Api::namespaced_with(self.world().client(), self.home(), &resource("tf.m.upbound.io"))
     }
 
     async fn create<K>(&self, object: Value) -> K
@@ -233,6 +241,25 @@ pub(crate) trait User {
         })
     }
 
+    /// What people were told about an object, as `Warning TemplateNotFound: ...`.
+    async fn told_about(&self, kind: &str, name: &str) -> Vec<String> {
+        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        let is_about = |event: &Event| {
+            let regarding = event.regarding.as_ref();
+            regarding.is_some_and(|it| it.kind.as_deref() == Some(kind) && it.name.as_deref() == Some(name))
+        };
+        let told = events.into_iter().filter(is_about).map(|event| {
+            let word = Option::unwrap_or_default;
+            format!(
+                "{} {}: {}",
+                word(event.type_),
+                word(event.reason),
+                word(event.note)
+            )
+        });
+        told.collect()
+    }
+
     /// Waits until an apply is applied and its Workspace is ready.
     async fn until_ready(&self, name: &str) {
         self.until_says(name, "Ready", "True/Available").await;
@@ -245,6 +272,32 @@ pub(crate) trait User {
                 self.apply(name).await.is_none()
             })
             .await;
+    }
+}
+
+/// A user of another namespace than the world's own.
+pub(crate) struct Neighbour<'a> {
+    world: &'a World,
+    namespace: &'static str,
+}
+
+impl<'a> Neighbour<'a> {
+    /// Makes the namespace.
+    pub(crate) async fn of(world: &'a World, namespace: &'static str) -> Self {
+        let made: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
+        let namespaces: Api<Namespace> = Api::all(world.client());
+        namespaces.create(&PostParams::default(), &made).await.unwrap();
+        Self { world, namespace }
+    }
+}
+
+impl User for Neighbour<'_> {
+    fn world(&self) -> &World {
+        self.world
+    }
+
+    fn home(&self) -> &str {
+        self.namespace
     }
 }
 
