@@ -7,7 +7,7 @@ use capt_api::{
 use capt_testkit::World;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
-    Api, CustomResourceExt as _, ResourceExt as _,
+    Api, CustomResourceExt as _,
     api::{ListParams, Patch, PatchParams, PostParams},
     core::DynamicObject,
 };
@@ -16,10 +16,14 @@ use serde_json::{Value, json};
 use crate::{
     controlplane::{ControlPlaneUser as _, control_plane, eks_template, whole_cluster},
     runner::resource,
-    stage::{Setting, Stage, User as _, apply, start_controllers, start_runner},
+    stage::{Setting, Stage, User as _, start_controllers, start_runner},
 };
 
 const SPOT: &str = "blue-spot-role-create";
+/// What templates of EKS clusters, and all others, were rendered to.
+pub(crate) const EKS_MODULE: &str =
+    "locals {\n  cluster = \"blue\"\n  version = \"1.31\"\n  vpc = \"vpc-1\"\n}\n";
+pub(crate) const SMALL_MODULE: &str = "locals {\n  text = \"small\"\n  size = \"1\"\n}\n";
 const DEFINITION: &str = "captcontrolplanes.controlplane.cluster.x-k8s.io";
 
 /// A definition that lets a host be written as the Go implementation does.
@@ -45,28 +49,16 @@ async fn define(stage: &Stage, definition: Value) {
         .unwrap();
 }
 
-/// A cluster as the Go implementation leaves it, before our controllers are there.
-async fn left_behind(name: &str, is_owned: bool) -> Stage {
-    let setting = Setting::default();
-    let world = World::embedded_only().await;
-    let ledger = start_runner(&world);
-    let stage = Stage {
-        world,
-        ledger,
-        elsewhere: setting.elsewhere.clone(),
-    };
-    define(&stage, lax()).await;
-    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
-    let mut cluster = whole_cluster("blue");
-    cluster["spec"]
-        .as_object_mut()
-        .unwrap()
-        .remove("infrastructureRef");
-    let _: Cluster = stage.create(cluster).await;
+/// A control plane as the Go implementation leaves it.
+pub(crate) async fn leave_plane(stage: &Stage, spec: &[(&str, Value)]) -> CAPTControlPlane {
+    define(stage, lax()).await;
     let mut plane = control_plane("blue");
     plane["metadata"]["finalizers"] = json!([marks::CAPTCONTROLPLANE_FINALIZER]);
     plane["spec"]["controlPlaneConfig"] = json!({"region": "eu-central-1"});
     plane["spec"]["controlPlaneEndpoint"] = json!({"host": "https://10.0.0.1:6443", "port": 443});
+    for (name, value) in spec {
+        plane["spec"][name] = value.clone();
+    }
     let plane: CAPTControlPlane = stage.create(plane).await;
     let planes: Api<CAPTControlPlane> = stage.api();
     let status =
@@ -75,69 +67,119 @@ async fn left_behind(name: &str, is_owned: bool) -> Stage {
         .patch_status("blue", &PatchParams::default(), &Patch::Merge(status))
         .await
         .unwrap();
-    define(&stage, serde_json::to_value(CAPTControlPlane::crd()).unwrap()).await;
+    define(stage, serde_json::to_value(CAPTControlPlane::crd()).unwrap()).await;
+    plane
+}
 
-    let owner = is_owned.then_some(&plane);
-    let module = "locals {\n  cluster = \"blue\"\n  version = \"1.31\"\n  vpc = \"vpc-1\"\n}\n";
-    let variables = json!({
-        "cluster_name": "blue", "kubernetes_version": "1.31", "region": "eu-central-1", "vpc_id": "vpc-1",
-    });
-    leave(&stage, name, "eks", module, variables, owner).await;
-    // It also made the account-wide role for spot instances, and had it destroyed with any cluster.
-    stage.make_template("spot-role-create").await;
-    let module = "locals {\n  text = \"small\"\n  size = \"1\"\n}\n";
-    let variables = json!({"size": "1"});
-    leave(&stage, SPOT, "spot-role-create", module, variables, Some(&plane)).await;
+/// It also made the account-wide role for spot instances, and had it destroyed with any cluster.
+pub(crate) async fn leave_spot_role(stage: &Stage, name: &str, plane: &CAPTControlPlane) {
+    let template = name.trim_start_matches("blue-");
+    stage.make_template(template).await;
+    let left = Left {
+        name,
+        template: json!({"name": template, "namespace": stage.namespace()}),
+        module: SMALL_MODULE,
+        variables: json!({"size": "1"}),
+        secret: json!({"name": format!("{name}-connection"), "namespace": stage.namespace()}),
+        owner: Some(owned_by(plane)),
+    };
+    leave(stage, left).await;
+}
+
+/// A world with somebody who runs Terraform, and nobody else.
+pub(crate) async fn without_controllers() -> Stage {
+    let world = World::embedded_only().await;
+    let ledger = start_runner(&world);
+    Stage {
+        world,
+        ledger,
+        elsewhere: Setting::default().elsewhere,
+    }
+}
+
+/// A cluster as the Go implementation leaves it, before our controllers are there.
+async fn left_behind(name: &str, is_owned: bool) -> Stage {
+    let stage = without_controllers().await;
+    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
+    let mut cluster = whole_cluster("blue");
+    cluster["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("infrastructureRef");
+    let _: Cluster = stage.create(cluster).await;
+    let plane = leave_plane(&stage, &[]).await;
+    let left = Left {
+        name,
+        template: json!({"name": "eks", "namespace": stage.namespace()}),
+        module: EKS_MODULE,
+        variables: json!({
+            "cluster_name": "blue", "kubernetes_version": "1.31", "region": "eu-central-1", "vpc_id": "vpc-1",
+        }),
+        secret: json!({"name": format!("{name}-connection"), "namespace": stage.namespace()}),
+        owner: is_owned.then(|| owned_by(&plane)),
+    };
+    leave(&stage, left).await;
+    leave_spot_role(&stage, SPOT, &plane).await;
     stage.settle().await;
-    start_controllers(&stage, &setting);
+    start_controllers(&stage, &Setting::default());
     stage
 }
 
 /// A WorkspaceTemplateApply with its Workspace, as the Go implementation leaves them.
-async fn leave(
-    stage: &Stage,
-    name: &str,
-    template: &str,
-    module: &str,
-    variables: Value,
-    owner: Option<&CAPTControlPlane>,
-) {
-    let workspace = workspace_of(name);
-    let secret = json!({"name": format!("{name}-connection"), "namespace": stage.namespace()});
+pub(crate) struct Left<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) template: Value,
+    pub(crate) module: &'a str,
+    pub(crate) variables: Value,
+    /// Where the outputs are written.
+    pub(crate) secret: Value,
+    pub(crate) owner: Option<Value>,
+}
+
+/// The owner reference that the Go implementation writes.
+pub(crate) fn owned_by(object: &impl kube::Resource<DynamicType = ()>) -> Value {
+    let reference = object.controller_owner_ref(&()).unwrap();
+    serde_json::to_value(reference).unwrap()
+}
+
+pub(crate) async fn leave(stage: &Stage, left: Left<'_>) {
+    let workspace = workspace_of(left.name);
     let object: DynamicObject = serde_json::from_value(json!({
         "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace",
         "metadata": {"name": workspace, "annotations": {"crossplane.io/external-name": workspace}},
         "spec": {
-            "forProvider": {"source": "Inline", "module": module},
+            "forProvider": {"source": "Inline", "module": left.module},
             "providerConfigRef": {"name": "default"},
-            "writeConnectionSecretToRef": secret,
+            "writeConnectionSecretToRef": left.secret,
         },
     }))
     .unwrap();
     let workspaces: Api<DynamicObject> = Api::all_with(stage.client(), &resource("tf.upbound.io"));
     workspaces.create(&PostParams::default(), &object).await.unwrap();
-    let mut old = apply(name, template);
-    old["metadata"]["finalizers"] = json!([marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER]);
-    old["spec"]["templateRef"]["namespace"] = json!(stage.namespace());
-    old["spec"]["variables"] = variables;
-    old["spec"]["writeConnectionSecretToRef"] = secret;
-    if let Some(owner) = owner {
-        old["metadata"]["ownerReferences"] = json!([{
-            "apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "CAPTControlPlane",
-            "name": "blue", "uid": owner.uid(), "controller": true, "blockOwnerDeletion": true,
-        }]);
-    }
+    let old = json!({
+        "metadata": {
+            "name": left.name,
+            "finalizers": [marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER],
+            "ownerReferences": left.owner.into_iter().collect::<Vec<_>>(),
+        },
+        "spec": {
+            "templateRef": left.template,
+            "variables": left.variables,
+            "writeConnectionSecretToRef": left.secret,
+        },
+    });
     let _: WorkspaceTemplateApply = stage.create(old).await;
     let status = json!({"status": {"workspaceName": workspace, "applied": true}});
     let applies: Api<WorkspaceTemplateApply> = stage.api();
     applies
-        .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
+        .patch_status(left.name, &PatchParams::default(), &Patch::Merge(status))
         .await
         .unwrap();
 }
 
-fn workspace_of(apply: &str) -> &str {
-    apply.trim_end_matches("-apply")
+/// The Workspace that the Go implementation makes for a WorkspaceTemplateApply of this name.
+pub(crate) fn workspace_of(apply: &str) -> &str {
+    apply.strip_suffix("-apply").unwrap_or(apply)
 }
 
 #[tokio::test]

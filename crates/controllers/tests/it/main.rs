@@ -30,6 +30,7 @@ mod fargate_turns;
 mod groups;
 mod inputs;
 mod interruptions;
+mod legacy_clusters;
 mod life;
 mod mishaps;
 mod moves;
