@@ -46,3 +46,4 @@ mod stage;
 mod templates;
 mod timeouts;
 mod waits;
+mod watching;
