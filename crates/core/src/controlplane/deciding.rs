@@ -176,13 +176,14 @@ impl<'a> Deciding<'a> {
             } else {
                 (line.reason, line.because)
             };
-            // What is referred to and not there, or does not answer, is for somebody to see to.
+            // What is referred to and not there, does not answer, or was lost, is for somebody to see to.
             let is_last = index == last;
             let is_silent = matches!(answer, Answer::Silent(_) | Answer::Dead(_));
+            let is_lost = line.from == State::Ready && reason == Reason::SecretError;
             let kind = match line.to {
                 State::Failed | State::Degraded => EventKind::Warning,
                 State::Validating if is_last => EventKind::Warning,
-                State::Configuring if is_last && is_silent => EventKind::Warning,
+                State::Configuring if is_last && (is_silent || is_lost) => EventKind::Warning,
                 _ => EventKind::Normal,
             };
             let message = format!("{:?} -> {:?}: {message}", line.from, line.to);

@@ -143,18 +143,19 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
 }
 
 /// What is waited for is decided once: it only matters before the Workspace is made, and what was adopted keeps its own.
+/// What nobody tells at the moment, because somebody emptied a status, was known when it was written.
 fn waits(
     seen: Option<&OwnedSeen>,
     wanted: Option<String>,
     of: fn(&WorkspaceTemplateApplySpec) -> Vec<String>,
 ) -> Vec<String> {
-    match seen {
-        Some(seen) if seen.has_workspace() => {
-            // What we authored is stated again, and what others wrote is left to them.
-            let is_ours = seen.annotation(marks::AUTHORED).is_some();
-            if is_ours { of(&seen.wta.spec) } else { Vec::new() }
-        }
-        _ => wanted.into_iter().collect(),
+    // What we authored is stated again, and what others wrote is left to them.
+    let before = seen
+        .filter(|seen| seen.annotation(marks::AUTHORED).is_some())
+        .map(|seen| of(&seen.wta.spec));
+    match wanted {
+        Some(wanted) if seen.is_none_or(|seen| !seen.has_workspace()) => vec![wanted],
+        _ => before.unwrap_or_default(),
     }
 }
 

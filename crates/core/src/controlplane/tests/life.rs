@@ -93,6 +93,19 @@ fn a_control_plane_goes_from_nothing_to_ready_and_comes_to_rest() {
     assert_eq!(decision.look_again, None, "a steady cluster costs nothing");
 }
 
+/// Somebody empties the status of the network before the Workspace is made, after which nothing is added any more.
+#[test]
+fn a_network_that_says_nothing_for_a_moment_still_goes_after_its_control_plane() {
+    let mut world = World::new(fresh());
+    world.calm();
+    assert!(!world.apply().has_workspace());
+    let infrastructure = world.snapshot.infrastructure.as_mut().expect("a network");
+    infrastructure.vpc_workspace_name = None;
+    world.settle();
+    let awaited = world.apply().wta.spec.wait_for_workspaces.clone();
+    assert_eq!(awaited.unwrap_or_default()[0].name, "blue-vpc");
+}
+
 #[test]
 fn every_state_on_the_way_is_told() {
     let mut world = World::new(fresh());

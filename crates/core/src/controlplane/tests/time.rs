@@ -9,6 +9,7 @@ use capt_api::{
 use serde_json::json;
 
 use super::{World, at, fresh, living, message, said, world::Terraform};
+use crate::decision::EventKind;
 
 /// A world in which a step does not end, and what makes it end.
 type Case = (&'static str, fn() -> World, &'static str, i64, fn(&mut World));
@@ -111,6 +112,12 @@ fn a_connection_secret_that_is_lost_is_named_and_has_its_time_to_come_back() {
     let hidden = std::mem::take(&mut world.hidden_outputs);
     // Long ago it was set up for the first time.
     world.pass(600);
+    let lost = world.decide().events;
+    assert!(
+        lost.iter()
+            .any(|event| event.kind == EventKind::Warning && event.reason == "SecretError"),
+        "somebody deleted it, and has to know: {lost:?}"
+    );
     world.settle();
     assert_eq!(world.status().state, Some(State::Configuring));
     let told = message(&world.status(), "Ready");
