@@ -60,6 +60,9 @@ async fn outputs_that_are_missing_or_wrong_are_named() {
         stage.settle().await;
         let told = told(&stage).await;
         assert!(told.contains(words), "{output}={value}: {told}");
+        let events = stage.told_about("CAPTControlPlane", "blue").await;
+        let is_told = |event: &String| event.starts_with("Warning") && event.contains(words);
+        assert!(events.iter().any(is_told), "{output}={value}: {events:#?}");
         let usual = match output {
             "kubeconfig" => json!(KUBECONFIG),
             _ => json!("10.0.0.1"),
@@ -99,6 +102,9 @@ async fn what_is_deleted_by_hand_comes_back_and_nothing_is_made_twice() {
     stage.settle().await;
     assert!(stage.status("blue").await.ready, "what was known stays");
     assert!(stage.secret("blue-kubeconfig").await.is_some());
+    let events = stage.told_about("CAPTControlPlane", "blue").await;
+    let is_told = |event: &String| event.starts_with("Warning") && event.contains("blue-eks-connection");
+    assert!(events.iter().any(is_told), "{events:#?}");
     stage.world.finish().await;
 }
 
@@ -190,6 +196,12 @@ async fn two_that_claim_one_apply_are_told_so_and_neither_takes_it() {
             .await;
     }
     stage.settle().await;
+    for name in ["blue", "red"] {
+        let events = stage.told_about("CAPTControlPlane", name).await;
+        let is_told =
+            |event: &String| event.starts_with("Warning WorkspaceNotOurs") && event.contains("shared");
+        assert!(events.iter().any(is_told), "{name}: {events:#?}");
+    }
     assert!(stage.apply("shared").await.unwrap().owner_references().is_empty());
     // One gives way. The other takes it over, as its spec says.
     stage.delete_plane("red").await;
@@ -215,6 +227,10 @@ async fn a_reference_that_leads_nowhere_is_named_and_waited_for() {
         .until_plane_says("blue", "Ready", "False/WorkspaceTemplateNotFound")
         .await;
     assert!(told(&stage).await.contains("no WorkspaceTemplate later"));
+    let events = stage.told_about("CAPTControlPlane", "blue").await;
+    let is_told =
+        |event: &String| event.starts_with("Warning WorkspaceTemplateNotFound") && event.contains("later");
+    assert!(events.iter().any(is_told), "{events:#?}");
     let _: WorkspaceTemplate = stage.create(eks_template("later")).await;
     stage.until_state("blue", State::Ready).await;
     stage.world.finish().await;

@@ -20,6 +20,18 @@ async fn message(stage: &Stage, name: &str, type_: &str) -> String {
     find_condition(&conditions, type_).unwrap().message.clone()
 }
 
+/// Waits for an event, which is written after what it is about.
+async fn until_warned(stage: &Stage, name: &str, reason: &str, words: &str) {
+    let begin = format!("Warning {reason}: ");
+    stage
+        .until(&format!("{name} to be warned of {reason}"), async || {
+            let events = stage.told_about("CAPTCluster", name).await;
+            let is_told = |event: &String| event.starts_with(&begin) && event.contains(words);
+            events.iter().any(is_told)
+        })
+        .await;
+}
+
 #[tokio::test]
 async fn a_template_that_is_not_there_is_named_and_waited_for() {
     let stage = Stage::new().await;
@@ -30,6 +42,7 @@ async fn a_template_that_is_not_there_is_named_and_waited_for() {
         .await;
     let said = message(&stage, "blue", "VPCFailed").await;
     assert!(said.contains("spec.vpcTemplateRef"), "{said}");
+    until_warned(&stage, "blue", "TemplateNotFound", "spec.vpcTemplateRef").await;
     let _: WorkspaceTemplate = stage.create(template("net", "small")).await;
     stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
     stage.world.finish().await;
@@ -47,6 +60,7 @@ async fn an_output_of_the_wrong_type_is_named() {
         .await;
     let said = message(&stage, "blue", "VPCFailed").await;
     assert!(said.contains("output vpc_id is a number"), "{said}");
+    until_warned(&stage, "blue", "OutputInvalid", "output vpc_id is a number").await;
     stage.ledger.obstruct(None);
     stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
     stage.world.finish().await;
@@ -88,6 +102,13 @@ async fn what_belongs_to_another_network_is_not_taken() {
         .await;
     let said = message(&stage, "red", "VPCFailed").await;
     assert!(said.contains("spec.workspaceTemplateApplyName"), "{said}");
+    until_warned(
+        &stage,
+        "red",
+        "WorkspaceNotOurs",
+        "spec.workspaceTemplateApplyName",
+    )
+    .await;
     stage.delete_cluster("red").await;
     stage.until_cluster_is_gone("red").await;
     assert_eq!(stage.network_says("blue", "Ready").await, "True/VPCCreated");
