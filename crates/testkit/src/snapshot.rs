@@ -87,6 +87,15 @@ impl Snapshot {
         Self { objects }
     }
 
+    /// The same after `edit` of every object, which is given its key.
+    #[must_use]
+    pub fn edited(mut self, edit: impl Fn(&str, &mut Value)) -> Self {
+        for (key, object) in &mut self.objects {
+            edit(key, object);
+        }
+        self
+    }
+
     /// How `other` differs from this, one line for each difference.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {

@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::runtime::Builder as RuntimeBuilder;
 
 use self::outcome::Outcome;
@@ -50,7 +51,11 @@ pub struct Sweep {
     quiet: Duration,
     may_miss: bool,
     one_in: usize,
+    disregard: Edit,
 }
+
+/// Takes away from an object, which is given with its key, what does not count.
+type Edit = Arc<dyn Fn(&str, &mut Value)>;
 
 /// A fault that is made anew for each world.
 #[derive(Clone)]
@@ -78,6 +83,7 @@ impl Sweep {
             quiet: QUIET,
             may_miss: false,
             one_in: 1,
+            disregard: Arc::new(|_, _| {}),
         }
     }
 
@@ -111,6 +117,14 @@ impl Sweep {
     #[must_use]
     pub fn may_miss(mut self) -> Self {
         self.may_miss = true;
+        self
+    }
+
+    /// What tells how an object came to be what it is, and so may differ from run to run: `edit` takes it away before
+    /// [`Sweep::run`] compares.
+    #[must_use]
+    pub fn disregard(mut self, edit: impl Fn(&str, &mut Value) + 'static) -> Self {
+        self.disregard = Arc::new(edit);
         self
     }
 
@@ -183,7 +197,7 @@ impl Sweep {
         scenario(world).await;
         world.settle_for(self.quiet).await;
         Outcome {
-            end: world.snapshot().await.masked(),
+            end: world.snapshot().await.masked().edited(self.disregard.as_ref()),
             writes: world.recorder().writes(),
             missed: !self.may_miss && rule.is_some_and(|rule| rule.acted() == 0),
         }

@@ -56,3 +56,18 @@ fn a_reference_to_the_wrong_owner_is_a_difference() {
     two.objects.get_mut("x/child").unwrap()["metadata"]["ownerReferences"][0]["uid"] = json!(TWO);
     assert_eq!(one.masked().differences(&two.masked()).len(), 1);
 }
+
+#[test]
+fn what_is_taken_away_does_not_count() {
+    let one = snapshot(ONE, "7", "2031-01-01T00:00:00Z", "red");
+    let two = snapshot(ONE, "7", "2031-01-01T00:00:00Z", "blue");
+    let without = |key: &str, object: &mut Value| {
+        if key == "x/parent" {
+            object["data"].take();
+        }
+    };
+    assert_eq!(one.differences(&two).len(), 1);
+    let (one, two) = (one.edited(without), two.edited(without));
+    assert_eq!(one.differences(&two), Vec::<String>::new());
+    assert!(one.objects["x/child"]["status"].is_object());
+}
