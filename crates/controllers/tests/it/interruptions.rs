@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Longer than the first tries of whatever fails.
-const QUIET: Duration = Duration::from_secs(60);
+pub(crate) const QUIET: Duration = Duration::from_secs(60);
 
 async fn begin(world: &World) -> Ledger {
     start_controllers(world, &Setting::default());
@@ -97,21 +97,35 @@ async fn a_life_that_may_be_short(world: &World) {
 
 #[test]
 fn a_cluster_that_is_deleted_at_any_write_leaves_nothing() {
-    let delete = |world: &World| {
-        let api: Api<Cluster> = world.api();
-        Fault::meanwhile(move || {
-            let api = api.clone();
-            async move {
-                let _ = api.delete("blue", &DeleteParams::default()).await;
-            }
-        })
-    };
     Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()
         .one_in(3)
-        .fault("delete", delete)
+        .fault("delete", deletion)
         .run_and_check(a_life_that_may_be_short, nothing_is_left);
+}
+
+/// Somebody deletes the Cluster.
+pub(crate) fn deletion(world: &World) -> Fault {
+    let api: Api<Cluster> = world.api();
+    Fault::meanwhile(move || {
+        let api = api.clone();
+        async move {
+            let _ = api.delete("blue", &DeleteParams::default()).await;
+        }
+    })
+}
+
+/// Somebody pauses the Cluster.
+pub(crate) fn pause(world: &World) -> Fault {
+    let api: Api<Cluster> = world.api();
+    Fault::meanwhile(move || {
+        let api = api.clone();
+        async move {
+            let patch = Patch::Merge(json!({"spec": {"paused": true}}));
+            let _ = api.patch("blue", &PatchParams::default(), &patch).await;
+        }
+    })
 }
 
 async fn is_paused(world: &World) -> bool {
@@ -120,11 +134,11 @@ async fn is_paused(world: &World) -> bool {
 }
 
 /// In a pause nothing is done, however long it is.
-async fn sit_out_a_pause(world: &World) {
+pub(crate) async fn sit_out_a_pause(world: &World, hours: u64) {
     world.settle().await;
     if is_paused(world).await {
         let mark = world.recorder().mark();
-        world.advance(Duration::from_secs(24 * 3600)).await;
+        world.advance(Duration::from_secs(hours * 3600)).await;
         assert_eq!(world.recorder().writes_since(mark).len(), 0);
         world.pause("blue", false).await;
         world.settle().await;
@@ -134,11 +148,11 @@ async fn sit_out_a_pause(world: &World) {
 /// Made and destroyed, with a pause wherever there is one.
 async fn a_life_with_a_pause(world: &World) {
     let ledger = begin(world).await;
-    sit_out_a_pause(world).await;
+    sit_out_a_pause(world, 24).await;
     world.until_network_says("blue", "Ready", "True/VPCCreated").await;
     world.settle().await;
     world.delete_cluster("blue").await;
-    sit_out_a_pause(world).await;
+    sit_out_a_pause(world, 24).await;
     world.until_cluster_is_gone("blue").await;
     world.settle().await;
     assert!(ledger.exists().is_empty());
@@ -147,16 +161,6 @@ async fn a_life_with_a_pause(world: &World) {
 
 #[test]
 fn a_pause_at_any_write_only_takes_time() {
-    let pause = |world: &World| {
-        let api: Api<Cluster> = world.api();
-        Fault::meanwhile(move || {
-            let api = api.clone();
-            async move {
-                let patch = Patch::Merge(json!({"spec": {"paused": true}}));
-                let _ = api.patch("blue", &PatchParams::default(), &patch).await;
-            }
-        })
-    };
     Sweep::new(World::builder().embedded_only())
         .quiet(QUIET)
         .may_miss()

@@ -47,3 +47,4 @@ mod templates;
 mod timeouts;
 mod waits;
 mod watching;
+mod whole_lives;
