@@ -27,6 +27,7 @@ mod fargate_removal;
 mod fargate_secrets;
 mod fargate_telling;
 mod fargate_turns;
+mod foreign_edits;
 mod groups;
 mod inputs;
 mod interruptions;
