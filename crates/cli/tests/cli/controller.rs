@@ -9,11 +9,15 @@ use std::{
     thread,
 };
 
-use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, foreign::Workspace, marks};
-use k8s_openapi::api::coordination::v1::Lease;
+use capt_api::{
+    CAPTCluster, WorkspaceTemplate, WorkspaceTemplateApply,
+    foreign::{Cluster, Workspace, marks::WATCH_FILTER},
+    marks,
+};
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Namespace};
 use kube::{Api, Client, ResourceExt, api::PostParams};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
 use crate::support::{Up, awaited, capt};
@@ -132,18 +136,25 @@ fn get(address: &str, path: &str) -> String {
 }
 
 async fn apply_example(client: &Client) {
+    apply_example_in(client, "default", json!({})).await;
+}
+
+/// Applies the example in a namespace, with these labels on its WorkspaceTemplateApply, and gives that.
+async fn apply_example_in(client: &Client, namespace: &str, labels: Value) -> WorkspaceTemplateApply {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workspace.yaml");
     let documents: Vec<Value> = serde_saphyr::from_multiple(&std::fs::read_to_string(file).unwrap()).unwrap();
     let [template, apply] = &documents[..] else {
         panic!("the example has a template and an apply");
     };
     let template: WorkspaceTemplate = serde_json::from_value(template.clone()).unwrap();
-    let apply: WorkspaceTemplateApply = serde_json::from_value(apply.clone()).unwrap();
+    let mut apply = apply.clone();
+    apply["metadata"]["labels"] = labels;
+    let apply: WorkspaceTemplateApply = serde_json::from_value(apply).unwrap();
     let params = PostParams::default();
-    let templates: Api<WorkspaceTemplate> = Api::namespaced(client.clone(), "default");
-    let applies: Api<WorkspaceTemplateApply> = Api::namespaced(client.clone(), "default");
+    let templates: Api<WorkspaceTemplate> = Api::namespaced(client.clone(), namespace);
+    let applies: Api<WorkspaceTemplateApply> = Api::namespaced(client.clone(), namespace);
     templates.create(&params, &template).await.unwrap();
-    applies.create(&params, &apply).await.unwrap();
+    applies.create(&params, &apply).await.unwrap()
 }
 
 #[tokio::test]
@@ -230,4 +241,77 @@ async fn what_was_mistyped_is_refused_at_once_or_told() {
     let is_told = |line: String| line.contains("there is no such namespace") && line.contains("nope");
     assert!(controller.lines.iter().any(is_told));
     assert!(controller.stop().success());
+}
+
+/// What it must leave alone is there first, so that it would be written first.
+#[tokio::test]
+async fn it_works_only_on_what_it_is_told_to() {
+    let ours = json!({WATCH_FILTER: "ours"});
+    for (args, theirs, labels) in [
+        (["--watch-namespace", "b"], "a", ours.clone()),
+        (["--watch-filter", "ours"], "a", json!({WATCH_FILTER: "theirs"})),
+    ] {
+        let world = World::start().await;
+        let namespaces: Api<Namespace> = Api::all(world.client.clone());
+        for name in [theirs, "b"] {
+            let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+            namespaces
+                .create(&PostParams::default(), &namespace)
+                .await
+                .unwrap();
+        }
+        let before = apply_example_in(&world.client, theirs, labels).await;
+        apply_example_in(&world.client, "b", ours.clone()).await;
+        let controller =
+            world.controller(&[&args[..], &["--leader-elect=false", "--runner", "blue"]].concat());
+        let workspaces: Api<Workspace> = Api::namespaced(world.client.clone(), "b");
+        let is_made = |workspace: Option<&Workspace>| workspace.is_some();
+        awaited(workspaces, "greeting-world", "made", is_made).await;
+        assert!(controller.stop().success());
+        let applies: Api<WorkspaceTemplateApply> = Api::namespaced(world.client.clone(), theirs);
+        let after = applies.get("greeting-world").await.unwrap();
+        assert_eq!(after.resource_version(), before.resource_version(), "{args:?}");
+        let workspaces: Api<Workspace> = Api::namespaced(world.client.clone(), theirs);
+        assert!(
+            workspaces.get_opt("greeting-world").await.unwrap().is_none(),
+            "{args:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn it_looks_after_clusters_unless_it_is_told_not_to() {
+    for (wish, looks) in [("auto", true), ("off", false)] {
+        let world = World::start().await;
+        let clusters: Api<Cluster> = Api::namespaced(world.client.clone(), "default");
+        let networks: Api<CAPTCluster> = Api::namespaced(world.client.clone(), "default");
+        let params = PostParams::default();
+        let cluster = json!({
+            "metadata": {"name": "blue"},
+            "spec": {"infrastructureRef": {
+                "apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "CAPTCluster", "name": "blue",
+            }},
+        });
+        let network = json!({
+            "metadata": {"name": "blue"},
+            "spec": {"region": "eu-central-1", "existingVpcId": "vpc-1", "existingSubnetIds": ["subnet-1"]},
+        });
+        let cluster: Cluster = serde_json::from_value(cluster).unwrap();
+        let network: CAPTCluster = serde_json::from_value(network).unwrap();
+        let before = clusters.create(&params, &cluster).await.unwrap();
+        networks.create(&params, &network).await.unwrap();
+        let controller = world.controller(&["--leader-elect=false", "--cluster-controller", wish]);
+        let is_told = |network: Option<&CAPTCluster>| {
+            network.is_some_and(|network| {
+                let is_ready = network.status.as_ref().map(|status| status.ready);
+                is_ready == Some(looks)
+            })
+        };
+        let told = awaited(networks, "blue", "told about", is_told).await.unwrap();
+        assert_eq!(told.owner_references().len(), usize::from(looks), "{wish}");
+        assert!(controller.stop().success());
+        let after = clusters.get("blue").await.unwrap();
+        let is_written = after.resource_version() != before.resource_version();
+        assert_eq!(is_written, looks, "{wish}");
+    }
 }
