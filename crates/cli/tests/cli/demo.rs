@@ -24,7 +24,10 @@ use kube::{
 use serde::{Serialize, de::DeserializeOwned};
 use tempfile::{TempDir, tempdir};
 
-use crate::support::{Up, awaited, capt};
+use crate::{
+    support::{Up, awaited, capt},
+    terraform::has_terraform,
+};
 
 /// What stays: how the runner hides secrets in its logs, and the token of the API that plays the EKS cluster.
 const KEPT_SECRETS: [&str; 2] = ["capt-runner", "sandbox-api"];
@@ -42,7 +45,7 @@ struct Demo {
 }
 
 impl Demo {
-    async fn start(args: &[&str]) -> Self {
+    async fn start(args: &[&str], is_simulated: bool) -> Self {
         let home = tempdir().unwrap();
         let data = home.path().join("data");
         let all = [
@@ -51,6 +54,8 @@ impl Demo {
         ]
         .concat();
         let mut up = Up::start(home.path(), &all);
+        let engine = &up.engine_line;
+        assert_eq!(engine.contains("simulated"), is_simulated, "{engine}");
         let shown = up.read_until(LAST_STEP);
         let client = up.client().await;
         Self {
@@ -182,8 +187,8 @@ impl Demo {
     }
 }
 
-async fn from_nothing_to_nothing(args: &[&str]) {
-    let demo = Demo::start(args).await;
+async fn from_nothing_to_nothing(args: &[&str], is_simulated: bool) {
+    let demo = Demo::start(args, is_simulated).await;
     for part in [
         "✔ cluster/demo",
         "✔ captcontrolplane/demo",
@@ -202,13 +207,14 @@ async fn from_nothing_to_nothing(args: &[&str]) {
     demo.check_that_nothing_is_left().await;
 }
 
-/// With Terraform or OpenTofu where there is one, and simulated where there is none.
+/// With Terraform or OpenTofu where there is one, and simulated where there is none, unless `CAPT_REQUIRE_TERRAFORM=1` asks
+/// for one.
 #[tokio::test]
 async fn the_sample_cluster_comes_up_answers_and_goes() {
-    from_nothing_to_nothing(&[]).await;
+    from_nothing_to_nothing(&[], !has_terraform()).await;
 }
 
 #[tokio::test]
 async fn the_same_is_seen_where_everything_is_simulated() {
-    from_nothing_to_nothing(&["--engine", "simulated"]).await;
+    from_nothing_to_nothing(&["--engine", "simulated"], true).await;
 }
