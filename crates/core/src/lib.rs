@@ -17,4 +17,5 @@ pub mod near;
 pub mod owned;
 pub mod render;
 pub mod template;
+pub mod timing;
 pub mod wta;

@@ -61,7 +61,7 @@ impl Deciding<'_> {
                 if verdict.expired.is_none() {
                     self.decision.look_again = verdict.look_again;
                 }
-                verdict.expired
+                verdict.expired.map(|(step, _)| step)
             }
         };
         match expired {
@@ -95,7 +95,7 @@ impl Deciding<'_> {
         let pauses: &[Pause] = self.status.pauses.as_deref().unwrap_or_default();
         let verdict = timeouts::judge(spec, &running, pauses, self.now);
         match verdict.expired {
-            Some(step) => Stage::Failed {
+            Some((step, _)) => Stage::Failed {
                 reason: step.reason(),
                 message: step.message(spec, message),
             },
@@ -116,7 +116,12 @@ impl Deciding<'_> {
         };
         steps
             .iter()
-            .filter_map(|step| Some((*step, start(step)?.max(since))))
+            .filter_map(|step| {
+                Some(Running {
+                    step: *step,
+                    since: start(step)?.max(since),
+                })
+            })
             .collect()
     }
 }

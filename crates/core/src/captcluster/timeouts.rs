@@ -10,10 +10,9 @@ use capt_api::{
     conditions::captcluster::CAPTClusterReason as Reason,
     duration::Timeout,
 };
-use k8s_openapi::{
-    apimachinery::pkg::apis::meta::v1::Time,
-    jiff::{SignedDuration, Timestamp},
-};
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+
+use crate::timing;
 
 /// How many pauses are remembered.
 pub(super) const MAX_PAUSES: usize = 16;
@@ -69,17 +68,8 @@ impl Step {
     }
 }
 
-/// A step that is going on, and since when.
-pub(super) type Running = (Step, Timestamp);
-
-/// What time says about the steps that are going on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
-    /// The first step that took too long.
-    pub(super) expired: Option<Step>,
-    /// When the next one will have.
-    pub(super) look_again: Option<Duration>,
-}
+/// A step that is going on.
+pub(super) type Running = timing::Running<Step>;
 
 /// Judges the steps that are going on.
 pub(super) fn judge(
@@ -87,34 +77,22 @@ pub(super) fn judge(
     running: &[Running],
     pauses: &[Pause],
     now: Timestamp,
-) -> Verdict {
-    let mut verdict = Verdict::default();
-    for (step, since) in running {
-        let left = step.limit(spec).checked_sub(elapsed(*since, pauses, now));
-        match left.filter(|left| !left.is_zero()) {
-            Some(left) => {
-                let other = verdict.look_again.unwrap_or(left);
-                verdict.look_again = Some(other.min(left));
-            }
-            None => verdict.expired = verdict.expired.or(Some(*step)),
-        }
-    }
-    verdict
+) -> timing::Verdict<Step> {
+    timing::judge(
+        running,
+        |step| step.limit(spec),
+        |since| elapsed(since, pauses, now),
+    )
 }
 
 /// How long ago something began, without pauses since.
 #[must_use]
 pub fn elapsed(since: Timestamp, pauses: &[Pause], now: Timestamp) -> Duration {
-    let paused = pauses
-        .iter()
-        .map(|pause| between(pause.from.0.max(since), pause.to.0.min(now)))
-        .sum();
-    between(since, now).saturating_sub(paused)
+    timing::elapsed(since, pauses.iter().map(times), now)
 }
 
-/// The time from one moment to a later one; none if it is earlier.
-fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+fn times(pause: &Pause) -> timing::Pause {
+    (pause.from.0, pause.to.0)
 }
 
 /// Remembers a pause. Of too many, the two oldest become one of the same length.
@@ -125,9 +103,12 @@ pub(super) fn remember(pauses: &mut Vec<Pause>, from: Timestamp, to: Timestamp) 
     });
     while pauses.len() > MAX_PAUSES {
         let oldest = pauses.remove(0);
-        let length = SignedDuration::try_from(between(oldest.from.0, oldest.to.0)).unwrap_or_default();
         if let Some(next) = pauses.first_mut() {
-            next.from = Time(next.from.0.checked_sub(length).unwrap_or(next.from.0));
+            let (from, to) = timing::joined(times(&oldest), times(next));
+            *next = Pause {
+                from: Time(from),
+                to: Time(to),
+            };
         }
     }
 }
@@ -153,13 +134,6 @@ mod tests {
         spec
     }
 
-    fn pause(from: i64, to: i64) -> Pause {
-        Pause {
-            from: Time(at(from)),
-            to: Time(at(to)),
-        }
-    }
-
     #[test]
     fn every_step_has_its_default_and_can_be_overridden() {
         let seven = || Some(Timeout::Text("7m".into()));
@@ -180,36 +154,6 @@ mod tests {
                 message.contains("after 7m0s: why") && message.contains(field),
                 "{message}"
             );
-        }
-    }
-
-    #[test]
-    fn a_step_expires_at_its_limit_and_not_before() {
-        let running = [(Step::Vpc, at(0)), (Step::Workspace, at(0))];
-        for (now, expired, left) in [
-            (0, None, Some(15)),
-            (14, None, Some(1)),
-            (15, Some(Step::Vpc), Some(15)),
-            (30, Some(Step::Vpc), None),
-            (-5, None, Some(15)),
-        ] {
-            let verdict = judge(&spec(None), &running, &[], at(now));
-            assert_eq!(verdict.expired, expired, "{now}");
-            assert_eq!(verdict.look_again, left.map(minutes), "{now}");
-        }
-    }
-
-    #[test]
-    fn paused_time_does_not_count() {
-        for (pauses, expected) in [
-            (vec![], 30),
-            (vec![pause(5, 15)], 20),
-            (vec![pause(5, 15), pause(20, 25)], 15),
-            (vec![pause(-20, -10)], 30),
-            (vec![pause(-10, 10)], 20),
-            (vec![pause(20, 40)], 20),
-        ] {
-            assert_eq!(elapsed(at(0), &pauses, at(30)), minutes(expected), "{pauses:?}");
         }
     }
 

@@ -12,11 +12,11 @@ use super::{
     kubeconfig::{self, Source},
     setup::Names,
     snapshot::{SecretSeen, Snapshot, Token},
-    timeouts::between,
 };
 use crate::{
     decision::Desired,
     owned::{OutputProblem, OwnedSeen, Owner},
+    timing::between,
 };
 
 /// The Secrets that let others in.

@@ -22,7 +22,7 @@ use super::{
     judging::{Answer, Note, Verdict},
     kubeconfig,
     machine::{self, Goal, Position},
-    progress, setup,
+    pauses, setup,
     snapshot::{self, Snapshot},
     view::{self, Said},
 };
@@ -126,7 +126,7 @@ impl<'a> Deciding<'a> {
         if let Some(since) = since {
             let progress = self.status.progress.get_or_insert_default();
             let history = progress.history.get_or_insert_default();
-            progress::record_pause(history, since, self.now);
+            pauses::record(history, since, self.now);
         }
     }
 

@@ -13,10 +13,10 @@ use capt_api::{
 };
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::timeouts;
+use super::{pauses, timeouts};
 
-/// How many records are kept.
-pub const MAX_RECORDS: usize = 20;
+/// How many operations are remembered, beside pauses.
+const MAX_OPERATIONS: usize = 12;
 /// The longest message of a record.
 const MAX_MESSAGE: usize = 1024;
 
@@ -164,20 +164,6 @@ pub fn just_ended<'a>(before: Option<&ProgressInfo>, after: &'a ProgressInfo) ->
     })
 }
 
-/// Records that nothing was done from a time on until now.
-pub fn record_pause(history: &mut Vec<OperationRecord>, since: Timestamp, now: Timestamp) {
-    push(
-        history,
-        OperationRecord {
-            operation: PAUSED.to_owned(),
-            start_time: Time(since),
-            end_time: Some(Time(now)),
-            result: Some(OperationResult::Succeeded),
-            message: None,
-        },
-    );
-}
-
 /// The progress from now on.
 #[must_use]
 pub fn advance(
@@ -292,11 +278,18 @@ fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
     }
 }
 
-/// Adds a record, and drops the oldest that is over if there are too many.
+/// Adds an operation, and drops the oldest that is over if there are too many. Pauses are no operations.
 fn push(history: &mut Vec<OperationRecord>, record: OperationRecord) {
     history.push(record);
-    while history.len() > MAX_RECORDS {
-        let oldest = history.iter().position(|record| record.end_time.is_some());
+    // There may be more of them from a time when they were operations like others.
+    pauses::bound(history);
+    let is_operation = |record: &OperationRecord| record.operation != PAUSED;
+    while history.iter().filter(|record| is_operation(record)).count() > MAX_OPERATIONS {
+        let is_over = |record: &OperationRecord| is_operation(record) && record.end_time.is_some();
+        let oldest = history
+            .iter()
+            .position(is_over)
+            .or_else(|| history.iter().position(is_operation));
         history.remove(oldest.unwrap_or_default());
     }
 }
@@ -406,11 +399,21 @@ mod tests {
         let mut progress = advance(None, &doing(Some(CREATE), 0), &none(), at(0));
         for second in 1..100 {
             let mut history = progress.history.take().unwrap_or_default();
-            record_pause(&mut history, at(second), at(second));
+            push(
+                &mut history,
+                OperationRecord {
+                    operation: UPDATE.to_owned(),
+                    start_time: Time(at(second)),
+                    end_time: Some(Time(at(second))),
+                    result: Some(OperationResult::Succeeded),
+                    message: None,
+                },
+            );
+            pauses::record(&mut history, at(second), at(second));
             progress.history = Some(history);
         }
         let history = progress.history.expect("records");
-        assert_eq!(history.len(), MAX_RECORDS);
+        assert_eq!(history.len(), MAX_OPERATIONS + pauses::MOST);
         assert_eq!(running(&history).map(|record| record.start_time.0), Some(at(0)));
     }
 

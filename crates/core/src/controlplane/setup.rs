@@ -17,11 +17,11 @@ use super::{
     access, connection, endpoint,
     judging::{Answer, Note, Setup},
     snapshot::Snapshot,
-    timeouts::between,
 };
 use crate::{
     decision::Desired,
     owned::{OwnedSeen, Owner},
+    timing::between,
 };
 
 /// How long silence is no news. Cluster API's own probe has the same patience.

@@ -10,9 +10,10 @@ use capt_api::{
     conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
     duration::Timeout,
 };
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 
-use super::progress::PAUSED;
+use super::pauses;
+use crate::timing;
 
 /// A step that may not take for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,22 +83,7 @@ impl Step {
 }
 
 /// A step that is going on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Running {
-    /// Which one.
-    pub step: Step,
-    /// When it began.
-    pub since: Timestamp,
-}
-
-/// What time says about the steps that are going on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// The step that took too long, and how long it was allowed to take.
-    pub expired: Option<(Step, Duration)>,
-    /// When the next one will have.
-    pub look_again: Option<Duration>,
-}
+pub type Running = timing::Running<Step>;
 
 /// Judges the steps that are going on.
 #[must_use]
@@ -106,41 +92,18 @@ pub fn judge(
     running: &[Running],
     history: &[OperationRecord],
     now: Timestamp,
-) -> Verdict {
-    let mut verdict = Verdict::default();
-    for one in running {
-        let limit = one.step.limit(spec);
-        let elapsed = elapsed(one.since, history, now);
-        match limit.checked_sub(elapsed).filter(|left| !left.is_zero()) {
-            Some(left) => {
-                verdict.look_again = Some(verdict.look_again.map_or(left, |other| other.min(left)));
-            }
-            None if verdict.expired.is_none() => verdict.expired = Some((one.step, limit)),
-            None => {}
-        }
-    }
-    verdict
+) -> timing::Verdict<Step> {
+    timing::judge(
+        running,
+        |step| step.limit(spec),
+        |since| elapsed(since, history, now),
+    )
 }
 
 /// How long ago something began, without the time in which everything was paused since.
 #[must_use]
 pub fn elapsed(since: Timestamp, history: &[OperationRecord], now: Timestamp) -> Duration {
-    let paused = history
-        .iter()
-        .filter(|record| record.operation == PAUSED)
-        .filter_map(|record| {
-            let from = record.start_time.0.max(since);
-            let to = record.end_time.as_ref()?.0.min(now);
-            Some(between(from, to))
-        })
-        .sum();
-    between(since, now).saturating_sub(paused)
-}
-
-/// The time from one moment to a later one; none if it is earlier.
-pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
-    let length: SignedDuration = to.duration_since(from);
-    Duration::try_from(length).unwrap_or_default()
+    timing::elapsed(since, history.iter().filter_map(pauses::of), now)
 }
 
 #[cfg(test)]
@@ -148,7 +111,7 @@ mod tests {
     use capt_api::captcontrolplane::ControlPlaneConfig;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-    use super::*;
+    use super::{super::progress, *};
 
     fn at(minute: i64) -> Timestamp {
         Timestamp::from_second(1_000_000 + 60 * minute).expect("a valid time")
@@ -167,16 +130,6 @@ mod tests {
             ..ControlPlaneConfig::default()
         });
         spec
-    }
-
-    fn pause(from: i64, to: i64) -> OperationRecord {
-        OperationRecord {
-            operation: PAUSED.to_owned(),
-            start_time: Time(at(from)),
-            end_time: Some(Time(at(to))),
-            result: None,
-            message: None,
-        }
     }
 
     #[test]
@@ -209,51 +162,17 @@ mod tests {
     }
 
     #[test]
-    fn a_step_expires_at_its_limit_and_not_before() {
-        let spec = spec(ControlPlaneTimeouts::default());
-        let running = [
-            Running {
-                step: Step::Vpc,
-                since: at(0),
-            },
-            Running {
-                step: Step::ControlPlane,
-                since: at(0),
-            },
-        ];
-        for (now, expired, left) in [
-            (0, None, Some(15)),
-            (14, None, Some(1)),
-            (15, Some(Step::Vpc), Some(15)),
-            (29, Some(Step::Vpc), Some(1)),
-            (31, Some(Step::Vpc), None),
-            (-5, None, Some(15)),
-        ] {
-            let verdict = judge(&spec, &running, &[], at(now));
-            assert_eq!(verdict.expired.map(|(step, _)| step), expired, "{now}");
-            assert_eq!(verdict.look_again, left.map(minutes), "{now}");
-        }
-    }
-
-    #[test]
-    fn paused_time_does_not_count() {
-        for (name, history, expected) in [
-            ("none", vec![], 30),
-            ("in the middle", vec![pause(5, 15)], 20),
-            ("two of them", vec![pause(5, 15), pause(20, 25)], 15),
-            ("before it began", vec![pause(-20, -10)], 30),
-            ("across the beginning", vec![pause(-10, 10)], 20),
-            ("all of it", vec![pause(-10, 40)], 0),
-            (
-                "something else",
-                vec![OperationRecord {
-                    operation: "Create".to_owned(),
-                    ..pause(5, 15)
-                }],
-                30,
-            ),
-        ] {
-            assert_eq!(elapsed(at(0), &history, at(30)), minutes(expected), "{name}");
+    fn pauses_do_not_count_and_operations_do() {
+        let record = |operation: &str| OperationRecord {
+            operation: operation.to_owned(),
+            start_time: Time(at(5)),
+            end_time: Some(Time(at(15))),
+            result: None,
+            message: None,
+        };
+        for (operation, expected) in [(progress::PAUSED, 20), (progress::CREATE, 30)] {
+            let elapsed = elapsed(at(0), &[record(operation)], at(30));
+            assert_eq!(elapsed, minutes(expected), "{operation}");
         }
     }
 }
