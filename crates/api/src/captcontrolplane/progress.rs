@@ -47,6 +47,11 @@ pub struct OperationRecord {
     /// When it began.
     pub start_time: Time,
 
+    /// When the step began that it is at, if that is not its first: an upgrade goes through one minor version after the
+    /// other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_start_time: Option<Time>,
+
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Time>,

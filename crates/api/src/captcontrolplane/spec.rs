@@ -258,7 +258,8 @@ pub struct ControlPlaneTimeouts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_timeout: Option<Timeout>,
 
-    /// How long an update of a cluster that serves may take. 60 minutes if left out.
+    /// How long an update of a cluster that serves may take; of one that goes through several minor versions, how long
+    /// each of its steps may take. 60 minutes if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_timeout: Option<Timeout>,
 

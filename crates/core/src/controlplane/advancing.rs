@@ -2,6 +2,7 @@
 
 use capt_api::{
     captcontrolplane::OperationResult, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+    version::Version,
 };
 
 use super::{
@@ -100,6 +101,7 @@ pub(super) fn advance(
         },
         message: Some(message),
         restarts,
+        steps_on: operation == Some(progress::UPDATE) && steps_on(deciding),
         is_late: facts.expired.is_some(),
     };
     let before = deciding.status.progress.take();
@@ -121,6 +123,15 @@ pub(super) fn advance(
         deciding.tell(EventKind::Normal, Reason::NotRollingOut, &message);
     }
     deciding.status.progress = Some(progress);
+}
+
+/// Whether a cluster has just come to another version than was told before, so that the next step of its upgrade begins, if
+/// there is one.
+pub(super) fn steps_on(deciding: &Deciding<'_>) -> bool {
+    let minor = |version: &Option<String>| Version::from(version.as_deref()?).minor();
+    let before = deciding.snapshot.control_plane.status.as_ref();
+    let before = before.and_then(|status| minor(&status.version));
+    before.is_some_and(|before| minor(&deciding.status.version).is_some_and(|now| now > before))
 }
 
 /// The upgrade that an update is, if it is one.

@@ -4,6 +4,7 @@ use capt_api::conditions::captcontrolplane::CAPTControlPlaneReason as Reason;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
+    advancing,
     deciding::Deciding,
     judging::{Eks, Facts, Note, Setup},
     progress,
@@ -62,12 +63,17 @@ fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, resta
         let running = |operation| {
             let last = progress::running(deciding.history())
                 .filter(|record| record.operation == operation && !restarts);
-            last.map_or(now, |record| record.start_time.0)
+            last.map_or(now, progress::step_began)
         };
         if matches!(facts.eks, Eks::Building(_)) {
+            let since = if advancing::steps_on(deciding) {
+                now
+            } else {
+                running(progress::UPDATE)
+            };
             steps.push(Running {
                 step: Step::Update,
-                since: running(progress::UPDATE),
+                since,
             });
         }
         // One that was there and is lost has the same time to come back.

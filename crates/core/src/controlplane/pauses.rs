@@ -3,7 +3,7 @@
 use capt_api::captcontrolplane::{OperationRecord, OperationResult};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-use super::progress::PAUSED;
+use super::progress::{PAUSED, step_began};
 use crate::timing::{self, Pause};
 
 /// How many pauses are remembered.
@@ -21,6 +21,7 @@ pub(super) fn record(history: &mut Vec<OperationRecord>, since: Timestamp, now: 
     history.push(OperationRecord {
         operation: PAUSED.to_owned(),
         start_time: Time(since),
+        step_start_time: None,
         end_time: Some(Time(now)),
         result: Some(OperationResult::Succeeded),
         message: None,
@@ -42,7 +43,8 @@ pub(super) fn bound(history: &mut Vec<OperationRecord>) {
         let parts = |(_, earlier): &(usize, Pause), (_, later): &(usize, Pause)| {
             let between = earlier.0..later.0;
             let mut operations = history.iter().filter(|record| record.operation != PAUSED);
-            operations.any(|record| between.contains(&record.start_time.0))
+            operations
+                .any(|record| between.contains(&record.start_time.0) || between.contains(&step_began(record)))
         };
         let mut pairs = pauses.iter().zip(pauses.iter().skip(1));
         let free = pairs.clone().find(|(earlier, later)| !parts(earlier, later));
@@ -85,6 +87,7 @@ mod tests {
             outcome: OperationResult::Succeeded,
             message: None,
             restarts: false,
+            steps_on: false,
             is_late: false,
         };
         for (name, pauses_before) in [("from the beginning", 0), ("after other pauses", 5)] {

@@ -129,6 +129,8 @@ pub struct Now<'a> {
     pub message: Option<&'a str>,
     /// It is begun anew, although it is the same.
     pub restarts: bool,
+    /// One of its steps is done, and the next begins.
+    pub steps_on: bool,
     /// It takes longer than it may, so that nobody can say how long it takes still.
     pub is_late: bool,
 }
@@ -140,6 +142,13 @@ pub fn running(history: &[OperationRecord]) -> Option<&OperationRecord> {
         .iter()
         .rev()
         .find(|record| record.end_time.is_none() && record.operation != PAUSED)
+}
+
+/// When the step began that an operation is at.
+#[must_use]
+pub fn step_began(record: &OperationRecord) -> Timestamp {
+    let step = record.step_start_time.as_ref();
+    step.unwrap_or(&record.start_time).0
 }
 
 /// When an operation last began, whether it still runs or not.
@@ -184,19 +193,23 @@ pub fn advance(
                 OperationRecord {
                     operation: operation.to_owned(),
                     start_time: Time(at),
+                    step_start_time: None,
                     end_time: None,
                     result: None,
                     message: now.walk.as_ref().map(Walk::words),
                 },
             );
         }
-    } else if let Some(walk) = &now.walk {
-        let running = history
-            .iter_mut()
-            .rfind(|record| record.end_time.is_none() && record.operation != PAUSED);
+    } else if let Some(running) = history
+        .iter_mut()
+        .rfind(|record| record.end_time.is_none() && record.operation != PAUSED)
+    {
         // Somebody may want another version meanwhile.
-        if let Some(running) = running {
+        if let Some(walk) = &now.walk {
             running.message = Some(walk.words());
+        }
+        if now.steps_on {
+            running.step_start_time = Some(Time(at));
         }
     }
     let percent = match (now.operation, before.is_some()) {
@@ -267,6 +280,7 @@ fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
         .iter_mut()
         .filter(|record| record.end_time.is_none() && record.operation != PAUSED);
     for record in open {
+        record.step_start_time = None;
         record.end_time = Some(Time(at));
         record.result = Some(now.outcome);
         // What was gone through is worth knowing where nothing went wrong.
@@ -311,6 +325,7 @@ mod tests {
             outcome: OperationResult::Succeeded,
             message: None,
             restarts: false,
+            steps_on: false,
             is_late: false,
         }
     }
@@ -370,6 +385,7 @@ mod tests {
             [OperationRecord {
                 operation: CREATE.to_owned(),
                 start_time: Time(at(1)),
+                step_start_time: None,
                 end_time: Some(Time(at(9))),
                 result: Some(OperationResult::Failed),
                 message: Some("no subnets".to_owned()),
@@ -404,6 +420,7 @@ mod tests {
                 OperationRecord {
                     operation: UPDATE.to_owned(),
                     start_time: Time(at(second)),
+                    step_start_time: None,
                     end_time: Some(Time(at(second))),
                     result: Some(OperationResult::Succeeded),
                     message: None,

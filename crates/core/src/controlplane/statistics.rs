@@ -183,6 +183,7 @@ mod tests {
                 history: Some(vec![OperationRecord {
                     operation: operation.to_owned(),
                     start_time: Time(at(0)),
+                    step_start_time: None,
                     end_time: end.map(|(second, _)| Time(at(second))),
                     result: end.map(|(_, result)| result),
                     message: None,

@@ -26,7 +26,7 @@ pub enum Step {
     Workspace,
     /// From the ready Workspace until its connection Secret is complete.
     Secret,
-    /// From the beginning of an update until the Workspace is ready again.
+    /// From the beginning of an update, or of one of its steps, until the Workspace is ready again.
     Update,
 }
 
@@ -72,7 +72,7 @@ impl Step {
             Self::ControlPlane => ("The control plane was not initialized", "controlPlaneTimeout"),
             Self::Workspace => ("The Workspace was not synced and ready", "workspaceReadyTimeout"),
             Self::Secret => ("The connection Secret was not complete", "secretTimeout"),
-            Self::Update => ("The update was not done", "updateTimeout"),
+            Self::Update => ("This step of the update was not done", "updateTimeout"),
         };
         let doing = doing.trim_end_matches(['.', '\n']);
         format!(
@@ -166,6 +166,7 @@ mod tests {
         let record = |operation: &str| OperationRecord {
             operation: operation.to_owned(),
             start_time: Time(at(5)),
+            step_start_time: None,
             end_time: Some(Time(at(15))),
             result: None,
             message: None,

@@ -67,7 +67,7 @@ fn of_control_plane(
     };
     if status.initialized {
         let update = progress::running(&history).filter(|record| record.operation == progress::UPDATE);
-        let update = update.map(|record| one("Update", plane::Step::Update, record.start_time.0));
+        let update = update.map(|record| one("Update", plane::Step::Update, progress::step_began(record)));
         return update.into_iter().collect();
     }
     let Some(began) = progress::running(&history)

@@ -252,6 +252,45 @@ fn an_update_that_takes_too_long_degrades_and_is_still_waited_for() {
 }
 
 #[test]
+fn each_step_of_an_upgrade_may_take_as_long_as_an_update() {
+    let mut world = living();
+    world.edit(|spec| spec.version = Version::from("1.35"));
+    for version in ["1.31", "1.32", "1.33", "1.34"] {
+        world.terraform = Terraform::Hangs;
+        world.settle();
+        assert_eq!(world.status().version.as_deref(), Some(version));
+        assert_eq!(
+            world.decide().look_again,
+            Some(Duration::from_secs(3600)),
+            "{version}"
+        );
+        world.pass(59);
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Provisioning), "{version}");
+        world.pass(1);
+        world.settle();
+        assert_eq!(said(&world.status(), "Ready"), "True/UpdateTimeout", "{version}");
+        world.terraform = Terraform::Works;
+        world.act();
+        world.step();
+        assert_ne!(
+            said(&world.status(), "Ready"),
+            "True/UpdateTimeout",
+            "the verdict ends with the step, {version}"
+        );
+    }
+    world.settle();
+    assert_eq!(world.status().version.as_deref(), Some("1.35"));
+    let progress = world.status().progress.expect("progress");
+    let walked = progress.history.expect("records").pop().expect("a record");
+    assert_eq!(
+        (walked.operation.as_str(), walked.step_start_time),
+        ("Update", None),
+        "it is one operation, and over"
+    );
+}
+
+#[test]
 fn the_limits_are_the_specs_to_set() {
     let mut world = hanging();
     world.settle();

@@ -121,6 +121,7 @@ fn a_pause_is_not_the_time_of_anybody() {
             history: Some(vec![OperationRecord {
                 operation: PAUSED.to_owned(),
                 start_time: Time(at(20)),
+                step_start_time: None,
                 end_time: Some(Time(at(60))),
                 result: None,
                 message: None,
