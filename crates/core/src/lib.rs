@@ -4,6 +4,7 @@
 //! clock, no randomness, no async, no I/O. Time is a parameter, and the same input always gives the same answer, so
 //! that what is proved about a decision here is what happens in a cluster.
 
+pub mod aws;
 pub mod captcluster;
 pub mod cluster;
 mod commands;

@@ -97,24 +97,6 @@ pub fn stored(endpoint: &ApiEndpoint) -> Option<ApiEndpoint> {
     })
 }
 
-/// Whether a host belongs to EKS, in any partition of AWS.
-#[must_use]
-pub fn is_eks(host: &str) -> bool {
-    let host = host.to_ascii_lowercase();
-    let is_under = |domain: &str| host.ends_with(domain);
-    host.contains(".eks.amazonaws.com")
-        || (host.contains(".eks-cluster.") && is_under(".api.aws"))
-        || (host.contains(".eks.")
-            && [
-                ".c2s.ic.gov",
-                ".sc2s.sgov.gov",
-                ".csp.hci.ic.gov",
-                ".cloud.adc-e.uk",
-            ]
-            .into_iter()
-            .any(is_under))
-}
-
 fn split(text: &str) -> Result<(&str, Option<&str>), EndpointProblem> {
     if let Some(inner) = text.strip_prefix('[') {
         let (host, rest) = inner
@@ -241,22 +223,5 @@ mod tests {
         );
         assert_eq!(stored(&endpoint("host", 6443)), Some(endpoint("host", 6443)));
         assert_eq!(stored(&endpoint("", 0)), None);
-    }
-
-    #[test]
-    fn hosts_of_eks_are_known_in_every_partition() {
-        for (host, expected) in [
-            ("ABC.gr7.eu-central-1.eks.amazonaws.com", true),
-            ("abc.gr7.us-gov-west-1.eks.amazonaws.com", true),
-            ("abc.sk1.cn-north-1.eks.amazonaws.com.cn", true),
-            ("abc.gr7.us-iso-east-1.eks.c2s.ic.gov", true),
-            ("abc.gr7.us-isob-east-1.eks.sc2s.sgov.gov", true),
-            ("abc.eks-cluster.eu-central-1.api.aws", true),
-            ("eks.amazonaws.com.example.org", false),
-            ("api.example.org", false),
-            ("127.0.0.1", false),
-        ] {
-            assert_eq!(is_eks(host), expected, "{host}");
-        }
     }
 }

@@ -21,6 +21,7 @@ use super::{
     snapshot::{Hidden, SecretSeen, Token},
 };
 use crate::{
+    aws,
     decision::{Desired, Guard, Strip, Target},
     names,
     owned::Owner,
@@ -54,7 +55,7 @@ pub fn source(spec: &CAPTControlPlaneSpec, host: &str) -> Source {
     match source.unwrap_or_default() {
         KubeconfigSource::Output => Source::Output,
         KubeconfigSource::AwsIam => Source::AwsIam,
-        KubeconfigSource::Auto if endpoint::is_eks(host) => Source::AwsIam,
+        KubeconfigSource::Auto if aws::is_eks(host) => Source::AwsIam,
         KubeconfigSource::Auto => Source::Output,
     }
 }

@@ -1,7 +1,10 @@
 //! Tokens for EKS: the address of a question to AWS ("who am I?"), signed, which EKS asks on behalf of whoever shows it.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use capt_core::controlplane::snapshot::{Hidden, Token};
+use capt_core::{
+    aws::sts_host,
+    controlplane::snapshot::{Hidden, Token},
+};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::{
@@ -61,22 +64,6 @@ pub(super) fn token(credentials: &Credentials, cluster: &str, region: &str, now:
     }
 }
 
-/// Where AWS is asked in a region, in any of its partitions.
-pub(super) fn sts_host(region: &str) -> String {
-    let domain = [
-        ("cn-", "amazonaws.com.cn"),
-        ("us-isob-", "sc2s.sgov.gov"),
-        ("us-isof-", "csp.hci.ic.gov"),
-        ("eu-isoe-", "cloud.adc-e.uk"),
-        ("us-iso-", "c2s.ic.gov"),
-        ("eusc-", "amazonaws.eu"),
-    ]
-    .into_iter()
-    .find_map(|(prefix, domain)| region.starts_with(prefix).then_some(domain))
-    .unwrap_or("amazonaws.com");
-    format!("sts.{region}.{domain}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,21 +112,5 @@ mod tests {
         credentials.expires_at = Some(at("2030-01-02T03:10:00Z"));
         let token = token(&credentials, "blue", "eu-central-1", at("2030-01-02T03:04:05Z"));
         assert_eq!(token.expires_at, at("2030-01-02T03:10:00Z"));
-    }
-
-    #[test]
-    fn aws_is_asked_where_the_partition_says() {
-        for (region, host) in [
-            ("eu-central-1", "sts.eu-central-1.amazonaws.com"),
-            ("us-gov-west-1", "sts.us-gov-west-1.amazonaws.com"),
-            ("cn-north-1", "sts.cn-north-1.amazonaws.com.cn"),
-            ("us-iso-east-1", "sts.us-iso-east-1.c2s.ic.gov"),
-            ("us-isob-east-1", "sts.us-isob-east-1.sc2s.sgov.gov"),
-            ("eu-isoe-west-1", "sts.eu-isoe-west-1.cloud.adc-e.uk"),
-            ("us-isof-south-1", "sts.us-isof-south-1.csp.hci.ic.gov"),
-            ("eusc-de-east-1", "sts.eusc-de-east-1.amazonaws.eu"),
-        ] {
-            assert_eq!(sts_host(region), host);
-        }
     }
 }

@@ -10,11 +10,10 @@ use k8s_openapi::jiff::Timestamp;
 use super::{
     chain::Around,
     credentials::Credentials,
-    presign::sts_host,
     signing::{ALGORITHM, Asked, Scope, query, signature},
 };
 use crate::captcontrolplane::exchange::{ExchangeError, Place, Trust};
-use capt_core::controlplane::snapshot::Hidden;
+use capt_core::{aws::sts_host, controlplane::snapshot::Hidden};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 const FORM: &str = "application/x-www-form-urlencoded; charset=utf-8";
