@@ -127,3 +127,47 @@ async fn an_object_that_could_not_be_put_back_is_not_taken_away() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     assert_eq!(kind(&world).await, "CaptControlPlaneTemplate");
 }
+
+#[tokio::test]
+async fn the_endpoint_of_a_cluster_that_is_a_url_is_shown_and_then_put_right() {
+    let world = World::quiet().await;
+    let planes = world.objects(API_VERSION, "CAPTControlPlane", "captcontrolplanes");
+    let clusters = world.objects("cluster.x-k8s.io/v1beta2", "Cluster", "clusters");
+    let metadata = json!({"name": "blue", "namespace": "default"});
+    let plane = json!({
+        "apiVersion": API_VERSION, "kind": "CAPTControlPlane", "metadata": metadata,
+        "spec": {
+            "version": "1.31", "workspaceTemplateRef": {"name": "eks"},
+            "controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443},
+        },
+    });
+    let cluster = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata,
+        "spec": {
+            "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "CAPTControlPlane", "name": "blue"},
+            "controlPlaneEndpoint": {"host": "https://10.0.0.1", "port": 6443},
+        },
+    });
+    for (api, object) in [(&planes, plane), (&clusters, cluster)] {
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        api.create(&PostParams::default(), &object).await.unwrap();
+    }
+    let host = async || {
+        let cluster = clusters.get("blue").await.unwrap();
+        cluster.data["spec"]["controlPlaneEndpoint"].clone()
+    };
+    let told = world.text(&["migrate", "--dry-run"]);
+    let shown = "The endpoint https://10.0.0.1 of the Cluster default/blue is written as host and port: 10.0.0.1:6443";
+    assert!(told.contains(shown), "{told}");
+    assert_eq!(host().await["host"], "https://10.0.0.1");
+    let told = world.text(&["migrate"]);
+    assert!(
+        told.ends_with("The endpoint of the Cluster default/blue is 10.0.0.1:6443 now.\n"),
+        "{told}"
+    );
+    assert_eq!(host().await, json!({"host": "10.0.0.1", "port": 6443}));
+    assert_eq!(
+        world.text(&["migrate"]),
+        "Nothing of the Go implementation is here that capt has not taken over.\n"
+    );
+}

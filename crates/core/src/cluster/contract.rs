@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use capt_api::{
     CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, captcluster::FailureDomain, conditions::Word as _,
-    conditions::cluster::ClusterReason, foreign::cluster::ClusterEndpoint,
+    conditions::cluster::ClusterReason, endpoint::ApiEndpoint, foreign::cluster::ClusterEndpoint,
 };
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time},
@@ -15,7 +15,7 @@ use k8s_openapi::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::decision::Target;
+use crate::{controlplane::endpoint, decision::Target};
 
 /// Our kind of infrastructure.
 const NETWORK: &str = "CAPTCluster";
@@ -100,7 +100,8 @@ impl Contracted {
                 .filter(|owner: &OwnerReference| !owner.uid.is_empty())
                 .collect(),
             endpoint: parsed::<ClusterEndpoint>(object.pointer("/spec/controlPlaneEndpoint"))
-                .filter(is_valid_endpoint),
+                .filter(is_valid_endpoint)
+                .map(|endpoint| as_meant(&endpoint)),
             is_initialized: status.get("initialization").and_then(|flags| flags.get(flag))
                 == Some(&Value::Bool(true)),
             failure_domains: items(status.get("failureDomains")).filter_map(parse).collect(),
@@ -124,6 +125,21 @@ impl Contracted {
     /// Its condition of a type.
     pub(super) fn condition(&self, type_: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.type_ == type_)
+    }
+}
+
+/// An endpoint as it was meant: the Go implementation wrote a URL as the host.
+pub(super) fn as_meant(endpoint: &ClusterEndpoint) -> ClusterEndpoint {
+    let written = ApiEndpoint {
+        host: endpoint.host.clone().unwrap_or_default(),
+        port: endpoint.port.unwrap_or_default(),
+    };
+    match endpoint::stored(&written) {
+        Some(meant) => ClusterEndpoint {
+            host: Some(meant.host),
+            port: Some(meant.port),
+        },
+        None => endpoint.clone(),
     }
 }
 

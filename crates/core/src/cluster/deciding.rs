@@ -18,7 +18,7 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    contract::{Contracted, is_valid_endpoint},
+    contract::{Contracted, as_meant, is_valid_endpoint},
     snapshot::Snapshot,
     summary,
 };
@@ -98,9 +98,11 @@ impl<'a> Deciding<'a> {
         self.status.initialization.get_or_insert_default()
     }
 
-    /// Takes an endpoint, unless there is one: the first valid one counts for ever.
+    /// Takes an endpoint, unless there is one: the first valid one counts for ever. One that only is written as no host may
+    /// be is written as it was meant.
     pub(super) fn take_endpoint(&mut self, endpoint: Option<&ClusterEndpoint>) {
-        if self.endpoint.is_none()
+        let is_taken = |own: &ClusterEndpoint| Some(own) == endpoint || Some(&as_meant(own)) != endpoint;
+        if !self.endpoint.as_ref().is_some_and(is_taken)
             && let Some(endpoint) = endpoint
         {
             self.endpoint = Some(endpoint.clone());

@@ -2,7 +2,7 @@
 
 use capt_api::{
     captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
-    region::Region, workspacestatus::WorkspaceTemplateStatus,
+    endpoint::ApiEndpoint, region::Region, workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -247,20 +247,32 @@ fn publish(
             deciding.tell(EventKind::Warning, Reason::EndpointChanged, &message);
         }
     }
-    // Cluster API copies an endpoint once and never again.
-    let copied = cluster.endpoint.as_ref().and_then(endpoint::stored);
-    if let Some(copied) = copied.filter(|copied| !endpoint::is_same(copied, new)) {
-        impairments.push(Note::new(
-            Reason::EndpointChanged,
-            format!(
-                "The Cluster still says {}, and the API server answers at {}. Change spec.controlPlaneEndpoint of the \
-                 Cluster {}",
-                endpoint::display(&copied),
-                endpoint::display(new),
-                cluster.name
-            ),
-        ));
-    }
+    impairments.extend(copy_of_endpoint(cluster, new));
+}
+
+/// What is wrong with the endpoint that the Cluster has: Cluster API copies it once and never again.
+fn copy_of_endpoint(cluster: &ClusterSeen, new: &ApiEndpoint) -> Option<Note> {
+    let copied = cluster
+        .endpoint
+        .as_ref()
+        .filter(|copied| !endpoint::is_same(copied, new))?;
+    let name = &cluster.name;
+    let meant = endpoint::stored(copied);
+    let message = if meant.as_ref().is_some_and(|meant| endpoint::is_same(meant, new)) {
+        format!(
+            "spec.controlPlaneEndpoint of the Cluster {name} has the host {}, which is none, as the Go implementation wrote \
+             it. Write the host {} and the port {}, or let `capt migrate` do that",
+            copied.host, new.host, new.port
+        )
+    } else {
+        format!(
+            "The Cluster still says {}, and the API server answers at {}. Change spec.controlPlaneEndpoint of the Cluster \
+             {name}",
+            endpoint::display(meant.as_ref().unwrap_or(copied)),
+            endpoint::display(new),
+        )
+    };
+    Some(Note::new(Reason::EndpointChanged, message))
 }
 
 /// What is told about the Workspace and the version.

@@ -84,6 +84,12 @@ pub(super) fn report(left: &Left) -> Report {
             says: vec!["has no successor in capt; it and its objects stay as they are".to_owned()],
         });
     }
+    for misspelt in &left.misspelt {
+        match misspelt.in_words() {
+            Ok(done) => report.replaced.push(done),
+            Err(to_do) => report.first.push(to_do),
+        }
+    }
     if let Some(old) = &left.template_crd {
         report.replaced.push(format!(
             "The CRD of {} is replaced by that of {TEMPLATE_KIND}, and its {} objects are kept",

@@ -1,5 +1,6 @@
 //! `capt migrate`: what the Go implementation left behind, and what becomes of it.
 
+mod endpoints;
 mod find;
 mod read;
 mod replace;
@@ -13,15 +14,16 @@ use crate::{access::Access, look::Scope, output::Output};
 /// Show what the Go implementation of capt left behind, and take over what only this command can
 ///
 /// Objects are found, referred to and taken over by the controllers, which keep all names, Workspaces and state; this
-/// command shows in advance what they will do. Its own work is one thing: the CRD of CaptControlPlaneTemplate, whose
-/// kind is written otherwise than capt's and cannot be changed, is replaced, and its objects are kept.
+/// command shows in advance what they will do. Its own work is two things: the CRD of CaptControlPlaneTemplate, whose
+/// kind is written otherwise than capt's and cannot be changed, is replaced, and its objects are kept; and where a Cluster
+/// has `https://HOST` as the host of its endpoint, which nobody else corrects, HOST is written.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   # What would happen? Nothing is changed
   capt migrate --dry-run
 
-  # Replace the CRD, and keep what is in it
+  # Replace the CRD, and keep what is in it; write endpoints as they should be
   capt migrate --backup templates.yaml
 
 Stop the Go implementation before you start capt's controllers: two of them must never work on the same objects.")]
@@ -50,10 +52,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let left = read::left(&cluster.client, &scope).await?;
     let report = find::report(&left);
     args.output.answer(&report, || report.words())?;
-    let Some(old) = left.template_crd.filter(|_| !args.dry_run) else {
+    if args.dry_run {
         return Ok(ExitCode::SUCCESS);
-    };
-    let told = replace::replace(&cluster.client, &old, args.backup.as_deref()).await?;
+    }
+    let mut told = String::new();
+    if let Some(old) = &left.template_crd {
+        told = replace::replace(&cluster.client, old, args.backup.as_deref()).await?;
+    }
+    told.push_str(&endpoints::put_right(&cluster.client, &left.misspelt).await?);
+    if told.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
     // What was asked for as data stays data.
     match args.output.format {
         None => print(&told)?,

@@ -2,7 +2,7 @@
 
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
-    foreign::{ClusterWorkspace, marks as foreign_marks},
+    foreign::{Cluster, ClusterWorkspace, marks as foreign_marks},
 };
 use k8s_openapi::{
     api::apps::v1::Deployment,
@@ -14,6 +14,7 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 
+use super::endpoints::Misspelt;
 use crate::{
     look::{Scope, list},
     objects::{CallError, call_opt},
@@ -38,6 +39,8 @@ pub(super) struct Left {
     pub(super) control_planes: Vec<CAPTControlPlane>,
     pub(super) applies: Vec<WorkspaceTemplateApply>,
     pub(super) templates: Vec<WorkspaceTemplate>,
+    /// Clusters whose endpoint is not written as one.
+    pub(super) misspelt: Vec<Misspelt>,
     /// Names of cluster-scoped Workspaces.
     pub(super) workspaces: Vec<String>,
     /// The CRD of templates, if its kind is written otherwise.
@@ -75,9 +78,16 @@ pub(super) async fn left(client: &Client, scope: &Scope) -> Result<Left, CallErr
         list::<WorkspaceTemplate>(scope.api(client), &plain),
     )?;
     let workspaces = list::<ClusterWorkspace>(Api::all(client.clone()), &plain).await?;
+    let clusters = unless_refused(list::<Cluster>(scope.api(client), &plain).await)?;
+    let control_planes = control_planes.unwrap_or_default();
     let mut left = Left {
+        misspelt: clusters
+            .iter()
+            .flatten()
+            .filter_map(|cluster| Misspelt::of(cluster, &control_planes))
+            .collect(),
         captclusters: captclusters.unwrap_or_default(),
-        control_planes: control_planes.unwrap_or_default(),
+        control_planes,
         applies: applies.unwrap_or_default(),
         templates: templates.unwrap_or_default(),
         workspaces: workspaces

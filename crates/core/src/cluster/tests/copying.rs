@@ -18,6 +18,17 @@ fn the_first_valid_endpoint_is_copied_and_never_another() {
         (None, json!({}), host("cp"), false, None),
         (own("mine", 6443), host("infra"), host("cp"), true, None),
         (own("", 6443), host("infra"), host("cp"), true, Some("infra")),
+        // As the Go implementation writes it.
+        (None, json!({}), host("https://cp"), true, Some("cp")),
+        (own("https://cp", 443), json!({}), host("cp"), true, Some("cp")),
+        (own("https://cp", 443), json!({}), host("other"), true, None),
+        (
+            own("https://cp", 443),
+            host("infra"),
+            host("cp"),
+            true,
+            Some("cp"),
+        ),
         (own("mine", 0), json!({}), host("cp"), true, Some("cp")),
         (
             None,

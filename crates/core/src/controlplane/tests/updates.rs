@@ -482,6 +482,52 @@ fn a_changed_endpoint_updates_ours_and_the_kubeconfig_and_is_reported() {
 }
 
 #[test]
+fn an_endpoint_that_the_cluster_has_as_the_go_implementation_wrote_it_is_told_once_with_the_fix() {
+    let endpoint = |host: &str, port| capt_api::endpoint::ApiEndpoint {
+        host: host.to_owned(),
+        port,
+    };
+    for (copied, expected) in [
+        (endpoint("10.0.0.1", 6443), None),
+        (
+            endpoint("https://10.0.0.1:6443", 443),
+            Some("has the host https://10.0.0.1:6443, which is none"),
+        ),
+        (
+            endpoint("https://10.0.0.1", 6443),
+            Some("Write the host 10.0.0.1 and the port 6443, or let `capt migrate` do that"),
+        ),
+        (
+            endpoint("https://10.0.0.2", 6443),
+            Some("still says 10.0.0.2:6443"),
+        ),
+        (
+            endpoint("what is this?", 443),
+            Some("still says what is this?:443"),
+        ),
+    ] {
+        let mut world = living();
+        let before = world.events.len();
+        world.snapshot.cluster.as_mut().expect("a Cluster").endpoint = Some(copied.clone());
+        world.settle();
+        let told = &world.events[before..];
+        let Some(expected) = expected else {
+            assert_eq!(world.status().state, Some(State::Ready));
+            assert!(told.is_empty(), "{told:?}");
+            continue;
+        };
+        assert_eq!(said(&world.status(), "Ready"), "True/EndpointChanged");
+        assert!(message(&world.status(), "Ready").contains("spec.controlPlaneEndpoint of the Cluster blue"));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains(expected), "{told:?}");
+        let right = world.snapshot.control_plane.spec.control_plane_endpoint.clone();
+        world.snapshot.cluster.as_mut().expect("a Cluster").endpoint = right;
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready), "{copied:?}");
+    }
+}
+
+#[test]
 fn an_edit_of_a_shared_template_waits_its_turn() {
     let mut world = living();
     world.snapshot.peers = vec![Peer {

@@ -1,0 +1,109 @@
+//! Endpoints of Clusters. The Go implementation wrote `https://HOST` as the host of a control plane, and Cluster API copied
+//! it to the Cluster, once and for ever.
+
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use capt_api::{CAPTControlPlane, endpoint::ApiEndpoint, foreign::Cluster};
+use capt_core::controlplane::endpoint;
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+
+use crate::objects::call;
+
+const FIELD_MANAGER: &str = "capt-cli";
+
+/// A Cluster whose host is none.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Misspelt {
+    namespace: String,
+    name: String,
+    /// What it says.
+    written: ApiEndpoint,
+    /// What that means.
+    meant: ApiEndpoint,
+    /// Where its control plane says that the API server answers, if that is somewhere else.
+    other: Option<ApiEndpoint>,
+}
+
+impl Misspelt {
+    /// What is wrong with a Cluster that has one of these control planes, if anything is.
+    pub(super) fn of(cluster: &Cluster, control_planes: &[CAPTControlPlane]) -> Option<Self> {
+        let reference = cluster.spec.control_plane_ref.as_ref()?;
+        let control_plane = control_planes.iter().find(|one| {
+            reference.kind == "CAPTControlPlane"
+                && one.name_any() == reference.name
+                && one.namespace() == cluster.namespace()
+        })?;
+        let told = cluster.spec.control_plane_endpoint.as_ref()?;
+        let written = ApiEndpoint {
+            host: told.host.clone()?,
+            port: told.port?,
+        };
+        let meant = endpoint::stored(&written).filter(|meant| *meant != written)?;
+        let answers = control_plane.spec.control_plane_endpoint.as_ref()?;
+        let answers = endpoint::stored(answers)?;
+        Some(Self {
+            namespace: cluster.namespace().unwrap_or_default(),
+            name: cluster.name_any(),
+            other: (!endpoint::is_same(&meant, &answers)).then_some(answers),
+            written,
+            meant,
+        })
+    }
+
+    /// What becomes of it by this command, or else what a person has to do.
+    pub(super) fn in_words(&self) -> Result<String, String> {
+        let Self { namespace, name, .. } = self;
+        let (is, meant) = (&self.written.host, endpoint::display(&self.meant));
+        match &self.other {
+            None => Ok(format!(
+                "The endpoint {is} of the Cluster {namespace}/{name} is written as host and port: {meant}"
+            )),
+            Some(other) => Err(format!(
+                "Write the host {} and the port {} into spec.controlPlaneEndpoint of the Cluster {namespace}/{name}: it says {is}, \
+                 and its control plane answers elsewhere",
+                other.host, other.port
+            )),
+        }
+    }
+}
+
+/// Writes the endpoints of Clusters as they are meant where nothing else is wrong with them, and says what was done.
+pub(super) async fn put_right(client: &Client, all: &[Misspelt]) -> anyhow::Result<String> {
+    let mut told = String::new();
+    for one in all.iter().filter(|one| one.other.is_none()) {
+        let Misspelt {
+            namespace,
+            name,
+            written,
+            meant,
+            ..
+        } = one;
+        // Nobody else may have put it right meanwhile.
+        let path = "/spec/controlPlaneEndpoint";
+        let patch = json!([
+            {"op": "test", "path": path, "value": written},
+            {"op": "replace", "path": path, "value": meant},
+        ]);
+        let patch: Patch<()> = Patch::Json(serde_json::from_value(patch)?);
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let api: Api<Cluster> = Api::namespaced(client.clone(), namespace);
+        call(api.patch(name, &parameters, &patch))
+            .await
+            .with_context(|| format!("cannot put right the endpoint of the Cluster {namespace}/{name}"))?;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            told,
+            "The endpoint of the Cluster {namespace}/{name} is {} now.",
+            endpoint::display(meant)
+        );
+    }
+    Ok(told)
+}
