@@ -2,7 +2,7 @@
 
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
-    captcontrolplane::ControlPlaneState as State, foreign::Cluster, marks,
+    captcontrolplane::ControlPlaneState as State, conditions::find_condition, foreign::Cluster, marks,
 };
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
@@ -269,10 +269,12 @@ async fn templates_of_another_namespace_need_their_consent_and_say_where_it_is_g
             .unwrap();
     };
     stage
-        .until_network_says("blue", "VPCFailed", "True/TemplateNotShared")
+        .until_network_says("blue", "VPCReady", "False/TemplateNotShared")
         .await;
     let network = stage.network("blue").await.unwrap().status.unwrap();
-    let words = network.failure_message.unwrap();
+    assert_eq!(network.failure_reason, None, "it passes when somebody consents");
+    let conditions = network.conditions.unwrap();
+    let words = &find_condition(&conditions, "VPCReady").unwrap().message;
     assert!(words.contains("spec.sharedWith"), "{words}");
     share("net").await;
     stage.until_network_says("blue", "Ready", "True/VPCCreated").await;

@@ -38,9 +38,9 @@ async fn a_template_that_is_not_there_is_named_and_waited_for() {
     let _: Cluster = stage.create(cluster("blue")).await;
     let _: CAPTCluster = stage.create(made_network("blue")).await;
     stage
-        .until_network_says("blue", "VPCFailed", "True/TemplateNotFound")
+        .until_network_says("blue", "VPCReady", "False/TemplateNotFound")
         .await;
-    let said = message(&stage, "blue", "VPCFailed").await;
+    let said = message(&stage, "blue", "VPCReady").await;
     assert!(said.contains("spec.vpcTemplateRef"), "{said}");
     until_warned(&stage, "blue", "TemplateNotFound", "spec.vpcTemplateRef").await;
     let _: WorkspaceTemplate = stage.create(template("net", "small")).await;

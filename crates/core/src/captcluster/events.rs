@@ -36,7 +36,9 @@ pub(super) fn events(old: &CAPTClusterStatus, new: &CAPTClusterStatus) -> Vec<Ev
             continue;
         }
         let is_failure = new.failure_reason.as_deref() == Some(said.reason.as_str());
-        let is_refused = said.status == "True" && Reason::from_word(&said.reason).is_some_and(holds_back);
+        // Also of what is not there yet: a template that is missing is for somebody to see to.
+        let is_refused = (said.status == "True" || type_ == Type::Ready)
+            && Reason::from_word(&said.reason).is_some_and(holds_back);
         let is_lost =
             type_ == Type::Ready && old.ready && !new.ready && said.reason != Reason::Deleting.as_str();
         events.push(Event {

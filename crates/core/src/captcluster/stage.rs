@@ -18,7 +18,8 @@ pub(super) enum Stage {
         /// Steps that are going on.
         steps: Vec<Step>,
     },
-    /// It is neither being made nor broken: a person must approve something, or nothing is to be made.
+    /// It is neither being made nor broken: a person must approve something, something that is referred to is not there yet,
+    /// or nothing is to be made.
     Waiting { reason: Reason, message: String },
     /// A person must change something.
     Failed { reason: Reason, message: String },
@@ -71,10 +72,16 @@ pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
             reason: Reason::WaitingForApproval,
             message,
         },
-        Standing::Refused { reason, message } => Stage::Failed {
-            reason: refusal(reason),
-            message: format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
-        },
+        Standing::Refused { reason, message } => {
+            let message = format!("The WorkspaceTemplateApply {}: {message}", apply.name());
+            match refusal(reason) {
+                // It goes on by itself when the template comes, or consents.
+                reason @ (Reason::TemplateNotFound | Reason::TemplateNotShared) => {
+                    Stage::Waiting { reason, message }
+                }
+                reason => Stage::Failed { reason, message },
+            }
+        }
         Standing::Failed { message } => Stage::Failed {
             reason: Reason::VpcCreationFailed,
             message: format!(

@@ -108,7 +108,8 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
     let cluster = snapshot.cluster.as_ref();
     if apply.is_none() {
         let stage = if snapshot.template.is_none() {
-            Some(Stage::Failed {
+            // It may be applied a moment later, in whatever order somebody applies things.
+            Some(Stage::Waiting {
                 reason: Reason::TemplateNotFound,
                 message: format!(
                     "There is no WorkspaceTemplate {}{}. Make it, or mend spec.vpcTemplateRef",

@@ -151,9 +151,19 @@ fn a_missing_template_is_waited_for_and_needed_only_once() {
     let mut world = World::new(fresh());
     world.snapshot.template = None;
     world.rest();
-    assert_eq!(world.verdict("Ready"), "False/TemplateNotFound");
+    for type_ in ["Ready", "VPCReady", "VPCCreating", "VPCFailed"] {
+        assert_eq!(world.verdict(type_), "False/TemplateNotFound", "{type_}");
+    }
     assert!(message(&world, "Ready").contains("spec.vpcTemplateRef"));
     assert!(world.snapshot.applies.is_empty());
+    let status = world.status();
+    assert_eq!((status.failure_reason, status.failure_message), (None, None));
+    let told = world.history.iter().flat_map(|decision| &decision.events);
+    let told: Vec<_> = told.map(|event| (event.kind, event.reason.as_str())).collect();
+    assert_eq!(told, [(EventKind::Warning, "TemplateNotFound")]);
+    // However long it takes.
+    world.now = minute(24 * 60);
+    assert!(world.step().is_quiet());
     world.snapshot.template = held().template;
     world.settle();
     assert!(world.status().ready && world.status().failure_reason.is_none());
@@ -256,6 +266,10 @@ fn refusals_of_the_workspacetemplateapply_are_told_in_our_words() {
         say(world.apply(), type_, status, reason, at(0));
         world.rest();
         assert_eq!(world.verdict("Ready"), expected, "{reason}");
+        let passes = reason.starts_with("TemplateNot")
+            || reason.starts_with("WaitingFor")
+            || type_ == "ApprovalNeeded";
+        assert_eq!(world.status().failure_reason.is_none(), passes, "{reason}");
         assert!(
             message(&world, "Ready").contains(&format!("about {type_}")),
             "{reason}"
