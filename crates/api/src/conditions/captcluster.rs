@@ -59,6 +59,8 @@ words! {
         VpcCreationTimeout = "VPCCreationTimeout",
         /// Somebody else's Secret has the name that ours should have.
         SecretTaken = "SecretTaken",
+        /// A Secret that somebody deleted is written again.
+        SecretRestored = "SecretRestored",
         /// The connection Secret took too long.
         SecretTimeout = "SecretTimeout",
         /// The Workspace took too long.

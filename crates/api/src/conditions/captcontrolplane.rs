@@ -99,6 +99,8 @@ words! {
         OutputInvalid = "OutputInvalid",
         /// A Secret is missing or not complete.
         SecretError = "SecretError",
+        /// A Secret that somebody deleted is written again.
+        SecretRestored = "SecretRestored",
         /// The endpoint cannot be understood.
         EndpointError = "EndpointError",
         /// There is no endpoint yet, or it does not answer.

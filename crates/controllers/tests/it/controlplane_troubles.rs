@@ -4,10 +4,13 @@ use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
     captcontrolplane::ControlPlaneState as State, conditions::find_condition, foreign::Cluster, marks,
 };
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::{
+    core::v1::{Namespace, Secret},
+    events::v1::Event,
+};
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -94,6 +97,20 @@ async fn what_is_deleted_by_hand_comes_back_and_nothing_is_made_twice() {
         KUBECONFIG
     );
     assert!(stage.secret("blue-ca").await.is_some());
+    let events: Api<Event> = stage.api();
+    let events = events.list(&ListParams::default()).await.unwrap();
+    let restored = events
+        .iter()
+        .filter(|event| event.reason.as_deref() == Some("SecretRestored"));
+    let mut told: Vec<_> = restored.filter_map(|event| event.note.as_deref()).collect();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            "The Secret blue-ca was deleted, and is written again",
+            "The Secret blue-kubeconfig was deleted, and is written again",
+        ]
+    );
     // The Secret of the EKS cluster, which the kubeconfig was taken from.
     secrets
         .delete("blue-eks-connection", &DeleteParams::default())

@@ -20,7 +20,7 @@ use super::{
     variables,
 };
 use crate::{
-    decision::{Event, EventKind},
+    decision::{Desired, Event, EventKind, Guard},
     owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
 };
 
@@ -57,6 +57,16 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
         },
         written => {
             if let Written::Write(secret) = written {
+                if was_deleted(deciding, &secret) {
+                    deciding.decision.events.push(Event {
+                        kind: EventKind::Warning,
+                        reason: Reason::SecretRestored.as_str().to_owned(),
+                        message: format!(
+                            "The Secret {} was deleted, and is written again",
+                            secret.target.name
+                        ),
+                    });
+                }
                 deciding.decision.children.push(*secret);
             }
             let mut message = match &facts.private_subnets {
@@ -99,6 +109,17 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
         is_there,
         made: Reason::ExistingVpcUsed,
     });
+}
+
+/// Whether the Secret of a network that exists was there and is gone: the spec is the one that was fulfilled, and there is
+/// no other that is ours, or was.
+fn was_deleted(deciding: &Deciding<'_>, secret: &Desired) -> bool {
+    let snapshot = deciding.snapshot;
+    let is_fulfilled = deciding.status.ready
+        && deciding.status.observed_generation == snapshot.captcluster.metadata.generation;
+    let has_other = secrets::own(snapshot, &deciding.owner).next().is_some()
+        || secrets::in_the_way(snapshot, &deciding.owner).is_some();
+    is_fulfilled && secret.guard == Guard::Absent && !has_other
 }
 
 /// Has a VPC made.

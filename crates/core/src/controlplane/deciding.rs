@@ -263,11 +263,14 @@ impl<'a> Deciding<'a> {
         }
     }
 
-    /// Whether the next look comes to the same, should nothing be told by this one. A spec that is put right and a request
-    /// that is answered are seen once.
+    /// Whether the next look comes to the same, should nothing be told by this one. A spec that is put right, a request
+    /// that is answered and a Secret that was missing are seen once.
     fn is_repeatable(&self) -> bool {
         let mut marks = self.own.annotations.keys();
-        self.own.spec.is_empty() && marks.all(|mark| mark == marks::TURN)
+        let restored = Reason::SecretRestored.as_str();
+        self.own.spec.is_empty()
+            && marks.all(|mark| mark == marks::TURN)
+            && self.events.iter().all(|event| event.reason != restored)
     }
 
     /// Nothing is made before the object is held. What the first child will be called, and that it has the turn, is

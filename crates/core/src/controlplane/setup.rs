@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use capt_api::{
-    captcontrolplane::{CAPTControlPlaneSpec, EndpointCheck},
+    captcontrolplane::{
+        CAPTControlPlaneSpec, CAPTControlPlaneStatus, ControlPlaneState as State, EndpointCheck,
+    },
     conditions::{
         Word as _,
         captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
@@ -16,10 +18,11 @@ use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp}
 use super::{
     access, connection, endpoint,
     judging::{Answer, Note, Setup},
+    kubeconfig,
     snapshot::Snapshot,
 };
 use crate::{
-    decision::Desired,
+    decision::{Desired, Guard},
     owned::{OwnedSeen, Owner},
     timing::between,
 };
@@ -30,6 +33,9 @@ pub const PATIENCE: Duration = Duration::from_secs(50);
 pub const DEAD_AFTER: Duration = Duration::from_secs(5 * 60);
 /// How long an answer is believed.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// What is said where every Secret that lets others in is there.
+const ALL_THERE: &str = "The kubeconfig is there";
 
 /// What is around an EKS cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,7 +220,7 @@ pub fn look(
         answer,
         secrets: access.secrets,
         setup: Setup::Done,
-        kubeconfig: Ok(Note::new(Reason::KubeconfigGenerated, "The kubeconfig is there")),
+        kubeconfig: Ok(Note::new(Reason::KubeconfigGenerated, ALL_THERE)),
         impairments: access.impairment.into_iter().collect(),
         look_again: [silence, access.look_again].into_iter().flatten().min(),
     };
@@ -248,4 +254,29 @@ pub fn look(
         Answer::Dead(_) => {}
     }
     around
+}
+
+/// Secrets that were there by what was said last, and that somebody deleted. What was said since is said once.
+pub(super) fn deleted(
+    snapshot: &Snapshot,
+    status: &CAPTControlPlaneStatus,
+    cluster: &str,
+    around: &Surroundings,
+) -> Vec<String> {
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    let Some(said) =
+        find_condition(conditions, Type::KubeconfigReady.as_str()).filter(|said| said.status == "True")
+    else {
+        return Vec::new();
+    };
+    let kubeconfig = kubeconfig::secret_name(cluster);
+    // Where anything was the matter, the others may never have been there.
+    let is_all_there = said.message == ALL_THERE && status.state == Some(State::Ready);
+    let others = around
+        .secrets
+        .iter()
+        .filter(|secret| is_all_there && secret.guard == Guard::Absent && secret.target.name != kubeconfig);
+    let others: Vec<String> = others.map(|secret| secret.target.name.clone()).collect();
+    let kubeconfig = snapshot.kubeconfig.is_none().then_some(kubeconfig);
+    kubeconfig.into_iter().chain(others).collect()
 }

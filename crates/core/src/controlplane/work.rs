@@ -220,6 +220,10 @@ fn publish(
     around: &Surroundings,
     impairments: &mut Vec<Note>,
 ) {
+    for name in setup::deleted(deciding.snapshot, &deciding.status, &cluster.name, around) {
+        let message = format!("The Secret {name} was deleted, and is written again");
+        deciding.tell(EventKind::Warning, Reason::SecretRestored, &message);
+    }
     deciding.children.extend(around.secrets.iter().cloned());
     impairments.extend(around.impairments.iter().cloned());
     let Some(new) = &around.endpoint else { return };

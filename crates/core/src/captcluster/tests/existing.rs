@@ -102,6 +102,32 @@ fn a_secret_of_somebody_else_is_never_overwritten() {
 }
 
 #[test]
+fn a_secret_that_somebody_deletes_is_written_again_and_that_is_told_once() {
+    let mut world = World::new(with_existing());
+    world.rest();
+    let told = |world: &World| {
+        let events = world.history.iter().flat_map(|decision| &decision.events);
+        let restored = events.filter(|event| event.reason == "SecretRestored");
+        restored
+            .map(|event| (event.kind, event.message.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&world), [], "the first one is no other");
+    world.snapshot.secrets.clear();
+    world.rest();
+    world.rest();
+    let message = "The Secret net-vpc-connection was deleted, and is written again";
+    assert_eq!(told(&world), [(EventKind::Warning, message.to_owned())]);
+    assert_eq!(world.snapshot.secrets.len(), 1);
+    // Another name is no loss.
+    let captcluster = &mut world.snapshot.captcluster;
+    captcluster.spec.connection_secret_name = Some("facts".to_owned());
+    captcluster.metadata.generation = captcluster.metadata.generation.map(|generation| generation + 1);
+    world.rest();
+    assert_eq!(told(&world).len(), 1);
+}
+
+#[test]
 fn without_subnets_it_is_ready_and_says_what_that_means() {
     let mut snapshot = with_existing();
     snapshot.captcluster.spec.existing_subnet_ids = None;

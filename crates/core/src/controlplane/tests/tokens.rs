@@ -14,6 +14,7 @@ use super::{
     World, at, fresh, message, said,
     world::say,
 };
+use crate::decision::EventKind;
 
 fn eks() -> World {
     let mut world = World::new(fresh());
@@ -214,4 +215,72 @@ fn a_certificate_authority_that_was_known_once_stays_and_tokens_go_on() {
         };
         assert_eq!(of(&world.snapshot.kubeconfig), of(&before.kubeconfig), "{name}");
     }
+}
+
+#[test]
+fn a_secret_that_somebody_deletes_is_written_again_and_that_is_told_once() {
+    type Lose = fn(&mut World);
+    let cases: [(&str, bool, Lose); 5] = [
+        ("blue-kubeconfig", true, |world| world.snapshot.kubeconfig = None),
+        // The token that was issued went with a restart, and another takes a moment.
+        ("blue-kubeconfig", true, |world| {
+            world.snapshot.kubeconfig = None;
+            world.snapshot.token = None;
+        }),
+        ("blue-ca", true, |world| world.snapshot.ca = None),
+        ("blue-user-kubeconfig", true, |world| {
+            world.snapshot.user_kubeconfig = None;
+        }),
+        ("blue-ca", false, |world| world.snapshot.ca = None),
+    ];
+    for (name, is_eks, lose) in cases {
+        let mut world = if is_eks { eks() } else { World::new(fresh()) };
+        issue(&mut world, "t-1");
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready), "{name}");
+        assert!(!world.events.join(" ").contains("SecretRestored"), "{name}");
+        lose(&mut world);
+        let mut told = Vec::new();
+        for round in 0..5 {
+            let decision = world.step();
+            told.extend(
+                decision
+                    .events
+                    .into_iter()
+                    .map(|event| (event.kind, event.message)),
+            );
+            if round == 2 && world.snapshot.token.is_none() {
+                issue(&mut world, "t-2");
+            }
+        }
+        let message = format!("The Secret {name} was deleted, and is written again");
+        let warned: Vec<_> = told.iter().filter(|(_, told)| *told == message).collect();
+        assert_eq!(warned, [&(EventKind::Warning, message)], "{told:?}");
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Ready), "{name}");
+        let snapshot = &world.snapshot;
+        assert!(snapshot.kubeconfig.is_some() && snapshot.ca.is_some(), "{name}");
+        assert_eq!(snapshot.user_kubeconfig.is_some(), is_eks, "{name}");
+    }
+}
+
+#[test]
+fn a_certificate_authority_that_the_module_tells_later_is_no_loss() {
+    let mut world = World::new(fresh());
+    let output = "cluster_certificate_authority_data";
+    let told = world.outputs.remove(output).expect("it is told");
+    world.settle();
+    assert_eq!(
+        (world.status().state, &world.snapshot.ca),
+        (Some(State::Ready), &None)
+    );
+    world.outputs.insert(output.to_owned(), told.clone());
+    let status = world.apply_mut().wta.status.get_or_insert_default();
+    status
+        .outputs
+        .get_or_insert_default()
+        .insert(output.to_owned(), told);
+    let decision = world.step();
+    assert!(world.snapshot.ca.is_some());
+    assert_eq!(decision.events, []);
 }
