@@ -5,7 +5,7 @@ mod adopted;
 mod outlived;
 mod removed;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capt_api::{
@@ -155,6 +155,7 @@ impl Together {
             let drifted = &mut self.drifted;
             let mended = &mut self.mended;
             snapshot.workspaces.retain_mut(|workspace| {
+                let workspace = Arc::make_mut(workspace);
                 let rendered = workspace.spec["version"].as_str().map(str::to_owned);
                 let state = workspace
                     .annotations
@@ -375,7 +376,7 @@ fn carry_out(snapshot: &mut Snapshot, decision: &Decision<WorkspaceTemplateApply
             .workspaces
             .iter_mut()
             .find(|workspace| workspace.uid == removal.uid);
-        found.expect("it is there").deleting = true;
+        Arc::make_mut(found.expect("it is there")).deleting = true;
     }
     let metadata = &mut snapshot.wta.metadata;
     let finalizers = metadata.finalizers.get_or_insert_default();
@@ -402,12 +403,13 @@ fn write_workspace(snapshot: &mut Snapshot, child: &Desired, uid: &str) {
     let workspaces = &mut snapshot.workspaces;
     let index = match &child.guard {
         Guard::Absent => {
-            workspaces.push(WorkspaceSeen {
+            let made = WorkspaceSeen {
                 group: Some(WorkspaceGroup::Namespaced),
                 name: child.target.name.clone(),
                 uid: uid.to_owned(),
                 ..WorkspaceSeen::default()
-            });
+            };
+            workspaces.push(Arc::new(made));
             workspaces.len() - 1
         }
         Guard::Uid(uid) => {
@@ -415,7 +417,7 @@ fn write_workspace(snapshot: &mut Snapshot, child: &Desired, uid: &str) {
             found.expect("it is there")
         }
     };
-    let workspace = &mut workspaces[index];
+    let workspace = Arc::make_mut(&mut workspaces[index]);
     let texts = |value: &Value| -> BTreeMap<String, String> {
         serde_json::from_value(value.clone()).unwrap_or_default()
     };

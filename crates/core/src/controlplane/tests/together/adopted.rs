@@ -29,7 +29,7 @@ fn left_behind(said_of: Option<i64>) -> Together {
             last_transition_time: Time(at(0)),
             observed_generation: said_of,
         };
-        snapshot.workspaces.push(WorkspaceSeen {
+        let workspace = WorkspaceSeen {
             group: Some(WorkspaceGroup::ClusterScoped),
             name: seen.name().trim_end_matches("-apply").to_owned(),
             uid: format!("ws {}", seen.name()),
@@ -44,7 +44,8 @@ fn left_behind(said_of: Option<i64>) -> Together {
                 ..WorkspaceStatus::default()
             },
             ..WorkspaceSeen::default()
-        });
+        };
+        snapshot.workspaces.push(Arc::new(workspace));
         all.applies.insert(seen.name().to_owned(), snapshot);
     }
     all
