@@ -20,21 +20,53 @@ const TABLES: [(&str, usize); 2] = [
     ),
 ];
 
-/// Names of all functions in the sources under a folder.
-fn functions(folder: &Path, into: &mut BTreeSet<String>) {
+/// Names of all tests in the sources under a folder.
+fn tests(folder: &Path, into: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         if path.is_dir() {
-            functions(&path, into);
+            tests(&path, into);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).expect("a text");
-            let names = text
-                .split("fn ")
-                .skip(1)
-                .filter_map(|rest| rest.split('(').next());
-            into.extend(names.map(str::to_owned));
+            into.extend(tests_in(&fs::read_to_string(&path).expect("a text")));
         }
     }
+}
+
+/// Names of the functions that are marked as tests, those of properties among them.
+fn tests_in(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_marked = false;
+    for line in source.lines().map(str::trim_start) {
+        is_marked |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        let declared = line.strip_prefix("async ").unwrap_or(line);
+        if let Some(rest) = declared.strip_prefix("fn ") {
+            let name = rest.split(['(', '<']).next().unwrap_or_default();
+            found.extend(is_marked.then(|| name.to_owned()));
+            is_marked = false;
+        }
+    }
+    found
+}
+
+#[test]
+fn only_what_is_marked_is_a_test() {
+    let source = "
+        fn helper() {}
+        #[test]
+        fn plain() { helper() }
+        fn other_helper() {}
+        #[tokio::test(start_paused = true)]
+        #[should_panic]
+        async fn with_time() {}
+        async fn third_helper() {}
+        proptest! {
+            #[test]
+            fn a_property(value in 0..9) {}
+        }
+        // #[test]
+        fn former() {}
+    ";
+    assert_eq!(tests_in(source), ["plain", "with_time", "a_property"]);
 }
 
 #[test]
@@ -42,7 +74,7 @@ fn every_line_of_the_tables_names_tests_that_exist() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let book = fs::read_to_string(root.join("docs/testing.md")).expect("the book");
     let mut known = BTreeSet::new();
-    functions(&root.join("crates"), &mut known);
+    tests(&root.join("crates"), &mut known);
     for (heading, least) in TABLES {
         let (_, rest) = book.split_once(heading).expect("the table");
         let table = rest.lines().skip_while(|line| !line.starts_with('|'));

@@ -43,6 +43,7 @@ mod pausing;
 mod retention;
 mod rights;
 mod runner;
+mod secrecy;
 mod stage;
 mod templates;
 mod timeouts;

@@ -284,3 +284,27 @@ fn a_certificate_authority_that_the_module_tells_later_is_no_loss() {
     assert!(world.snapshot.ca.is_some());
     assert_eq!(decision.events, []);
 }
+
+#[test]
+fn a_certificate_authority_that_changes_is_written_again_with_the_kubeconfigs() {
+    let mut world = eks();
+    issue(&mut world, "t-1");
+    world.settle();
+    let ca = "-----BEGIN CERTIFICATE-----\nanother\n-----END CERTIFICATE-----\n";
+    let output = json!(kubeconfig::ca_data(ca));
+    let name = "cluster_certificate_authority_data".to_owned();
+    let status = world.apply_mut().wta.status.get_or_insert_default();
+    let outputs = status.outputs.get_or_insert_default();
+    outputs.insert(name.clone(), output.clone());
+    world.outputs.insert(name, output);
+    world.settle();
+    let snapshot = &world.snapshot;
+    let written = snapshot.ca.as_ref().and_then(|secret| secret.text("ca.crt"));
+    assert_eq!(written, Some(ca));
+    for secret in [&snapshot.kubeconfig, &snapshot.user_kubeconfig] {
+        let text = secret.as_ref().and_then(|secret| secret.text("value"));
+        let text = text.expect("a kubeconfig");
+        assert!(text.contains(&kubeconfig::ca_data(ca)), "{text}");
+    }
+    assert_eq!(world.status().state, Some(State::Ready));
+}
