@@ -54,6 +54,10 @@ const CLUSTER_API_VERSION: &[&str] = &[
     "sigs.k8s.io/cluster-api/version.gitTreeState=clean",
 ];
 
+/// No flag of it changes where it serves metrics, and two of them on one machine would want the same port.
+const PROVIDER_WITHOUT_METRICS: &[&str] =
+    &["sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0"];
+
 const PEERS: &[Peer] = &[
     Peer {
         name: "etcd",
@@ -92,7 +96,7 @@ const PEERS: &[Peer] = &[
         module: "provider-terraform",
         package: "github.com/upbound/provider-terraform/cmd/provider",
         source: "github.com/upbound/provider-terraform",
-        variables: &[],
+        variables: PROVIDER_WITHOUT_METRICS,
         on_request: false,
     },
     Peer {

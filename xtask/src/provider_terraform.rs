@@ -25,8 +25,6 @@ use crate::realkube::{self, RealKube};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What its Secrets with state are called by in the end.
 pub(crate) const STATE_SUFFIX: &str = "foreign";
-/// It serves metrics here, and no flag of it changes that.
-const METRICS: &str = "0.0.0.0:8080";
 
 /// How it is started.
 #[derive(Clone)]
@@ -81,8 +79,6 @@ impl ProviderTerraform {
     /// Starts it after it was stopped or killed, with all that it left on its disk.
     pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
         ensure!(self.child.is_none(), "provider-terraform runs already");
-        std::net::TcpListener::bind(METRICS)
-            .with_context(|| format!("provider-terraform insists on {METRICS}, which is taken"))?;
         let log = OpenOptions::new().create(true).append(true).open(self.log())?;
         let mut command = Command::new(peers::binary("provider-terraform")?);
         // Whoever runs this may have settings for Terraform of his own.
