@@ -44,12 +44,17 @@ pub(crate) fn build(profile: Profile) -> anyhow::Result<PathBuf> {
     }
     let status = command.status().context("running cargo build")?;
     ensure!(status.success(), "`cargo build --package capt-cli` failed");
+    Ok(binary(profile))
+}
+
+/// Where the `capt` binary is once it is built.
+pub(crate) fn binary(profile: Profile) -> PathBuf {
     let folder = if profile == Profile::Release {
         "release"
     } else {
         "debug"
     };
-    Ok(workspace::target().join(folder).join("capt"))
+    workspace::target().join(folder).join("capt")
 }
 
 impl Ours {

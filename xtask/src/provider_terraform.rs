@@ -52,6 +52,13 @@ impl Options {
             env: Vec::new(),
         }
     }
+
+    /// Tells Terraform which API it runs on, as the service account of a pod would.
+    pub(crate) fn run_on(mut self, kubeconfig: &Path) -> Self {
+        let path = kubeconfig.display().to_string();
+        self.env.push(("KUBE_CONFIG_PATH".to_owned(), path));
+        self
+    }
 }
 
 /// A running provider-terraform.
@@ -230,12 +237,21 @@ pub(crate) async fn install(kube: &RealKube) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A backend that keeps state in Secrets.
+/// A backend that keeps state in Secrets of the API that a kubeconfig leads to.
 pub(crate) fn backend(kubeconfig: &Path, namespace: &str, suffix: &str) -> String {
     let path = kubeconfig.display();
+    backend_with(&format!("    config_path   = \"{path}\"\n"), namespace, suffix)
+}
+
+/// A backend that keeps state in Secrets of the API that Terraform runs on (see [`Options::run_on`]).
+pub(crate) fn backend_beside(namespace: &str, suffix: &str) -> String {
+    backend_with("", namespace, suffix)
+}
+
+fn backend_with(more: &str, namespace: &str, suffix: &str) -> String {
     format!(
         "terraform {{\n  backend \"kubernetes\" {{\n    secret_suffix = \"{suffix}\"\n    namespace     = \
-         \"{namespace}\"\n    config_path   = \"{path}\"\n  }}\n}}\n"
+         \"{namespace}\"\n{more}  }}\n}}\n"
     )
 }
 

@@ -6,6 +6,7 @@
 mod account;
 mod controllers;
 mod kinds;
+mod operator;
 mod side;
 mod stories;
 mod story;
@@ -48,41 +49,35 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         Some(path) => std::fs::canonicalize(path).with_context(|| format!("resolving {}", path.display()))?,
         None => terraform::find_engine()?,
     };
-    let wanted = |scene: Scene| -> Vec<&Story> {
-        let is_named =
-            |name: &str| args.only.is_empty() || args.only.iter().any(|part| name.contains(part.as_str()));
+    let wanted = |runner: Terraform, scene: Scene| -> Vec<&Story> {
+        let is_in_time = |story: &Story| !args.short || (story.short && runner == Terraform::Ours);
+        let is_named = |title: String| {
+            args.only.is_empty() || args.only.iter().any(|part| title.contains(part.as_str()))
+        };
         STORIES
             .iter()
-            .filter(|story| story.scene == scene && (story.short || !args.short) && is_named(story.name))
+            .filter(|story| story.scene == scene && story.runners.contains(&runner))
+            .filter(|story| is_in_time(story) && is_named(story.title(runner)))
             .collect()
     };
     let mut told = Told::default();
-    let (alone, between) = (wanted(Scene::One), wanted(Scene::Two));
-    if !alone.is_empty() || !between.is_empty() {
+    for runner in [Terraform::Ours, Terraform::Foreign] {
+        let (alone, between) = (wanted(runner, Scene::One), wanted(runner, Scene::Two));
+        if alone.is_empty() && between.is_empty() {
+            continue;
+        }
         let mut first = told
-            .start("the first management cluster", &engine, Terraform::Ours)
+            .start("the first management cluster", &engine, runner)
             .await?;
         told.play(&alone, &first, None).await;
         if !between.is_empty() {
             let mut second = told
-                .start("the second management cluster", &engine, Terraform::Ours)
+                .start("the second management cluster", &engine, runner)
                 .await?;
             told.play(&between, &first, Some(&second)).await;
             told.alive(&mut second);
         }
         told.alive(&mut first);
-    }
-    let foreign = wanted(Scene::Foreign);
-    if !foreign.is_empty() {
-        let mut side = told
-            .start(
-                "a management cluster with provider-terraform",
-                &engine,
-                Terraform::Foreign,
-            )
-            .await?;
-        told.play(&foreign, &side, None).await;
-        told.alive(&mut side);
     }
     ensure!(
         told.failed.is_empty(),
@@ -99,7 +94,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
 #[derive(Default)]
 struct Told {
     played: usize,
-    failed: Vec<&'static str>,
+    failed: Vec<String>,
 }
 
 impl Told {
@@ -114,8 +109,9 @@ impl Told {
             .await
             .with_context(|| format!("starting {what}"))?;
         println!(
-            "      {:>5.1} s  {what} is ready",
-            started.elapsed().as_secs_f32()
+            "      {:>5.1} s  {what}, with {}, is ready",
+            started.elapsed().as_secs_f32(),
+            terraform.name()
         );
         Ok(side)
     }
@@ -124,7 +120,7 @@ impl Told {
         let plays = stories.iter().map(|story| async move {
             let started = Instant::now();
             let play: BoxFuture<'_, anyhow::Result<()>> = (story.play)(first, second.unwrap_or(first));
-            (story.name, started, play.await)
+            (story.title(first.terraform), started, play.await)
         });
         let mut plays = futures::stream::iter(plays).buffer_unordered(AT_ONCE);
         while let Some((name, started, result)) = plays.next().await {
@@ -134,11 +130,15 @@ impl Told {
 
     fn alive(&mut self, side: &mut Side) {
         if let Err(error) = side.check_alive() {
-            self.tell("everything runs to the end", Instant::now(), Err(error));
+            self.tell(
+                "everything runs to the end".to_owned(),
+                Instant::now(),
+                Err(error),
+            );
         }
     }
 
-    fn tell(&mut self, name: &'static str, started: Instant, result: anyhow::Result<()>) {
+    fn tell(&mut self, name: String, started: Instant, result: anyhow::Result<()>) {
         self.played += 1;
         let seconds = started.elapsed().as_secs_f32();
         match result {

@@ -25,6 +25,16 @@ pub(super) enum Terraform {
     Foreign,
 }
 
+impl Terraform {
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "our runner",
+            Self::Foreign => "provider-terraform",
+        }
+    }
+}
+
 /// How an API server is reached that plays a workload cluster.
 pub(super) struct Access {
     pub(super) server: String,
@@ -72,7 +82,7 @@ impl Side {
                 })?);
             }
             Terraform::Foreign => {
-                let options = provider_terraform::Options::new(engine.to_owned());
+                let options = provider_terraform::Options::new(engine.to_owned()).run_on(&kube.kubeconfig());
                 provider = Some(ProviderTerraform::start(&kube, options)?);
             }
         }

@@ -16,7 +16,7 @@ use super::kinds::{
 use super::side::{Side, Terraform};
 use crate::foreign::ledger::Ledger;
 use crate::objects::{self, Kind, is, name};
-use crate::provider_terraform::{STATE_SUFFIX, backend};
+use crate::provider_terraform::{STATE_SUFFIX, backend_beside};
 use crate::workspace;
 
 /// What the Cluster of most stories is called.
@@ -87,19 +87,9 @@ impl<'a> Story<'a> {
         let mut namespaces = vec![namespace, of_templates];
         namespaces.dedup();
         for name in namespaces {
-            let object = json!({"metadata": {"name": name}});
-            side.objects.create(NAMESPACE, "", object).await?;
+            side.objects.create(NAMESPACE, "", named(name)).await?;
         }
-        if side.terraform == Terraform::Foreign {
-            let config = json!({
-                "metadata": {"name": "default"},
-                "spec": {
-                    "credentials": [],
-                    "configuration": backend(&side.kubeconfig(), namespace, STATE_SUFFIX),
-                },
-            });
-            side.objects.create(CONFIG, namespace, config).await?;
-        }
+        story.configure_runner(side).await?;
         for template in [story.vpc_template()?, story.eks_template()?] {
             let mut template = template;
             if of_templates != namespace {
@@ -108,6 +98,26 @@ impl<'a> Story<'a> {
             side.objects.create(TEMPLATE, of_templates, template).await?;
         }
         Ok(story)
+    }
+
+    /// Says where provider-terraform keeps state. The text is the same wherever the story goes on, because state whose
+    /// place has changed is not touched.
+    async fn configure_runner(&self, side: &Side) -> anyhow::Result<()> {
+        if side.terraform == Terraform::Foreign {
+            let configuration = backend_beside(&self.namespace, STATE_SUFFIX);
+            let mut config = named("default");
+            config["spec"] = json!({"credentials": [], "configuration": configuration});
+            side.objects.create(CONFIG, &self.namespace, config).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings to another side what clusterctl does not: how Terraform is run there.
+    pub(super) async fn prepare(&self, side: &Side) -> anyhow::Result<()> {
+        if side.terraform == Terraform::Foreign {
+            side.objects.create(NAMESPACE, "", named(&self.namespace)).await?;
+        }
+        self.configure_runner(side).await
     }
 
     /// The same story as it goes on elsewhere.
@@ -141,7 +151,8 @@ impl<'a> Story<'a> {
     fn eks_template(&self) -> anyhow::Result<Value> {
         let variables = json!([
             {"name": "cluster_name", "required": true, "replaces": true},
-            {"name": "kubernetes_version", "required": true},
+            // Nobody plans there: who wants to be asked before an upgrade says that it may replace something.
+            {"name": "kubernetes_version", "required": true, "replaces": self.side.terraform == Terraform::Foreign},
             {"name": "region", "required": true, "replaces": true},
             {"name": "vpc_id", "required": true, "replaces": true},
             {"name": "private_subnets", "required": true},
@@ -266,6 +277,14 @@ impl<'a> Story<'a> {
         self.side.objects.list(kind, &self.namespace).await
     }
 
+    /// The WorkspaceTemplateApply that makes the EKS cluster.
+    pub(super) async fn eks(&self) -> anyhow::Result<Value> {
+        let applies = self.list(APPLY).await?.into_iter();
+        let mut eks = applies.filter(|apply| apply["spec"]["variables"]["kubernetes_version"].is_string());
+        eks.next()
+            .context("no WorkspaceTemplateApply makes an EKS cluster")
+    }
+
     /// Everything that the cluster consists of.
     pub(super) async fn everything(&self) -> anyhow::Result<Vec<(Kind, Value)>> {
         let mut all = Vec::new();
@@ -379,6 +398,11 @@ fn is_not_of_a_cluster(text: &str) -> bool {
     has_statistics
         || text == format!("Secret tfstate-default-{STATE_SUFFIX}")
         || text == format!("Lease lock-tfstate-default-{STATE_SUFFIX}")
+}
+
+/// The beginning of an object.
+fn named(name: &str) -> Value {
+    json!({"metadata": {"name": name}})
 }
 
 fn role(line: &str) -> String {

@@ -5,12 +5,15 @@ use capt_api::foreign::marks as foreign_marks;
 use serde_json::{Value, json};
 
 use super::super::kinds::{APPLY, CLUSTER, CONTROL_PLANE, NETWORK, SECRET};
-use super::super::side::Side;
+use super::super::side::{Side, Terraform};
 use super::super::story::Story;
 use crate::objects::{Kind, PATIENCE, name};
 
 /// What is stripped, one after the other, as Cluster API's own tests of providers do it.
 const PARTS: [&str; 3] = ["ownerReferences", "finalizers", "labels"];
+
+/// The type of the Secrets with outputs.
+const CONNECTION: &str = "connection.crossplane.io/v1alpha1";
 
 pub(super) async fn stripped(side: &Side) -> anyhow::Result<()> {
     let story = Story::begin(side, "stripped").await?;
@@ -43,13 +46,18 @@ fn without(value: &Value) -> Value {
     }
 }
 
+/// provider-terraform writes a connection Secret once more only when an output changes, and makes it its own only then.
+fn is_mended(story: &Story<'_>, object: &Value) -> bool {
+    story.side.terraform == Terraform::Ours || object["type"] != CONNECTION
+}
+
 /// What everything that moves with a Cluster has of a part of its metadata.
 async fn graph(story: &Story<'_>, part: &str) -> anyhow::Result<Vec<(Kind, String, Value)>> {
     let mut found = Vec::new();
     for kind in [CLUSTER, NETWORK, CONTROL_PLANE, APPLY, SECRET] {
         for object in story.list(kind).await? {
             let value = &object["metadata"][part];
-            if !value.is_null() {
+            if !value.is_null() && is_mended(story, &object) {
                 found.push((kind, name(&object).to_owned(), value.clone()));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::super::kinds::{APPLY, CONTROL_PLANE, LEASE, NETWORK, TEMPLATE, WORKSPACE};
@@ -14,6 +14,7 @@ use crate::objects::{PATIENCE, is, name};
 
 /// Moves everything in the namespace, and gives the story as it goes on over there.
 async fn moved<'b>(story: &Story<'_>, to: &'b Side) -> anyhow::Result<Story<'b>> {
+    story.prepare(to).await?;
     let (from_config, to_config) = (story.side.kubeconfig(), to.kubeconfig());
     let arguments = [
         "move",
@@ -71,7 +72,7 @@ async fn is_harmless(story: &Story<'_>) -> anyhow::Result<()> {
 async fn goes_on(story: &Story<'_>) -> anyhow::Result<()> {
     let tagged = json!({"spec": {"additionalTags": {"colour": "green"}}});
     story.change(CONTROL_PLANE, NAME, &tagged).await?;
-    let apply = eks(story).await?;
+    let apply = story.eks().await?;
     let until = story
         .until(APPLY, name(&apply), "it is ready with the new tag", |apply| {
             apply["spec"]["variables"]["tags"]
@@ -86,14 +87,6 @@ async fn goes_on(story: &Story<'_>) -> anyhow::Result<()> {
         Ok(_) => Ok(()),
         Err(error) => Err(error.context(story.told().await)),
     }
-}
-
-/// The WorkspaceTemplateApply that makes the EKS cluster.
-async fn eks(story: &Story<'_>) -> anyhow::Result<Value> {
-    let applies = story.list(APPLY).await?.into_iter();
-    let mut eks = applies.filter(|apply| apply["spec"]["variables"]["kubernetes_version"].is_string());
-    eks.next()
-        .context("no WorkspaceTemplateApply makes an EKS cluster")
 }
 
 pub(super) async fn at_rest(from: &Side, to: &Side) -> anyhow::Result<()> {

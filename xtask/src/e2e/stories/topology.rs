@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use super::super::kinds::{
     APPLY, CLUSTER, CLUSTER_CLASS, CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, NETWORK, NETWORK_TEMPLATE,
+    WORKSPACE,
 };
-use super::super::side::Side;
+use super::super::operator;
+use super::super::side::{Side, Terraform};
 use super::super::story::{NAME, Story, VERSION};
 use crate::objects::{Kind, PATIENCE, is, name};
 
@@ -80,6 +82,9 @@ pub(super) async fn make_available(story: &Story<'_>) -> anyhow::Result<()> {
 pub(super) async fn bump(story: &Story<'_>) -> anyhow::Result<()> {
     let bump = json!({"spec": {"topology": {"version": NEXT}}});
     story.change(CLUSTER, NAME, &bump).await?;
+    if story.side.terraform == Terraform::Foreign {
+        approve_the_upgrade(story).await?;
+    }
     let control_plane = only(story, CONTROL_PLANE).await?;
     let reached = story
         .until(
@@ -100,6 +105,34 @@ pub(super) async fn bump(story: &Story<'_>) -> anyhow::Result<()> {
     story.holds(&["vpc", "eks"])
 }
 
+/// Waits until the upgrade is held back, sees that nothing has begun, and approves it.
+async fn approve_the_upgrade(story: &Story<'_>) -> anyhow::Result<()> {
+    let eks = story.eks().await?;
+    let workspace = eks["status"]["workspaceName"].as_str().unwrap_or_default();
+    let before = story.until(WORKSPACE, workspace, "it is there", |_| true).await?;
+    let held = story
+        .until(APPLY, name(&eks), "the upgrade is held back", |apply| {
+            is(apply, "ApprovalNeeded", "True")
+                && apply["status"]["pendingRevision"].is_string()
+                && apply["status"]["observedGeneration"] == apply["metadata"]["generation"]
+        })
+        .await;
+    if let Err(error) = held {
+        return Err(error.context(story.told().await));
+    }
+    let now = story.until(WORKSPACE, workspace, "it is there", |_| true).await?;
+    ensure!(
+        now["spec"]["forProvider"] == before["spec"]["forProvider"],
+        "the Workspace {workspace} was changed without an approval"
+    );
+    let cluster = story.until(CLUSTER, NAME, "it is there", |_| true).await?;
+    ensure!(
+        is(&cluster, "Available", "True"),
+        "a cluster that serves is not available because an upgrade of it waits"
+    );
+    operator::approve(story, name(&eks)).await
+}
+
 pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
     let story = Story::begin(side, "topology").await?;
     make_available(&story).await?;
@@ -111,15 +144,8 @@ pub(super) async fn version_bump(side: &Side) -> anyhow::Result<()> {
     settled(&story).await?;
 
     bump(&story).await?;
-    for apply in story.list(APPLY).await? {
-        if apply["spec"]["variables"]["kubernetes_version"].is_string() {
-            ensure!(
-                apply["status"]["outputs"]["cluster_version"] == "1.34",
-                "Terraform says {}",
-                apply["status"]["outputs"]
-            );
-        }
-    }
+    let outputs = &story.eks().await?["status"]["outputs"];
+    ensure!(outputs["cluster_version"] == "1.34", "Terraform says {outputs}");
     settled(&story).await?;
 
     // Cluster API looks at an edited template only when it looks at the Cluster next, but at an edited class at once.
