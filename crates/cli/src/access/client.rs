@@ -18,6 +18,10 @@ use tower::{BoxError, ServiceBuilder, retry::RetryLayer};
 /// How long a connection is kept that nobody uses.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// How much is read at a time: as much as TLS brings at most. A buffer that grows stays large as long as its connection, and
+/// there is one for every watch.
+const READ_BUFFER: usize = 16 << 10;
+
 /// A client for a cluster. Nothing is sent yet.
 pub(super) fn client(config: Config) -> kube::Result<Client> {
     // A proxy, and a certificate that ends, are kube's business.
@@ -32,6 +36,7 @@ pub(super) fn client(config: Config) -> kube::Result<Client> {
     let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
+        .http1_read_buf_exact_size(READ_BUFFER)
         .build(connector);
     let retries = config.default_retry.then(RetryPolicy::server_retry);
     let service = ServiceBuilder::new()

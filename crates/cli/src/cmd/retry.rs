@@ -391,7 +391,16 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_looked_at_does_not_undo_another_try_that_is_asked_for() {
         let owner: Target = "captcontrolplane/blue".parse().unwrap();
-        let cases: [(&str, &str, u16, &[&str], &[&str], &str); 6] = [
+        /// What is answered to what, then what is looked at, what is not, and what is said.
+        type Case = (
+            &'static str,
+            &'static str,
+            u16,
+            &'static [&'static str],
+            &'static [&'static str],
+            &'static str,
+        );
+        let cases: [Case; 6] = [
             (
                 "DELETE",
                 "nothing",
