@@ -178,6 +178,7 @@ impl<R: Reconcile> Worker<R> {
                 sleep(TIDIES_UP).await;
                 let (ours, its) = (self.memory.lock().tidy(), self.reconciler.tidy());
                 if !ours && !its {
+                    self.queue.settle();
                     break;
                 }
             }

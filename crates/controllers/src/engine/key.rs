@@ -32,6 +32,11 @@ impl ObjectKey {
         }
     }
 
+    /// The same, in another place in memory.
+    pub(crate) fn copied(&self) -> Self {
+        Self((*self.0).into())
+    }
+
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         self.0.split_once(SEPARATOR).map_or(&*self.0, |(_, name)| name)

@@ -88,6 +88,11 @@ impl Queue {
         }
     }
 
+    /// Gives back the room that was needed only while there was much to do.
+    pub(crate) fn settle(&self) {
+        self.state.lock().settle();
+    }
+
     /// An object was looked at.
     pub(crate) fn done(&self, key: &ObjectKey) {
         let mut state = self.state.lock();
@@ -101,6 +106,24 @@ impl Queue {
 }
 
 impl State {
+    /// Copies are made before that is given back of which they are: what was just given back would be taken again.
+    fn settle(&mut self) {
+        let due: HashMap<ObjectKey, (Instant, Reason)> =
+            self.due.iter().map(|(key, due)| (key.copied(), *due)).collect();
+        let own = |key: &ObjectKey| {
+            let known = due.get_key_value(key);
+            known.map_or_else(|| key.clone(), |(known, _)| known.clone())
+        };
+        self.order = self.order.iter().map(|(place, key)| (*place, own(key))).collect();
+        self.places = self
+            .places
+            .iter()
+            .map(|(key, place)| (own(key), *place))
+            .collect();
+        self.due = due;
+        self.running.shrink_to_fit();
+    }
+
     fn schedule(&mut self, key: &ObjectKey, when: Instant, reason: Reason) {
         let now = Instant::now();
         let mut reason = reason;
@@ -157,6 +180,31 @@ impl Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_put_together_is_due_as_before() {
+        let queue = Queue::default();
+        let now = Instant::now();
+        for number in 0..100u32 {
+            queue.wake_after(&key(&number.to_string()), Duration::from_secs(u64::from(number)));
+        }
+        let running = queue.next().await;
+        queue.wake_after(&running, Duration::from_secs(200));
+        queue.settle();
+        assert_eq!(queue.depth(), 100);
+        queue.done(&running);
+        queue.settle();
+        for number in 1..100u64 {
+            let next = queue.next().await;
+            assert_eq!(
+                (next.name(), now.elapsed().as_secs()),
+                (number.to_string().as_str(), number)
+            );
+            queue.done(&next);
+        }
+        assert_eq!((queue.next().await, now.elapsed().as_secs()), (running, 200));
+        assert_eq!(queue.depth(), 0);
+    }
 
     fn key(name: &str) -> ObjectKey {
         ObjectKey::cluster_scoped(name)

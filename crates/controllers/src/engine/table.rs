@@ -74,24 +74,24 @@ struct Rows<T> {
 }
 
 impl<T> Rows<T> {
-    /// Gives back the room that was needed only while there was much to do.
+    /// Gives back the room that was needed only while there was much to do. Copies are made before that is given back of
+    /// which they are: what was just given back would be taken again.
     fn settle(&mut self) {
         put_together(self.objects.values());
-        // All of the old map is given back before the new one is made, and copies are made before that is given back of which
-        // they are: what was just given back would be taken again.
-        let all: Vec<(ObjectKey, Shelf<T>)> = std::mem::take(&mut self.objects).into_iter().collect();
-        self.objects = all.into_iter().collect();
+        let objects: Vec<(ObjectKey, Shelf<T>)> = std::mem::take(&mut self.objects).into_iter().collect();
+        let copies: Vec<ObjectKey> = objects.iter().map(|(key, _)| key.copied()).collect();
+        let (_old, shelves): (Vec<ObjectKey>, Vec<Shelf<T>>) = objects.into_iter().unzip();
+        self.objects = copies.into_iter().zip(shelves).collect();
         for index in &mut self.by_index {
             let copy = index
                 .iter()
-                .map(|(value, members)| (value.clone(), members.clone()));
+                .map(|(value, members)| (value.clone(), members.among(&self.objects)));
             *index = copy.collect();
         }
     }
 }
 
 /// Objects that have the same value in an index. Most values are those of one object alone.
-#[derive(Clone)]
 enum Members {
     One(ObjectKey),
     #[expect(
@@ -120,6 +120,18 @@ impl Members {
                 all.remove(key);
                 all.is_empty()
             }
+        }
+    }
+
+    /// The same, with the names that objects have.
+    fn among<T>(&self, objects: &BTreeMap<ObjectKey, T>) -> Self {
+        let own = |key: &ObjectKey| {
+            let known = objects.get_key_value(key);
+            known.map_or_else(|| key.clone(), |(known, _)| known.clone())
+        };
+        match self {
+            Self::One(only) => Self::One(own(only)),
+            Self::Many(all) => Self::Many(Box::new(all.iter().map(own).collect())),
         }
     }
 
@@ -248,6 +260,11 @@ impl<T: PartialEq> Table<T> {
         if rows.unsettled.is_worth_it(rows.objects.len()) {
             rows.settle();
         }
+    }
+
+    /// Gives back the room that was needed only while there was much to do.
+    pub(crate) fn settle(&self) {
+        self.rows.write().settle();
     }
 
     /// With every change of an object waking that object itself.

@@ -170,7 +170,15 @@ impl Interests {
             reading.facts = facts.get(from..to).unwrap_or_default().into();
             from = to;
         }
-        self.ids.shrink_to_fit();
+        let readings = self.subjects.iter().flatten();
+        let copies: Vec<ObjectKey> = readings.map(|reading| reading.subject.key.copied()).collect();
+        for (reading, copy) in self.subjects.iter_mut().flatten().zip(copies) {
+            reading.subject.key = copy;
+        }
+        self.ids = (0..)
+            .zip(&self.subjects)
+            .filter_map(|(id, reading)| Some((reading.as_ref()?.subject.clone(), id)))
+            .collect();
     }
 
     /// Ends a reading. A subject that reads nothing and read nothing is forgotten.

@@ -45,6 +45,7 @@ pub(super) struct Prober {
 }
 
 /// What is wished for an object, and when it was last fulfilled.
+#[derive(Clone)]
 struct Wish {
     wish: ProbeWish,
     seen_at: Option<Timestamp>,
@@ -103,17 +104,18 @@ impl Prober {
         }
     }
 
-    /// Puts certificates together after many came. Tells whether it has to be asked again.
+    /// Gives back the room that was needed only while many came. Tells whether it has to be asked again.
     pub(super) fn tidy(&self) -> bool {
         let mut wishes = self.wishes.lock();
         let mut unsettled = self.unsettled.lock();
         let is_pending = unsettled.is_pending();
         if unsettled.is_worth_it(wishes.len()) {
             // All copies are made before the first of the old ones is given back.
-            let copies: Vec<Option<String>> = wishes.values().map(|known| known.wish.ca.clone()).collect();
-            for (known, copy) in wishes.values_mut().zip(copies) {
-                known.wish.ca = copy;
-            }
+            let copies = wishes.iter().map(|(key, known)| (key.copied(), known.clone()));
+            *wishes = copies.collect();
+            drop(wishes);
+            self.answers.settle();
+            self.queue.settle();
         }
         is_pending
     }

@@ -142,3 +142,54 @@ async fn a_list_takes_out_what_is_gone() {
         );
     });
 }
+
+#[tokio::test]
+async fn what_is_put_together_after_much_happened_is_found_and_wakes_as_before() {
+    let mut world = world();
+    world.table = world.table.packed();
+    let table = &world.table;
+    let name = |number: u32| format!("thing-{number}");
+    let color = |number: u32| {
+        if number % 100 == 0 {
+            "red".to_owned()
+        } else {
+            name(number)
+        }
+    };
+    for number in 0..1000u32 {
+        table.apply(row(&name(number), u64::from(number) + 1, &color(number), 1));
+    }
+    for number in 0..1000u32 {
+        let (who, own) = (format!("reader of {number}"), key(&name(number)));
+        world.read(&who, |reader| assert!(table.get(reader, &own).is_some()));
+    }
+    let mut packer = Packer::default();
+    for _ in 0..4 {
+        table.rest(&mut packer).await;
+        world.wakes.rest();
+    }
+    assert_eq!(world.woken().await, Vec::<String>::new());
+    world.read("reds", |reader| {
+        assert_eq!(table.find(reader, "color", "red").len(), 10);
+        assert_eq!(table.members(reader, "color", "thing-7"), [key("thing-7")]);
+    });
+    table.apply(row("thing-7", 1001, "thing-7", 2));
+    table.delete(key("thing-200"), 1002);
+    assert_eq!(world.woken().await, ["reader of 200", "reader of 7", "reds"]);
+    assert_eq!(table.count("color", "red"), 9);
+    for number in (0..1000u32).filter(|number| *number != 200) {
+        let size = if number == 7 { 2 } else { 1 };
+        assert_eq!(
+            table.peek(&key(&name(number))).as_deref(),
+            Some(&(color(number), size))
+        );
+    }
+    // Whoever goes and comes again is woken no more and no less than before.
+    world.wakes.reader(0, &key("reader of 7")).forget();
+    world.read("another", |reader| {
+        assert!(table.get(reader, &key("thing-8")).is_some())
+    });
+    table.apply(row("thing-7", 1003, "thing-7", 3));
+    table.apply(row("thing-8", 1004, "thing-8", 3));
+    assert_eq!(world.woken().await, ["another", "reader of 8"]);
+}
