@@ -146,9 +146,12 @@ async fn apply_example_in(client: &Client, namespace: &str, labels: Value) -> Wo
     let [template, apply] = &documents[..] else {
         panic!("the example has a template and an apply");
     };
-    let template: WorkspaceTemplate = serde_json::from_value(template.clone()).unwrap();
-    let mut apply = apply.clone();
+    let (mut template, mut apply) = (template.clone(), apply.clone());
+    for object in [&mut template, &mut apply] {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
     apply["metadata"]["labels"] = labels;
+    let template: WorkspaceTemplate = serde_json::from_value(template).unwrap();
     let apply: WorkspaceTemplateApply = serde_json::from_value(apply).unwrap();
     let params = PostParams::default();
     let templates: Api<WorkspaceTemplate> = Api::namespaced(client.clone(), namespace);
