@@ -149,10 +149,12 @@ impl<V> Default for Generations<V> {
 
 impl<V> Generations<V> {
     fn take(&mut self, key: &ObjectKey) -> Option<V> {
-        self.recent.remove(key).or_else(|| self.older.remove(key))
+        let older = self.older.remove(key);
+        self.recent.remove(key).or(older)
     }
 
     fn put(&mut self, key: &ObjectKey, value: V) {
+        self.older.remove(key);
         self.recent.insert(key.clone(), value);
     }
 
@@ -187,6 +189,8 @@ mod tests {
             assert!(last.age());
         }
         assert_eq!(last.get(&key(1)), None);
+        last.put(&key(9), 90);
+        assert_eq!(last.get(&key(9)), Some(&90), "the newer one counts");
         assert_eq!(last.recent.len() + last.older.len(), 2);
         last.age();
         assert!(!last.age());

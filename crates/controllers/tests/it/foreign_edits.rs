@@ -50,16 +50,23 @@ fn edit(kinds: &[(&'static str, Value)], is_status: bool) -> impl Fn(&World) -> 
                     let parameters = PatchParams::default();
                     for object in api.list(&ListParams::default()).await.unwrap() {
                         let (name, patch) = (object.name_any(), Patch::Merge(&patch));
-                        // What goes at this moment cannot be edited any more.
-                        let _ = match is_status {
+                        let edited = match is_status {
                             true => api.patch_status(&name, &parameters, &patch).await,
                             false => api.patch(&name, &parameters, &patch).await,
                         };
+                        // What goes at this moment cannot be edited any more.
+                        if let Err(error) = edited {
+                            assert!(is_gone(&error), "{kind} {name}: {error}");
+                        }
                     }
                 }
             }
         })
     }
+}
+
+fn is_gone(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409))
 }
 
 /// Somebody takes this away from everything.

@@ -270,13 +270,16 @@ pub(super) fn deleted(
         return Vec::new();
     };
     let kubeconfig = kubeconfig::secret_name(cluster);
-    // Where anything was the matter, the others may never have been there.
-    let is_all_there = said.message == ALL_THERE && status.state == Some(State::Ready);
+    // Where anything was the matter, or something else was wanted, the others may never have been there.
+    let is_all_there = said.message == ALL_THERE
+        && status.state == Some(State::Ready)
+        && status.observed_generation == snapshot.control_plane.metadata.generation;
     let others = around
         .secrets
         .iter()
         .filter(|secret| is_all_there && secret.guard == Guard::Absent && secret.target.name != kubeconfig);
     let others: Vec<String> = others.map(|secret| secret.target.name.clone()).collect();
+    // It is written as soon as there is a token.
     let kubeconfig = snapshot.kubeconfig.is_none().then_some(kubeconfig);
     kubeconfig.into_iter().chain(others).collect()
 }

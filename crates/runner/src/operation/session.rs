@@ -310,6 +310,7 @@ impl Run<'_> {
 
     /// What the state tells is not what was ready before any more, once something is changed: that may end halfway.
     async fn end_take_up(&mut self) -> Result<(), Failure> {
+        self.record.is_changed = true;
         if !was_ready_before(&self.view) {
             return Ok(());
         }

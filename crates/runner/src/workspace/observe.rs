@@ -61,6 +61,7 @@ pub(crate) fn observe(
         .condition(Type::Synced)
         .filter(|_| record.standing.has_reason(Type::Synced, Reason::ReconcilePaused));
     let ready = record.standing.condition(Type::Ready);
+    let was_ready = was_ready_before(view) && !record.is_changed;
     Snapshot {
         uid: view.uid.clone(),
         name: view.name.clone(),
@@ -81,8 +82,8 @@ pub(crate) fn observe(
         inputs: record.inputs.clone(),
         state: record.state.clone(),
         was_made: was_made(view),
-        is_to_be_taken_up: was_ready_before(view) && ready.is_none() && !record.is_looked_up,
-        is_taken_up: was_ready_before(view) && ready.is_some_and(|ready| ready.status == "True"),
+        is_to_be_taken_up: was_ready && ready.is_none() && !record.is_looked_up,
+        is_taken_up: was_ready && ready.is_some_and(|ready| ready.status == "True"),
         is_unread: is_unread(view),
         is_state_doubted: record.is_state_doubted,
         connection: record.connection.facts,

@@ -28,6 +28,8 @@ pub(crate) struct Record {
     pub(crate) is_state_doubted: bool,
     /// It was looked whether the state tells of something that was ready before this object was made.
     pub(crate) is_looked_up: bool,
+    /// Something was changed here, so that the state does not tell that any more, whatever somebody else still says.
+    pub(crate) is_changed: bool,
     /// Why that cannot be used, although the state tells of it.
     pub(crate) untaken: Option<String>,
     /// What is known about its connection Secret.
@@ -80,6 +82,7 @@ impl Record {
             state: None,
             is_state_doubted: false,
             is_looked_up: false,
+            is_changed: false,
             untaken: None,
             connection: Connection::default(),
             namespace: None,

@@ -148,6 +148,8 @@ async fn what_was_changed_since_it_was_moved_hands_out_nothing_before_all_is_don
         let plan = report(&world, "vpc").await.plan.unwrap();
         annotate(&world, "vpc", marks::APPROVED, &plan.id).await;
         until(&world, "vpc", "ApprovalNeeded", "False NotNeeded").await;
+        // Whoever authors it may not have seen yet that the mark is gone, and says it again.
+        annotate(&world, "vpc", marks::WAS_READY, "true").await;
         let other = module(&["c"]);
         patch(&world, "vpc", json!({"spec": {"forProvider": {"module": other}}})).await;
         until(&world, "vpc", "ApprovalNeeded", "True DestructiveChange").await;

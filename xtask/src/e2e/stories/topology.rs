@@ -81,9 +81,10 @@ pub(super) async fn make_available(story: &Story<'_>) -> anyhow::Result<()> {
 /// Asks the Cluster for the next version, and waits until the control plane has it.
 pub(super) async fn bump(story: &Story<'_>) -> anyhow::Result<()> {
     let bump = json!({"spec": {"topology": {"version": NEXT}}});
+    let before = workspace_of_eks(story).await?;
     story.change(CLUSTER, NAME, &bump).await?;
     if story.side.terraform == Terraform::Foreign {
-        approve_the_upgrade(story).await?;
+        approve_the_upgrade(story, &before).await?;
     }
     let control_plane = only(story, CONTROL_PLANE).await?;
     let reached = story
@@ -105,11 +106,16 @@ pub(super) async fn bump(story: &Story<'_>) -> anyhow::Result<()> {
     story.holds(&["vpc", "eks"])
 }
 
-/// Waits until the upgrade is held back, sees that nothing has begun, and approves it.
-async fn approve_the_upgrade(story: &Story<'_>) -> anyhow::Result<()> {
+/// The Workspace of the control plane, as it is now.
+async fn workspace_of_eks(story: &Story<'_>) -> anyhow::Result<Value> {
     let eks = story.eks().await?;
     let workspace = eks["status"]["workspaceName"].as_str().unwrap_or_default();
-    let before = story.until(WORKSPACE, workspace, "it is there", |_| true).await?;
+    story.until(WORKSPACE, workspace, "it is there", |_| true).await
+}
+
+/// Waits until the upgrade is held back, sees that nothing has begun, and approves it.
+async fn approve_the_upgrade(story: &Story<'_>, before: &Value) -> anyhow::Result<()> {
+    let eks = story.eks().await?;
     let held = story
         .until(APPLY, name(&eks), "the upgrade is held back", |apply| {
             is(apply, "ApprovalNeeded", "True")
@@ -120,10 +126,11 @@ async fn approve_the_upgrade(story: &Story<'_>) -> anyhow::Result<()> {
     if let Err(error) = held {
         return Err(error.context(story.told().await));
     }
-    let now = story.until(WORKSPACE, workspace, "it is there", |_| true).await?;
+    let now = workspace_of_eks(story).await?;
     ensure!(
         now["spec"]["forProvider"] == before["spec"]["forProvider"],
-        "the Workspace {workspace} was changed without an approval"
+        "the Workspace {} was changed without an approval",
+        name(&now)
     );
     let cluster = story.until(CLUSTER, NAME, "it is there", |_| true).await?;
     ensure!(

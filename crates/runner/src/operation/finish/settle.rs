@@ -55,7 +55,7 @@ impl Run<'_> {
         let has_something = self.state.as_ref().is_some_and(|state| !state.is_empty());
         let standing = &self.record.standing;
         // Once all was as it should be here, that is what was handed out.
-        let is_first = standing.checksum.is_none() && was_ready_before(&self.view);
+        let is_first = standing.checksum.is_none() && !self.record.is_changed && was_ready_before(&self.view);
         let ready = standing.condition(Type::Ready);
         has_something && is_first && ready.is_none_or(|ready| ready.status == "True")
     }

@@ -143,34 +143,6 @@ mod tests {
         }
     }
 
-    /// Memory of this process that is in use, in kB.
-    #[cfg(target_os = "linux")]
-    fn resident() -> usize {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn what_patterns_learn_from_texts_takes_little_room() {
-        // Letters in no order, after which these patterns are in as many states as there are rows of letters.
-        let mut seed = 1_u32;
-        let mut letter = || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if seed >> 31 == 0 { 'a' } else { 'b' }
-        };
-        let text: String = (0..20_000).map(|_| letter()).collect();
-        let before = resident();
-        for number in 0..24 {
-            let pattern = Arc::new(format!("^(a|b|{number})*a(a|b){{13}}$"));
-            assert!(kept(&pattern).is_some());
-            matches(&text, &pattern).unwrap();
-        }
-        let learned = resident().saturating_sub(before);
-        assert!(learned < 24 * 1024, "{learned} kB");
-    }
-
     #[test]
     fn what_is_used_stays_and_what_is_not_goes_after_a_while() {
         let pattern = |number: usize| Arc::new(format!("^{number}$"));
