@@ -64,8 +64,8 @@ impl Args {
     }
 }
 
-/// Statistics of operations are written some time after the last one.
-const SETTLING: Duration = Duration::from_secs(15);
+/// Statistics of operations are written some time after the last one, and what was kept in case that it goes on is given back.
+const SETTLING: Duration = Duration::from_secs(30);
 
 /// What was measured.
 struct Figures {
