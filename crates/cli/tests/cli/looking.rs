@@ -380,7 +380,7 @@ async fn what_a_control_plane_has_and_is_well_is_looked_at() {
                 json!({
                     "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
                     "metadata": {"name": name, "labels": {"infrastructure.cluster.x-k8s.io/wta-uid": uid}},
-                    "spec": {"forProvider": {"source": "Inline", "module": ""}},
+                    "spec": {"forProvider": {"source": "Inline", "module": "# nothing"}},
                 }),
             )
             .await;

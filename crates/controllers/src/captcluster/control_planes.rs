@@ -8,7 +8,8 @@ use capt_api::{
     marks::LET_GO,
 };
 use capt_core::{captcluster::snapshot, decision::Target, names, owned::OwnedSeen};
-use kube::{Api, api::ListParams};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Api, api::ListParams, core::PartialObjectMeta};
 
 use super::CaptClusters;
 use crate::{
@@ -63,16 +64,16 @@ impl CaptClusters {
                 .and_then(|cluster| cluster.spec.control_plane_ref.clone())
                 .filter(snapshot::may_be_control_plane);
             if let Some(reference) = &reference {
-                found.extend(self.referred_to(reader, key, reference).await);
+                found.extend(self.referred_to(reader, key, &name, reference).await);
             }
-            to_ask.push((label, reference));
+            to_ask.push((name, label, reference));
         }
-        for (label, reference) in to_ask {
+        for (name, label, reference) in to_ask {
             if !found.is_empty() || has_begun {
                 break;
             }
             found.extend(
-                self.ask_for_control_planes(key, &label, reference.as_ref(), serving)
+                self.ask_for_control_planes(reader, key, (&name, &label), reference.as_ref(), serving)
                     .await?,
             );
         }
@@ -100,11 +101,29 @@ impl CaptClusters {
             .collect()
     }
 
-    /// What a Cluster refers to as its control plane, unless that is known not to exist.
+    /// Whether something belongs to another Cluster that is there. That one's network is another one, or it would be found
+    /// by that: whoever only names the control plane of somebody else must neither wait for it nor have it deleted.
+    fn is_of_another(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+        cluster: &str,
+        owners: &[OwnerReference],
+    ) -> bool {
+        let other = snapshot::owning_cluster(owners).filter(|owner| owner.name != cluster);
+        other.is_some_and(|owner| {
+            let place = ObjectKey::within(key.namespace(), &owner.name);
+            let there = self.hands.facts.clusters.get(reader, &place);
+            there.is_some_and(|there| there.metadata.uid.as_deref() == Some(&owner.uid))
+        })
+    }
+
+    /// What a Cluster refers to as its control plane, unless that is known not to exist, or to be another one's.
     async fn referred_to(
         &self,
         reader: &Reader,
         key: &ObjectKey,
+        cluster: &str,
         reference: &ContractReference,
     ) -> Option<String> {
         let looked_up = self
@@ -114,7 +133,11 @@ impl CaptClusters {
             .await;
         let name = told(&reference.kind, &reference.name);
         match looked_up {
-            Lookup::Found(_) => Some(name),
+            Lookup::Found(object) => {
+                let owners = object["metadata"]["ownerReferences"].clone();
+                let owners: Vec<OwnerReference> = serde_json::from_value(owners).unwrap_or_default();
+                (!self.is_of_another(reader, key, cluster, &owners)).then_some(name)
+            }
             Lookup::Missing => None,
             // The API itself is asked for our own kind.
             Lookup::NotServed(_) if is_ours(reference) => None,
@@ -125,8 +148,9 @@ impl CaptClusters {
 
     async fn ask_for_control_planes(
         &self,
+        reader: &Reader,
         key: &ObjectKey,
-        cluster: &str,
+        (cluster, label): (&str, &str),
         reference: Option<&ContractReference>,
         serving: Serving,
     ) -> Result<Vec<String>, Failure> {
@@ -141,7 +165,7 @@ impl CaptClusters {
             },
             source,
         };
-        let of_cluster = ListParams::default().labels(&format!("{}={cluster}", marks::CLUSTER_NAME));
+        let of_cluster = ListParams::default().labels(&format!("{}={label}", marks::CLUSTER_NAME));
         let labelled = match within_deadline(api.list_metadata(&of_cluster)).await {
             Ok(labelled) => labelled,
             // There are no control planes where nobody knows what that is. An API server that has not read its definitions yet
@@ -158,6 +182,9 @@ impl CaptClusters {
             let there = within_deadline(api.get_metadata_opt(&reference.name))
                 .await
                 .map_err(failed)?;
+            let owners =
+                |there: &PartialObjectMeta<_>| there.metadata.owner_references.clone().unwrap_or_default();
+            let there = there.filter(|there| !self.is_of_another(reader, key, cluster, &owners(there)));
             found.extend(there.map(|_| told(&reference.kind, &reference.name)));
         }
         Ok(found)

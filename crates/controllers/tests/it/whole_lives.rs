@@ -1,14 +1,16 @@
 //! Whatever interrupts the life of a whole cluster, with a network that is made for it, and wherever: a crash, an answer
 //! that is lost, a pause, the end. Nothing is made twice, the control plane goes before its network, and nothing is left.
 
-use capt_api::{CAPTCluster, CAPTControlPlane, captcontrolplane::ControlPlaneState as State};
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, captcontrolplane::ControlPlaneState as State, foreign::Cluster,
+};
 use capt_testkit::{Fault, Sweep, World};
 use serde_json::json;
 
 use crate::{
     controlplane::{ControlPlaneUser as _, control_plane},
     interruptions::{QUIET, deletion, pause, sit_out_a_pause},
-    network::NetworkUser as _,
+    network::{NetworkUser as _, cluster, made_network},
     runner::Ledger,
     stage::{Setting, User as _, start_controllers, start_runner},
 };
@@ -152,4 +154,29 @@ fn a_pause_at_any_write_only_takes_time() {
         .one_in(5)
         .fault("pause", pause)
         .run_and_check(a_life_with_a_pause, nothing_is_left);
+}
+
+/// Somebody names the control plane of another Cluster by mistake, and deletes what that mistake is in.
+#[tokio::test]
+async fn who_names_the_control_plane_of_another_goes_without_it() {
+    let world = &World::embedded_only().await;
+    let ledger = begin(world).await;
+    world.until_state("blue", State::Ready).await;
+    let mut green = cluster("green");
+    green["spec"]["controlPlaneRef"] = json!({
+        "apiGroup": "controlplane.cluster.x-k8s.io", "kind": "CAPTControlPlane", "name": "blue",
+    });
+    let _: Cluster = world.create(green).await;
+    let _: CAPTCluster = world.create(made_network("green")).await;
+    world
+        .until_network_says("green", "Ready", "True/VPCCreated")
+        .await;
+    world.delete_cluster("green").await;
+    world.until_cluster_is_gone("green").await;
+    world.settle().await;
+    let gone = ledger.destroyed();
+    assert!(gone.len() == 1 && gone[0].contains("green"), "{gone:?}");
+    let plane = world.plane("blue").await.unwrap();
+    assert_eq!(plane.metadata.deletion_timestamp, None);
+    assert_eq!(ledger.exists().len(), 2, "what the other one has stays");
 }

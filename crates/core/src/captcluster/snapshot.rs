@@ -9,6 +9,7 @@ use capt_api::{
     },
     marks,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::secrets::SecretSeen;
 use crate::{
@@ -132,6 +133,12 @@ pub fn owner(captcluster: &CAPTCluster) -> Option<&str> {
     metadata::cluster_owner(owners)
         .map(|owner| owner.name.as_str())
         .or_else(|| metadata::label(metadata, foreign_marks::CLUSTER_NAME).filter(|_| is_begun))
+}
+
+/// The Cluster among the owners of an object.
+#[must_use]
+pub fn owning_cluster(owners: &[OwnerReference]) -> Option<&OwnerReference> {
+    metadata::cluster_owner(owners)
 }
 
 #[cfg(test)]
