@@ -150,7 +150,7 @@ async fn what_is_put_together_after_much_happened_is_found_and_wakes_as_before()
     let table = &world.table;
     let name = |number: u32| format!("thing-{number}");
     let color = |number: u32| {
-        if number % 100 == 0 {
+        if number.is_multiple_of(100) {
             "red".to_owned()
         } else {
             name(number)
