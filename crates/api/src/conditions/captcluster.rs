@@ -44,7 +44,7 @@ words! {
         /// Somebody else manages the infrastructure.
         ExternallyManaged = "ExternallyManaged",
         /// The template that the spec names does not exist.
-        TemplateNotFound = "TemplateNotFound",
+        WorkspaceTemplateNotFound = "WorkspaceTemplateNotFound",
         /// The template is in another namespace and does not consent.
         TemplateNotShared = "TemplateNotShared",
         /// The Workspace belongs to somebody else.

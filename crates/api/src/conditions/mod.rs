@@ -158,4 +158,20 @@ mod tests {
         check::<workspacetemplateapply::WorkspaceTemplateApplyCondition>();
         check::<workspacetemplateapply::WorkspaceTemplateApplyReason>();
     }
+
+    /// People and their alerts look for one word.
+    #[test]
+    fn a_template_that_is_not_there_is_told_by_one_word_whoever_names_it() {
+        fn says<W: Word>(word: &str) -> bool {
+            W::from_word(word).is_some()
+        }
+        for (word, expected) in [("WorkspaceTemplateNotFound", true), ("TemplateNotFound", false)] {
+            let all = [
+                says::<CAPTClusterReason>(word),
+                says::<captcontrolplane::CAPTControlPlaneReason>(word),
+                says::<workspacetemplateapply::WorkspaceTemplateApplyReason>(word),
+            ];
+            assert_eq!(all, [expected; 3], "{word}");
+        }
+    }
 }

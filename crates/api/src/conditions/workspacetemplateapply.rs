@@ -32,7 +32,7 @@ words! {
         /// The template was rendered; the Workspace is not there yet.
         Rendered = "Rendered",
         /// The template does not exist.
-        TemplateNotFound = "TemplateNotFound",
+        WorkspaceTemplateNotFound = "WorkspaceTemplateNotFound",
         /// The template is gone; its last rendering counts.
         TemplateGone = "TemplateGone",
         /// The template is in another namespace and does not consent.

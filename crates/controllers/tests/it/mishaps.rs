@@ -38,11 +38,11 @@ async fn a_template_that_is_not_there_is_named_and_waited_for() {
     let _: Cluster = stage.create(cluster("blue")).await;
     let _: CAPTCluster = stage.create(made_network("blue")).await;
     stage
-        .until_network_says("blue", "VPCReady", "False/TemplateNotFound")
+        .until_network_says("blue", "VPCReady", "False/WorkspaceTemplateNotFound")
         .await;
     let said = message(&stage, "blue", "VPCReady").await;
     assert!(said.contains("spec.vpcTemplateRef"), "{said}");
-    until_warned(&stage, "blue", "TemplateNotFound", "spec.vpcTemplateRef").await;
+    until_warned(&stage, "blue", "WorkspaceTemplateNotFound", "spec.vpcTemplateRef").await;
     let _: WorkspaceTemplate = stage.create(template("net", "small")).await;
     stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
     stage.world.finish().await;

@@ -241,7 +241,7 @@ pub(crate) trait User {
         })
     }
 
-    /// What people were told about an object, as `Warning TemplateNotFound: ...`.
+    /// What people were told about an object, as `Warning WorkspaceTemplateNotFound: ...`.
     async fn told_about(&self, kind: &str, name: &str) -> Vec<String> {
         let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
         let is_about = |event: &Event| {

@@ -255,7 +255,7 @@ pub(super) fn holds_back(reason: Reason) -> bool {
     is_refusal(reason)
         || matches!(
             reason,
-            Reason::VpcUpdateFailed | Reason::TemplateNotFound | Reason::TemplateNotShared
+            Reason::VpcUpdateFailed | Reason::WorkspaceTemplateNotFound | Reason::TemplateNotShared
         )
 }
 

@@ -76,7 +76,7 @@ pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
             let message = format!("The WorkspaceTemplateApply {}: {message}", apply.name());
             match refusal(reason) {
                 // It goes on by itself when the template comes, or consents.
-                reason @ (Reason::TemplateNotFound | Reason::TemplateNotShared) => {
+                reason @ (Reason::WorkspaceTemplateNotFound | Reason::TemplateNotShared) => {
                     Stage::Waiting { reason, message }
                 }
                 reason => Stage::Failed { reason, message },
@@ -95,7 +95,7 @@ pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
 
 fn refusal(reason: ApplyReason) -> Reason {
     match reason {
-        ApplyReason::TemplateNotFound => Reason::TemplateNotFound,
+        ApplyReason::WorkspaceTemplateNotFound => Reason::WorkspaceTemplateNotFound,
         ApplyReason::TemplateNotShared => Reason::TemplateNotShared,
         ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained | ApplyReason::WorkspaceMovedAway => {
             Reason::WorkspaceNotOurs

@@ -131,7 +131,7 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
         let stage = if snapshot.template.is_none() {
             // It may be applied a moment later, in whatever order somebody applies things.
             Some(Stage::Waiting {
-                reason: Reason::TemplateNotFound,
+                reason: Reason::WorkspaceTemplateNotFound,
                 message: format!(
                     "There is no WorkspaceTemplate {}{}. Make it, or mend spec.vpcTemplateRef",
                     reference.name,

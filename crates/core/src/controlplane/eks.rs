@@ -171,7 +171,7 @@ fn failure(seen: &OwnedSeen, message: &str) -> Note {
 
 fn refusal(reason: ApplyReason) -> Reason {
     match reason {
-        ApplyReason::TemplateNotFound => Reason::WorkspaceTemplateNotFound,
+        ApplyReason::WorkspaceTemplateNotFound => Reason::WorkspaceTemplateNotFound,
         ApplyReason::TemplateNotShared => Reason::TemplateNotShared,
         ApplyReason::DependencyCycle => Reason::DependencyCycle,
         ApplyReason::WorkspaceNotOurs | ApplyReason::WorkspaceRetained | ApplyReason::WorkspaceMovedAway => {

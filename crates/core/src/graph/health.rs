@@ -33,7 +33,7 @@ const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
 /// Reasons by which a network that serves says that a change of it is refused or failed.
 const REFUSED: [&str; 5] = [
     "InvalidVPCConfig",
-    "TemplateNotFound",
+    "WorkspaceTemplateNotFound",
     "TemplateNotShared",
     "VPCUpdateFailed",
     "WorkspaceNotOurs",

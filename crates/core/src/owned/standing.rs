@@ -197,7 +197,7 @@ fn is_current(seen: &OwnedSeen, condition: &Condition) -> bool {
 fn is_refusal(reason: Reason) -> bool {
     matches!(
         reason,
-        Reason::TemplateNotFound
+        Reason::WorkspaceTemplateNotFound
             | Reason::TemplateNotShared
             | Reason::TemplateInvalid
             | Reason::VariableMissing

@@ -50,7 +50,7 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
                 ),
             ),
             None => nothing(
-                Reason::TemplateNotFound,
+                Reason::WorkspaceTemplateNotFound,
                 format!("There is no WorkspaceTemplate {name}{elsewhere}. Make it, or mend spec.templateRef"),
             ),
         };

@@ -178,7 +178,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
                 "have {namespace} added to spec.sharedWith of the WorkspaceTemplate"
             )]
         }
-        (_, _, "TemplateNotFound" | "WorkspaceTemplateNotFound") => {
+        (_, _, "WorkspaceTemplateNotFound") => {
             vec!["make the WorkspaceTemplate that it names, or name another one".to_owned()]
         }
         ("CAPTCluster" | "CAPTControlPlane", "Deleting", "DeletionFailed" | "VPCDeletionFailed") => vec![

@@ -55,7 +55,7 @@ pub(super) enum Why {
 
 /// Reasons of the condition Applied with which nothing is rendered, made or planned until somebody does something.
 const UNRENDERED: [&str; 17] = [
-    "TemplateNotFound",
+    "WorkspaceTemplateNotFound",
     "TemplateNotShared",
     "TemplateInvalid",
     "RevisionNotFound",

@@ -272,8 +272,8 @@ fn how_an_object_is_stands_in_one_word() {
             said("Waiting", Health::Bad, "DependencyCycle"),
         ),
         (
-            json!({"conditions": not("Applied", "TemplateNotFound")}),
-            said("NotApplied", Health::Busy, "TemplateNotFound"),
+            json!({"conditions": not("Applied", "WorkspaceTemplateNotFound")}),
+            said("NotApplied", Health::Busy, "WorkspaceTemplateNotFound"),
         ),
         (
             json!({"applied": true, "conditions": not("Synced", "ReconcileError")}),

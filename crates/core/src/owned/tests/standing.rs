@@ -215,7 +215,7 @@ fn a_refusal_names_the_fields_of_the_owner() {
         (None, "mend spec.templateRef"),
     ] {
         let mut seen = living();
-        say(&mut seen, "Applied", "False", "TemplateNotFound");
+        say(&mut seen, "Applied", "False", "WorkspaceTemplateNotFound");
         let labels = seen.wta.metadata.labels.get_or_insert_default();
         labels.remove(marks::ROLE);
         labels.extend(role.map(|role| (marks::ROLE.to_owned(), role.to_owned())));

@@ -350,7 +350,10 @@ fn a_problem_is_named_with_what_to_do() {
     snapshot.template = None;
     snapshot.rendering = Err(Vec::new());
     let decision = decide(&snapshot, at(0));
-    assert_eq!(reason(&snapshot, &decision, "Applied"), "False/TemplateNotFound");
+    assert_eq!(
+        reason(&snapshot, &decision, "Applied"),
+        "False/WorkspaceTemplateNotFound"
+    );
     assert!(message(&decision).contains("spec.templateRef"));
 }
 
