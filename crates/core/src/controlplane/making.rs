@@ -14,7 +14,7 @@ use super::{
     deciding::Deciding,
     eks::{self, Reading},
     judging::{Eks, Note},
-    snapshot::ClusterSeen,
+    snapshot::{ClusterSeen, Snapshot},
     validity::Valid,
     variables::{self, Inputs},
     version::{self, Known},
@@ -76,10 +76,6 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
         .as_ref()
         .and_then(|template| Some(template.spec.as_ref()?.spec()));
     let vpc_secret = snapshot.vpc_secret.as_ref().map(|secret| secret.name.clone());
-    let vpc_workspace = snapshot
-        .infrastructure
-        .as_ref()
-        .and_then(|infrastructure| infrastructure.vpc_workspace_name.clone());
     deciding.hold_back_retry(seen);
     let wanted = Wanted {
         name: name.clone(),
@@ -102,11 +98,11 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
             snapshot.left_secret.as_deref(),
             snapshot.connection.as_ref(),
         ),
-        wait_for_secrets: waits(seen, vpc_secret, |spec| {
+        wait_for_secrets: waits(seen, Awaited::told(vpc_secret), |spec| {
             let names = spec.wait_for_secrets.as_deref().unwrap_or_default();
             names.iter().map(|reference| reference.name.clone()).collect()
         }),
-        wait_for_workspaces: waits(seen, vpc_workspace, |spec| {
+        wait_for_workspaces: waits(seen, vpc_workspace(snapshot), |spec| {
             let names = spec.wait_for_workspaces.as_deref().unwrap_or_default();
             names.iter().map(|reference| reference.name.clone()).collect()
         }),
@@ -142,19 +138,46 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
     made
 }
 
+/// What the network has that must be there before the EKS cluster.
+enum Awaited {
+    /// This one.
+    Named(String),
+    /// There is none, and never will be.
+    Nothing,
+    /// Nobody tells at the moment.
+    Untold,
+}
+
+impl Awaited {
+    fn told(name: Option<String>) -> Self {
+        name.map_or(Self::Untold, Self::Named)
+    }
+}
+
+/// The Workspace that makes the network. One that existed before has none, whatever made the network that was there before it.
+fn vpc_workspace(snapshot: &Snapshot) -> Awaited {
+    match &snapshot.infrastructure {
+        Some(infrastructure) if infrastructure.existed_before => Awaited::Nothing,
+        Some(infrastructure) => Awaited::told(infrastructure.vpc_workspace_name.clone()),
+        None => Awaited::Untold,
+    }
+}
+
 /// What is waited for is decided once: it only matters before the Workspace is made, and what was adopted keeps its own.
 /// What nobody tells at the moment, because somebody emptied a status, was known when it was written.
 fn waits(
     seen: Option<&OwnedSeen>,
-    wanted: Option<String>,
+    awaited: Awaited,
     of: fn(&WorkspaceTemplateApplySpec) -> Vec<String>,
 ) -> Vec<String> {
     // What we authored is stated again, and what others wrote is left to them.
     let before = seen
         .filter(|seen| seen.annotation(marks::AUTHORED).is_some())
         .map(|seen| of(&seen.wta.spec));
-    match wanted {
-        Some(wanted) if seen.is_none_or(|seen| !seen.has_workspace()) => vec![wanted],
+    let is_made = seen.is_some_and(OwnedSeen::has_workspace);
+    match awaited {
+        Awaited::Named(name) if !is_made => vec![name],
+        Awaited::Nothing if !is_made => Vec::new(),
         _ => before.unwrap_or_default(),
     }
 }

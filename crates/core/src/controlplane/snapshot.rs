@@ -146,6 +146,8 @@ pub struct InfrastructureSeen {
     pub cluster: Option<String>,
     /// `spec.region`.
     pub region: Option<Region>,
+    /// `spec.existingVpcId` is set: nothing makes the network.
+    pub existed_before: bool,
     /// `spec.connectionSecretName`.
     pub connection_secret_name: Option<String>,
     /// The name of the Secret that its template writes to, without holes, if it names one.
@@ -180,6 +182,7 @@ impl InfrastructureSeen {
             name: captcluster.metadata.name.clone().unwrap_or_default(),
             cluster: metadata::cluster_owner(owners).map(|owner| owner.name.clone()),
             region: Some(captcluster.spec.region.clone()),
+            existed_before: captcluster.spec.existing_vpc_id.is_some(),
             connection_secret_name: captcluster.spec.connection_secret_name.clone(),
             template_connection_secret,
             vpc_id: status.vpc_id.clone(),

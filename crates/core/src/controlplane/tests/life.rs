@@ -106,6 +106,27 @@ fn a_network_that_says_nothing_for_a_moment_still_goes_after_its_control_plane()
     assert_eq!(awaited.unwrap_or_default()[0].name, "blue-vpc");
 }
 
+/// Somebody deletes the network before the Workspace is made, and makes it again with a VPC that exists.
+#[test]
+fn what_made_a_network_that_is_gone_is_waited_for_no_more() {
+    let replace = |world: &mut World| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("a network");
+        infrastructure.vpc_workspace_name = None;
+        infrastructure.existed_before = true;
+    };
+    let mut world = World::new(fresh());
+    world.calm();
+    assert!(world.apply().wta.spec.wait_for_workspaces.is_some());
+    replace(&mut world);
+    world.calm();
+    assert_eq!(world.apply().wta.spec.wait_for_workspaces, None);
+    assert!(world.apply().wta.spec.wait_for_secrets.is_some());
+    // What is made keeps what it waited for: nothing is written for what does not matter any more.
+    let mut world = living();
+    replace(&mut world);
+    assert!(world.decide().children.is_empty());
+}
+
 #[test]
 fn every_state_on_the_way_is_told() {
     let mut world = World::new(fresh());

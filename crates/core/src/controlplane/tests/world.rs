@@ -61,6 +61,8 @@ pub(super) struct World {
     /// Seconds since the beginning.
     pub(super) clock: i64,
     made: usize,
+    /// The spec of each WorkspaceTemplateApply as it was last authored, by uid.
+    authored: BTreeMap<String, Value>,
 }
 
 impl World {
@@ -87,6 +89,7 @@ impl World {
             destroyed: Vec::new(),
             clock: 0,
             made: 0,
+            authored: BTreeMap::new(),
         }
     }
 
@@ -248,7 +251,10 @@ impl World {
         let seen = &mut applies[index];
         let mut spec = serde_json::to_value(&seen.wta.spec).expect("a spec");
         let before = spec.clone();
-        merge(&mut spec, &child.fields["spec"]);
+        let new = &child.fields["spec"];
+        let authored = self.authored.insert(seen.uid().to_owned(), new.clone());
+        retract(&mut spec, &authored.unwrap_or_default(), new);
+        merge(&mut spec, new);
         seen.wta.spec = serde_json::from_value(spec.clone()).expect("a spec");
         let metadata = &mut seen.wta.metadata;
         if spec != before || metadata.generation.is_none() {
@@ -556,6 +562,22 @@ fn merge(into: &mut Value, from: &Value) {
             }
         }
         (into, from) => *into = from.clone(),
+    }
+}
+
+/// What was authored before and is left out goes, and what others wrote stays.
+fn retract(from: &mut Value, before: &Value, new: &Value) {
+    let (Value::Object(from), Value::Object(before)) = (from, before) else {
+        return;
+    };
+    for (name, before) in before {
+        match (from.get_mut(name), new.get(name)) {
+            (_, None) => {
+                from.remove(name);
+            }
+            (Some(from), Some(new)) => retract(from, before, new),
+            (None, Some(_)) => {}
+        }
     }
 }
 
