@@ -9,10 +9,11 @@ use capt_api::{
     foreign::{Cluster, marks as foreign_marks},
     region::Region,
 };
-use k8s_openapi::{api::core::v1::Secret, jiff::Timestamp};
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 
 use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
+    captcluster::is_externally_managed,
     metadata,
     owned::{Left, OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
@@ -144,6 +145,8 @@ pub struct InfrastructureSeen {
     pub name: String,
     /// The Cluster that owns it, if one does.
     pub cluster: Option<String>,
+    /// Why nothing is done about it, if that is so.
+    pub left_alone: Option<LeftAlone>,
     /// `spec.region`.
     pub region: Option<Region>,
     /// `spec.existingVpcId` is set: nothing makes the network.
@@ -166,6 +169,26 @@ pub struct InfrastructureSeen {
     pub message: String,
 }
 
+/// Why capt does nothing about a CAPTCluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftAlone {
+    /// Somebody else manages it.
+    ExternallyManaged,
+    /// It has the annotation that pauses it.
+    Paused,
+}
+
+impl LeftAlone {
+    fn of(metadata: &ObjectMeta) -> Option<Self> {
+        if is_externally_managed(metadata) {
+            Some(Self::ExternallyManaged)
+        } else {
+            let paused = metadata::annotation(metadata, foreign_marks::PAUSED);
+            paused.map(|_| Self::Paused)
+        }
+    }
+}
+
 impl InfrastructureSeen {
     /// What counts of a CAPTCluster. `template_connection_secret` is what its template names.
     #[must_use]
@@ -181,6 +204,7 @@ impl InfrastructureSeen {
         Self {
             name: captcluster.metadata.name.clone().unwrap_or_default(),
             cluster: metadata::cluster_owner(owners).map(|owner| owner.name.clone()),
+            left_alone: LeftAlone::of(&captcluster.metadata),
             region: Some(captcluster.spec.region.clone()),
             existed_before: captcluster.spec.existing_vpc_id.is_some(),
             connection_secret_name: captcluster.spec.connection_secret_name.clone(),

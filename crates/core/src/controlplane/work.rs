@@ -2,8 +2,10 @@
 
 use capt_api::{
     captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
-    endpoint::ApiEndpoint, region::Region, workspacestatus::WorkspaceTemplateStatus,
+    endpoint::ApiEndpoint, foreign::marks as foreign_marks, region::Region,
+    workspacestatus::WorkspaceTemplateStatus,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::{
@@ -18,10 +20,11 @@ use super::{
     judging::{self, Answer, Eks, Facts, Note, Profiles, Recovery, Setup},
     making,
     setup::{self, Names, Surroundings},
-    snapshot::ClusterSeen,
+    snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone},
     taking, validity, version, view,
 };
 use crate::{
+    commands,
     decision::EventKind,
     owned::{self, OwnedSeen},
 };
@@ -134,15 +137,38 @@ fn infrastructure(
     if cluster.infrastructure_provisioned || seen_ready || cluster.infrastructure_ref.is_none() {
         return Ok(());
     }
-    let message = match &deciding.snapshot.infrastructure {
-        Some(infrastructure) if !infrastructure.message.is_empty() => format!(
-            "Waiting for the CAPTCluster {}: {}",
-            infrastructure.name, infrastructure.message
-        ),
-        Some(infrastructure) => format!("Waiting for the CAPTCluster {}", infrastructure.name),
+    let message = match infrastructure {
+        Some(infrastructure) => awaited(infrastructure, deciding.owner.namespace),
         None => nowhere(cluster),
     };
     Err(Note::new(Reason::WaitingForVpc, message))
+}
+
+/// That a CAPTCluster is not provisioned yet, and why not, as far as it is known.
+fn awaited(infrastructure: &InfrastructureSeen, namespace: &str) -> String {
+    let name = &infrastructure.name;
+    let waiting = format!("Waiting for the CAPTCluster {name}");
+    match infrastructure.left_alone {
+        Some(LeftAlone::ExternallyManaged) => format!(
+            "{waiting}, which somebody else manages ({}): whoever that is has to set \
+             status.initialization.provisioned",
+            foreign_marks::MANAGED_BY
+        ),
+        Some(LeftAlone::Paused) => {
+            let metadata = ObjectMeta {
+                name: Some(name.clone()),
+                namespace: Some(namespace.to_owned()),
+                ..ObjectMeta::default()
+            };
+            let end = format!("{}-", foreign_marks::PAUSED);
+            format!(
+                "{waiting}, which is paused. To end the pause: {}",
+                commands::kubectl("annotate captcluster", &metadata, &end)
+            )
+        }
+        None if infrastructure.message.is_empty() => waiting,
+        None => format!("{waiting}: {}", infrastructure.message),
+    }
 }
 
 /// That there is no CAPTCluster where the Cluster refers to. Other kinds are not looked at.

@@ -1,10 +1,10 @@
 //! What is wrong is said with the field and the fix, and nothing is destroyed.
 
-use capt_api::{captcontrolplane::ControlPlaneState as State, region::Region, version::Version};
+use capt_api::{CAPTCluster, captcontrolplane::ControlPlaneState as State, region::Region, version::Version};
 use serde_json::json;
 
 use super::{
-    super::snapshot::{ClusterSeen, Hidden, SecretSeen},
+    super::snapshot::{ClusterSeen, Hidden, InfrastructureSeen, SecretSeen},
     World, fresh, living, message, said,
 };
 use crate::{decision::EventKind, wta::snapshot::TemplateSeen};
@@ -404,6 +404,48 @@ fn an_infrastructure_that_does_not_exist_is_named_with_the_fix() {
         world.calm();
         let told = message(&world.status(), "Ready");
         assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn a_network_that_nothing_is_done_about_is_named_with_the_reason() {
+    let (paused, managed) = ("cluster.x-k8s.io/paused", "cluster.x-k8s.io/managed-by");
+    for (metadata, expected) in [
+        (
+            json!({"annotations": {paused: ""}}),
+            "which is paused. To end the pause: kubectl annotate captcluster net -n team cluster.x-k8s.io/paused-",
+        ),
+        (
+            json!({"annotations": {managed: "others"}}),
+            "which somebody else manages (cluster.x-k8s.io/managed-by)",
+        ),
+        (
+            json!({"labels": {managed: "others"}, "annotations": {paused: ""}}),
+            "which somebody else manages (cluster.x-k8s.io/managed-by)",
+        ),
+        (
+            json!({}),
+            "Waiting for the CAPTCluster net: a template is missing",
+        ),
+    ] {
+        let mut captcluster: CAPTCluster = serde_json::from_value(json!({
+            "metadata": metadata,
+            "spec": {"region": "eu-central-1"},
+            "status": {"ready": false, "conditions": [{
+                "type": "Ready", "status": "False", "reason": "X", "message": "a template is missing",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }]},
+        }))
+        .expect("a CAPTCluster");
+        captcluster.metadata.name = Some("net".to_owned());
+        let mut world = World::new(fresh());
+        world.snapshot.infrastructure = Some(InfrastructureSeen::of(&captcluster, None));
+        let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+        cluster.infrastructure_provisioned = false;
+        world.calm();
+        assert_eq!(said(&world.status(), "Ready"), "False/WaitingForVPC");
+        let told = message(&world.status(), "Ready");
+        assert!(told.contains(expected), "{metadata}: {told}");
     }
 }
 
