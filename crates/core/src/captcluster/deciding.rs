@@ -255,7 +255,10 @@ pub(super) fn holds_back(reason: Reason) -> bool {
     is_refusal(reason)
         || matches!(
             reason,
-            Reason::VpcUpdateFailed | Reason::WorkspaceTemplateNotFound | Reason::TemplateNotShared
+            Reason::VpcUpdateFailed
+                | Reason::WorkspaceTemplateNotFound
+                | Reason::TemplateNotShared
+                | Reason::OutputInvalid
         )
 }
 

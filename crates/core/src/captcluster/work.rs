@@ -235,19 +235,25 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
         .and_then(|status| status.outputs.clone())
         .unwrap_or_default();
     let output = owned::text(&outputs, super::facts::VPC_ID);
+    let wrong = output
+        .as_ref()
+        .err()
+        .filter(|problem| matches!(problem, OutputProblem::WrongType { .. }));
+    let was_provisioned = deciding.was_provisioned();
     // A Secret of the same name may tell of what somebody else made, or of what lives elsewhere by now.
     let is_made = apply.has_workspace();
+    // What else it tells does not make up for an output that is wrong, but what was ready by it stays so.
+    let is_trusted = is_made && (was_provisioned || wrong.is_none());
     let secret = secrets::complete(
         snapshot,
         &deciding.owner,
         Some(apply),
         output.as_ref().ok().copied(),
     )
-    .filter(|_| is_made);
+    .filter(|_| is_trusted);
     let told = secret.and_then(|secret| secret.facts.vpc_id.as_deref());
     let vpc_id = output.as_ref().ok().copied().or(told).map(str::to_owned);
 
-    let was_provisioned = deciding.was_provisioned();
     let status = &mut deciding.status;
     let before = status.workspace_template_status.take();
     let report = owned::report(apply, before.as_ref());
@@ -270,9 +276,9 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             false => Stage::Failed { reason, message },
         }
     };
-    let stage = stage::of_apply(apply).unwrap_or_else(|| match (&output, secret, vpc_id) {
-        (Err(problem @ OutputProblem::WrongType { .. }), None, _) => broken(problem.to_string()),
-        (_, Some(_), Some(vpc_id)) => Stage::Ready {
+    let stage = stage::of_apply(apply).unwrap_or_else(|| match (wrong, secret, vpc_id) {
+        (Some(problem), ..) => broken(problem.to_string()),
+        (None, Some(_), Some(vpc_id)) => Stage::Ready {
             reason: Reason::VpcCreated,
             message: match &zones {
                 Err(problem @ OutputProblem::WrongType { .. }) => {

@@ -31,8 +31,9 @@ pub enum Health {
 const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
 
 /// Reasons by which a network that serves says that a change of it is refused or failed.
-const REFUSED: [&str; 5] = [
+const REFUSED: [&str; 6] = [
     "InvalidVPCConfig",
+    "OutputInvalid",
     "WorkspaceTemplateNotFound",
     "TemplateNotShared",
     "VPCUpdateFailed",

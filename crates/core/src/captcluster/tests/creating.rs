@@ -281,7 +281,8 @@ fn the_vpc_is_known_from_outputs_or_from_the_secret() {
     for (output, told, expected) in [
         (json!("vpc-7"), "vpc-7", Ok("vpc-7")),
         (Value::Null, "vpc-8", Ok("vpc-8")),
-        (json!(7), "vpc-8", Ok("vpc-8")),
+        (json!(7), "vpc-8", Err("False/OutputInvalid")),
+        (json!(["vpc-8"]), "vpc-8", Err("False/OutputInvalid")),
         (json!("vpc-7"), "vpc-8", Err("False/WaitingForSecret")),
     ] {
         let mut world = World::new(fresh());

@@ -480,6 +480,22 @@ fn what_cannot_be_used_any_more_is_told_and_no_failure_of_what_was_ready() {
 }
 
 #[test]
+fn an_output_that_becomes_wrong_is_told_and_takes_nothing_away() {
+    let mut world = ready();
+    let status = world.apply().wta.status.get_or_insert_default();
+    let outputs = status.outputs.get_or_insert_default();
+    outputs.insert("vpc_id".to_owned(), json!(["vpc-7"]));
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "True/OutputInvalid");
+    assert_eq!(world.verdict("VPCFailed"), "False/OutputInvalid");
+    let told = "The module's output vpc_id is a list. Make it a text";
+    assert_eq!(message(&world, "Ready"), told);
+    assert_eq!(world.status().vpc_id.as_deref(), Some("vpc-7"));
+    let mut events = world.history.iter().flat_map(|decision| &decision.events);
+    assert!(events.any(|event| event.kind == EventKind::Warning && event.message == told));
+}
+
+#[test]
 fn a_request_for_another_try_is_passed_on_and_then_forgotten() {
     let mut world = ready();
     annotate(&mut world.snapshot, marks::RETRY_REQUESTED, "try-1");
