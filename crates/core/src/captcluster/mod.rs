@@ -11,6 +11,7 @@ mod deciding;
 mod deletion;
 mod events;
 pub mod facts;
+mod outputs;
 mod secrets;
 pub mod snapshot;
 mod stage;

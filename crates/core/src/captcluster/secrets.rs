@@ -136,18 +136,29 @@ pub(super) fn complete<'a>(
         .find(|secret| secret.facts.is_complete() && !secret.is_of_another(owner, vpc_id))
 }
 
-/// What is missing for a Secret to tell all about a network, in words.
+/// The Secret that should tell all about a network.
+fn expected_name(snapshot: &Snapshot, apply: &OwnedSeen) -> Option<SecretName> {
+    let workspace = snapshot.workspace_secret.as_ref();
+    let wanted = secrets_to_read(&snapshot.captcluster, Some(apply), workspace);
+    wanted.into_iter().next()
+}
+
+/// The same, if it is there.
+pub(super) fn expected<'a>(snapshot: &'a Snapshot, apply: &OwnedSeen) -> Option<&'a SecretSeen> {
+    expected_name(snapshot, apply).and_then(|name| at(snapshot, &name))
+}
+
+/// What is missing for a Secret to tell all about a network, in words, and what to do.
 pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
-    let wanted = secrets_to_read(
-        &snapshot.captcluster,
-        Some(apply),
-        snapshot.workspace_secret.as_ref(),
-    );
-    let Some(expected) = wanted.first() else {
+    let Some(expected) = expected_name(snapshot, apply) else {
         return String::new();
     };
-    match at(snapshot, expected) {
-        None => format!("the Secret {} is not there", expected.name),
+    match at(snapshot, &expected) {
+        None => format!(
+            "the Secret {} is not there. Its Workspace writes it; to have it written again: {}",
+            expected.name,
+            apply.retry_command()
+        ),
         Some(secret) if secret.facts.troubles().is_empty() => format!(
             "the Secret {} tells of another VPC than the output vpc_id, or is another cluster's; let Terraform look again: {}",
             expected.name,
@@ -161,6 +172,12 @@ pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
                 ""
             ),
         ),
+        Some(secret) if secret.facts.faults.is_empty() => format!(
+            "the Secret {} has {}, which the module tells; to have it written again: {}",
+            expected.name,
+            secret.facts.troubles().join(" and "),
+            apply.retry_command()
+        ),
         Some(secret) => format!(
             "the Secret {} has {}; give the module outputs of these names",
             expected.name,
@@ -171,10 +188,7 @@ pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
 
 /// What the expected Secret tells cannot be used, and waiting does not help.
 pub(super) fn is_unusable(snapshot: &Snapshot, apply: &OwnedSeen) -> bool {
-    let workspace = snapshot.workspace_secret.as_ref();
-    let wanted = secrets_to_read(&snapshot.captcluster, Some(apply), workspace);
-    let expected = wanted.first().and_then(|name| at(snapshot, name));
-    expected.is_some_and(|secret| !secret.facts.faults.is_empty())
+    expected(snapshot, apply).is_some_and(|secret| !secret.facts.faults.is_empty())
 }
 
 fn at<'a>(snapshot: &'a Snapshot, name: &SecretName) -> Option<&'a SecretSeen> {

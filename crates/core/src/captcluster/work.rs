@@ -1,7 +1,6 @@
 //! What is done for a CAPTCluster that lives, is owned, is not paused and is valid.
 
 use capt_api::{
-    captcluster::FailureDomain,
     conditions::{
         Word as _,
         captcluster::{CAPTClusterCondition as Type, CAPTClusterReason as Reason},
@@ -14,6 +13,7 @@ use serde_json::json;
 use super::{
     deciding::{Conclusion, Deciding},
     facts::VpcFacts,
+    outputs,
     secrets::{self, Written},
     stage::{self, Stage},
     timeouts::Step,
@@ -23,9 +23,6 @@ use crate::{
     decision::{Desired, Event, EventKind, Guard},
     owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
 };
-
-/// How many zones a Cluster may have.
-const MAX_ZONES: usize = 100;
 
 /// Makes the network, or says which one is used.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
@@ -228,13 +225,13 @@ pub(super) fn wanted(
 /// Reads what became of the WorkspaceTemplateApply.
 fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     let snapshot = deciding.snapshot;
-    let outputs = apply
+    let told_outputs = apply
         .wta
         .status
         .as_ref()
         .and_then(|status| status.outputs.clone())
         .unwrap_or_default();
-    let output = owned::text(&outputs, super::facts::VPC_ID);
+    let output = owned::text(&told_outputs, super::facts::VPC_ID);
     let wrong = output
         .as_ref()
         .err()
@@ -264,9 +261,9 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     if vpc_id.is_some() || !(is_made || was_provisioned) {
         status.vpc_id.clone_from(&vpc_id);
     }
-    let zones = owned::list_of_texts(&outputs, "availability_zones");
+    let zones = owned::list_of_texts(&told_outputs, "availability_zones");
     if let Ok(zones) = &zones {
-        status.failure_domains = failure_domains(zones);
+        status.failure_domains = outputs::failure_domains(zones);
     }
     // What was ready has not failed because of what is told about it.
     let broken = |message: String| {
@@ -291,10 +288,13 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             "The VPC is there, but {}",
             secrets::trouble(snapshot, apply)
         )),
-        _ => Stage::Creating {
-            reason: Reason::WaitingForSecret,
-            message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),
-            steps: vec![Step::Secret],
+        _ => match outputs::lacking(snapshot, apply, &told_outputs, was_provisioned) {
+            Some(problem) => broken(problem.to_string()),
+            None => Stage::Creating {
+                reason: Reason::WaitingForSecret,
+                message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),
+                steps: vec![Step::Secret],
+            },
         },
     });
     Conclusion {
@@ -303,19 +303,4 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
         is_known: secret.is_some(),
         made: Reason::VpcCreated,
     }
-}
-
-/// Zones in the form of the contract.
-fn failure_domains(zones: &[String]) -> Option<Vec<FailureDomain>> {
-    let mut names: Vec<&String> = zones.iter().filter(|zone| !zone.is_empty()).collect();
-    names.sort();
-    names.dedup();
-    names.truncate(MAX_ZONES);
-    let domains = names.into_iter().map(|name| FailureDomain {
-        name: name.clone(),
-        control_plane: None,
-        attributes: None,
-    });
-    let domains: Vec<FailureDomain> = domains.collect();
-    (!domains.is_empty()).then_some(domains)
 }

@@ -399,33 +399,45 @@ fn a_deleted_secret_is_told_and_comes_back() {
 
 #[test]
 fn outputs_that_are_missing_or_wrong_are_named() {
-    let cases: [(Value, Option<VpcFacts>, &str, &str); 3] = [
-        (json!(7), None, "False/OutputInvalid", "output vpc_id is a number"),
+    let id = |id: Value| json!({"vpc_id": id, "availability_zones": ["eu-central-1a"]});
+    let facts = |vpc_id: Option<&str>, has_subnets: bool| {
+        Some(VpcFacts {
+            vpc_id: vpc_id.map(str::to_owned),
+            private_subnets: has_subnets.then(|| vec!["subnet-a".to_owned()]),
+            ..VpcFacts::default()
+        })
+    };
+    let (wrong, waits) = ("False/OutputInvalid", "False/WaitingForSecret");
+    let no_id = "The module has no output vpc_id, or it is null. Add output \"vpc_id\" to it";
+    let is_gone = "the Secret net-vpc-connection is not there. Its Workspace writes it; to have it written again: \
+                   capt retry captcluster/net -n team";
+    for (outputs, facts, expected, told) in [
+        (id(json!(7)), None, wrong, "output vpc_id is a number"),
+        (id(Value::Null), None, wrong, no_id),
+        (id(Value::Null), facts(None, true), wrong, no_id),
+        (json!({}), facts(None, true), wrong, no_id),
         (
-            Value::Null,
-            None,
-            "False/WaitingForSecret",
-            "the Secret net-vpc-connection is not there",
+            id(json!("vpc-7")),
+            facts(Some("vpc-7"), false),
+            wrong,
+            "no output private_subnets",
         ),
+        // What was not written yet is nobody's fault.
+        (json!({}), None, waits, is_gone),
+        (id(json!("vpc-7")), None, waits, is_gone),
+        // Somebody took a key away that the module tells.
         (
-            Value::Null,
-            Some(VpcFacts {
-                private_subnets: Some(vec![]),
-                ..VpcFacts::default()
-            }),
-            "False/WaitingForSecret",
-            "the Secret net-vpc-connection has no vpc_id",
+            id(json!("vpc-7")),
+            facts(None, true),
+            waits,
+            "has no vpc_id, which the module tells; to have it written again: capt retry",
         ),
-    ];
-    for (output, facts, expected, told) in cases {
+    ] {
         let mut world = World::new(fresh());
         world.rest();
         world.make_real();
         let status = world.apply().wta.status.get_or_insert_default();
-        status
-            .outputs
-            .get_or_insert_default()
-            .insert("vpc_id".to_owned(), output);
+        status.outputs = serde_json::from_value(outputs.clone()).expect("outputs");
         world.snapshot.secrets.clear();
         if let Some(facts) = facts {
             let incomplete = SecretSeen {
@@ -435,13 +447,29 @@ fn outputs_that_are_missing_or_wrong_are_named() {
             world.snapshot.secrets.push(incomplete);
         }
         world.rest();
-        assert_eq!(world.verdict("Ready"), expected);
-        assert!(
-            message(&world, "Ready").contains(told),
-            "{}",
-            message(&world, "Ready")
+        assert_eq!(world.verdict("Ready"), expected, "{outputs}");
+        let failed = world.verdict("VPCFailed");
+        assert_eq!(
+            failed.starts_with("True"),
+            expected == wrong,
+            "{outputs}: {failed}"
         );
+        let message = message(&world, "Ready");
+        assert!(message.contains(told), "{outputs}: {message}");
     }
+}
+
+/// What is sensitive stands in the Secret alone.
+#[test]
+fn a_secret_that_is_lost_makes_no_module_wrong() {
+    let mut world = ready();
+    let status = world.apply().wta.status.get_or_insert_default();
+    status.outputs.get_or_insert_default().remove("vpc_id");
+    world.rest();
+    assert!(world.status().ready);
+    world.snapshot.secrets.clear();
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/WaitingForSecret");
 }
 
 #[test]
