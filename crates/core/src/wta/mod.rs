@@ -130,7 +130,7 @@ impl Gates for Deciding<'_> {
             let baseline = resolve::baseline(self, workspace, true);
             self.keep(&baseline);
         }
-        for workspace in workspaces {
+        for workspace in &workspaces {
             let candidate = self.candidate(workspace);
             if !policy::is_nothing(&workspace.spec) || candidate != Candidate::Nothing {
                 let body = Body::restating(self, workspace, &Allowed::Nothing).planned(candidate);
@@ -176,7 +176,15 @@ impl Gates for Deciding<'_> {
                     work::POLICIES_OFF
                 )
             } else {
-                format!("A running operation finishes first; to be paused, because {sources}{afterwards}")
+                let is_at_work = |workspace| pausing::is_at_work(self.snapshot, workspace);
+                let first = if workspaces.iter().copied().any(is_at_work) {
+                    "A running operation finishes first"
+                } else {
+                    // That it takes a moment until the runner says so is no news.
+                    self.report.no_news = Some(Type::Paused);
+                    "The runner has not said yet that nothing runs"
+                };
+                format!("{first}; to be paused, because {sources}{afterwards}")
             };
             self.say(Type::Paused, true, Reason::Pausing, message);
         }

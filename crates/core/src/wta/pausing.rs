@@ -3,6 +3,7 @@
 use capt_api::{foreign::marks, marks as own};
 
 use super::{
+    foreign,
     identity::{self, Found},
     policy,
     snapshot::{Snapshot, WorkspaceSeen},
@@ -47,6 +48,17 @@ pub(super) fn is_at_rest(snapshot: &Snapshot, found: Found<'_>) -> bool {
             .state_secrets
             .iter()
             .all(|secret| secret.deleting || (secret.moves == belongs && secret.is_held))
+}
+
+/// Whether something is known to run. Nobody tells of a change that provider-terraform makes to what is there.
+pub(super) fn is_at_work(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let is_made = || {
+        let ready = workspace.condition("Ready");
+        let synced = workspace.condition("Synced");
+        ready.is_some_and(|ready| ready.status == "False" && ready.reason == "Creating")
+            && synced.is_none_or(|synced| synced.status == "True")
+    };
+    snapshot.progress.is_some() || foreign::is_creating(workspace) || is_made()
 }
 
 /// The runner itself says that it pauses, and speaks about the spec as it is now.

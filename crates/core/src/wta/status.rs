@@ -34,6 +34,8 @@ const MAX_MESSAGE: usize = 32_768;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
     verdicts: Vec<(Type, bool, Reason, String)>,
+    /// What is said by this condition is said by it alone.
+    pub(super) no_news: Option<Type>,
     /// The Workspace is, or is not, what it should be: the hash of what it is.
     pub(super) applied: Option<Applied>,
     /// What it does or waits for.
@@ -318,7 +320,8 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
         // the object.
         let was_calm = before.is_none_or(|before| APPLYING.iter().any(|calm| before.reason == calm.as_str()));
         let is_told_by_owner = is_owned && was_calm && APPLYING.contains(reason);
-        if !is_new || (is_calm && before.is_none()) || is_told_by_owner {
+        let is_no_news = deciding.report.no_news == Some(*type_);
+        if !is_new || (is_calm && before.is_none()) || is_told_by_owner || is_no_news {
             continue;
         }
         let is_good = match type_ {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use capt_api::{
     conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason,
-    foreign::marks as foreign_marks, marks,
+    foreign::marks as foreign_marks, marks, workspacetemplateapply::WorkspaceProgress,
 };
 use serde_json::json;
 
@@ -192,6 +192,55 @@ fn rest_is_proved_by_the_runner_at_the_current_generation_and_only_then_may_be_m
     assert!(is_move_blocked(&world.snapshot));
     world.settle();
     assert!(world.workspace().is_settled());
+}
+
+#[test]
+fn a_running_operation_is_waited_for_only_where_one_runs() {
+    type Change = fn(&mut World);
+    let rests: Change = |_| {};
+    let our_runner_is_at_it: Change = |world| {
+        world.snapshot.progress = Some(WorkspaceProgress::default());
+    };
+    let it_is_being_made: Change = |world| {
+        let generation = world.workspace().generation;
+        world.workspace_mut().status.conditions = Some(vec![
+            condition("Synced", "True", "ReconcileSuccess", generation),
+            condition("Ready", "False", "Creating", generation),
+        ]);
+    };
+    let it_failed: Change = |world| {
+        let generation = world.workspace().generation;
+        world.workspace_mut().status.conditions = Some(vec![
+            condition("Synced", "False", "ReconcileError", generation),
+            condition("Ready", "False", "Creating", generation),
+        ]);
+    };
+    for (change, is_running) in [
+        (rests, false),
+        (our_runner_is_at_it, true),
+        (it_is_being_made, true),
+        (it_failed, false),
+    ] {
+        let mut world = living();
+        change(&mut world);
+        pause(&mut world.snapshot);
+        let decision = world.step();
+        let words = "A running operation finishes first";
+        let told: Vec<&str> = decision
+            .events
+            .iter()
+            .filter(|event| event.reason == "Pausing")
+            .map(|event| event.message.as_str())
+            .collect();
+        assert_eq!(told.len(), usize::from(is_running), "{told:?}");
+        assert_eq!(message(&decision).contains(words), is_running);
+        assert_eq!(reason(&world.snapshot, &decision, "Paused"), "True/Pausing");
+        // That it rests is told in every case.
+        world.snapshot.progress = None;
+        world.run();
+        let rest = world.step();
+        assert!(rest.events.iter().any(|event| event.reason == "Paused"));
+    }
 }
 
 #[test]
