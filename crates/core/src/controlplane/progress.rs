@@ -2,7 +2,7 @@
 //!
 //! The running operation stands in the history too, as the record without an end: that is where its beginning is
 //! remembered. What depends on the clock alone is computed anew only when something else changes, or a status would
-//! never come to rest.
+//! never come to rest; but nothing is promised any more once it takes longer than was expected.
 
 use std::time::Duration;
 
@@ -230,8 +230,15 @@ pub fn advance(
     let estimated_time_remaining = match now.operation {
         None => None,
         Some(_) if now.is_late => None,
-        Some(_) if is_same && percent == old.percent_complete => old.estimated_time_remaining,
-        Some(operation) => remaining(&history, operation, now, statistics, at),
+        Some(operation) => {
+            let left = remaining(&history, operation, now, statistics, at);
+            // Time alone makes an estimate no other one, until it has run out.
+            if is_same && percent == old.percent_complete {
+                old.estimated_time_remaining.filter(|_| left.is_some())
+            } else {
+                left
+            }
+        }
     };
     ProgressInfo {
         current_operation: now.operation.map(str::to_owned),
@@ -270,7 +277,7 @@ fn remaining(
         let each = statistics.upgrade.or_else(measured)?;
         Some(step.saturating_add(each.saturating_mul(others)))
     };
-    let left = live().or_else(by_statistics)?;
+    let left = live().or_else(by_statistics).filter(|left| !left.is_zero())?;
     let steps = left.as_secs().div_ceil(10) * 10;
     Some(Duration::from_secs(steps).into())
 }
@@ -446,8 +453,17 @@ mod tests {
         assert_eq!(later, first);
         let further = advance(Some(&first), &doing(Some(CREATE), 20), &statistics, at(95));
         assert_eq!(further.estimated_time_remaining, Some("8m30s".into()));
-        let late = advance(Some(&first), &doing(Some(CREATE), 30), &statistics, at(1000));
-        assert_eq!(late.estimated_time_remaining, None, "nobody knows any more");
+        for (percent, second) in [(10, 600), (10, 1000), (30, 1000)] {
+            let late = advance(
+                Some(&first),
+                &doing(Some(CREATE), percent),
+                &statistics,
+                at(second),
+            );
+            assert_eq!(late.estimated_time_remaining, None, "nobody knows any more");
+            let later = advance(Some(&late), &doing(Some(CREATE), percent), &statistics, at(2000));
+            assert_eq!(later, late, "and it is taken back once");
+        }
         let overdue = Now {
             is_late: true,
             live_remaining: Some(Duration::from_secs(41)),

@@ -360,6 +360,53 @@ fn nothing_known_is_nothing_promised() {
 }
 
 #[test]
+fn what_takes_far_longer_than_expected_is_promised_no_more() {
+    let mut durations = Durations::default();
+    durations.learn("custom_thing", &Action::Create, 1.0);
+    let mut tracker = Tracker::new(Operation::Apply, 0, durations);
+    for kind in ["planned_change", "apply_start"] {
+        tracker.observe(&event(kind, "create", "custom_thing.a", 0), at(0));
+    }
+    for (second, expected) in [(0, Some(1)), (1, Some(1)), (2, None), (12, None)] {
+        let progress = tracker.progress(at(second));
+        assert_eq!(progress.remaining_seconds, expected, "after {second} seconds");
+        assert_eq!(progress.message.contains("left"), expected.is_some());
+    }
+    // What is still to come is known all the same.
+    tracker.observe(&event("planned_change", "create", "aws_vpc.main", 0), at(0));
+    assert_eq!(tracker.progress(at(12)).remaining_seconds, Some(12));
+}
+
+#[test]
+fn a_promise_that_was_not_kept_is_taken_back_and_written_once() {
+    let mut progress = Tracker::new(Operation::Apply, 0, Durations::default()).progress(at(0));
+    progress.remaining_seconds = Some(1);
+    let mut written = Written { at: at(0), progress };
+    let mut now = written.progress.clone();
+    assert_eq!(
+        next_write(Some(&written), &now, at(0), at(0)),
+        Next::At(at(2)),
+        "to look whether it was kept"
+    );
+    assert_eq!(
+        next_write(Some(&written), &now, at(0), at(3)),
+        Next::At(at(6)),
+        "and then ever more seldom"
+    );
+    now.remaining_seconds = None;
+    assert_eq!(next_write(Some(&written), &now, at(0), at(3)), Next::Now);
+    written = Written {
+        at: at(3),
+        progress: now.clone(),
+    };
+    assert_eq!(
+        next_write(Some(&written), &now, at(0), at(4)),
+        Next::At(at(63)),
+        "nothing else is written for it"
+    );
+}
+
+#[test]
 fn leftovers_of_the_same_address_count_apart() {
     let mut tracker = Tracker::new(Operation::Apply, 0, Durations::default());
     for kind in [
@@ -376,7 +423,7 @@ fn leftovers_of_the_same_address_count_apart() {
     assert_eq!((progress.done, progress.total), (2, 2));
 }
 
-fn writes_of_an_apply(seconds: i64, changes_every: i64) -> usize {
+fn writes_of_an_apply(seconds: i64, changes_every: i64, promised: Option<u64>) -> usize {
     let mut written: Option<Written> = None;
     let mut writes = 0;
     for now in 0..=seconds {
@@ -387,7 +434,7 @@ fn writes_of_an_apply(seconds: i64, changes_every: i64) -> usize {
             failed: 0,
             in_flight: Vec::new(),
             percent: if now == seconds { 100 } else { 0 },
-            remaining_seconds: None,
+            remaining_seconds: promised,
             message: format!("at {now}"),
         };
         match next_write(written.as_ref(), &progress, at(0), at(now)) {
@@ -406,14 +453,13 @@ fn writes_of_an_apply(seconds: i64, changes_every: i64) -> usize {
 
 #[test]
 fn long_operations_cost_few_writes() {
-    assert_eq!(writes_of_an_apply(3, 1), 3);
-    assert!((8..=12).contains(&writes_of_an_apply(20, 1)));
-    assert!(
-        writes_of_an_apply(1200, 1) <= 70,
-        "{}",
-        writes_of_an_apply(1200, 1)
-    );
-    assert_eq!(writes_of_an_apply(1200, 100_000), 21);
+    for promised in [None, Some(1), Some(600)] {
+        assert_eq!(writes_of_an_apply(3, 1, promised), 3);
+        assert!((8..=12).contains(&writes_of_an_apply(20, 1, promised)));
+        let long = writes_of_an_apply(1200, 1, promised);
+        assert!(long <= 70, "{long}");
+        assert_eq!(writes_of_an_apply(1200, 100_000, promised), 21);
+    }
 }
 
 #[test]

@@ -55,15 +55,35 @@ pub fn next_write(
     } else {
         (now.duration_since(started).as_secs() / 10).clamp(MIN_SECONDS, MAX_SECONDS)
     };
-    let due = written
-        .at
-        .checked_add(SignedDuration::from_secs(pause))
-        .unwrap_or(Timestamp::MAX);
-    if now >= due { Next::Now } else { Next::At(due) }
+    let due = later(written.at, SignedDuration::from_secs(pause));
+    if now >= due {
+        return Next::Now;
+    }
+    let promise = last
+        .remaining_seconds
+        .map(|seconds| broken_at(written.at, seconds, now));
+    Next::At(promise.map_or(due, |promise| promise.min(due)))
 }
 
-/// Nothing but passing time differs.
+/// When to look whether what was promised for so many seconds later has to be taken back. Nothing may tell of it: what goes
+/// on longer than expected says nothing.
+fn broken_at(written: Timestamp, seconds: u64, now: Timestamp) -> Timestamp {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX).max(MIN_SECONDS);
+    let kept = later(written, SignedDuration::from_secs(seconds));
+    if now < kept {
+        return kept;
+    }
+    let waited = now.duration_since(written);
+    later(now, waited.max(SignedDuration::from_secs(MIN_SECONDS)))
+}
+
+fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+    time.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+/// Nothing but passing time differs, and what was promised may still be kept.
 fn looks_the_same(a: &Progress, b: &Progress) -> bool {
     (a.done, a.total, a.failed, &a.in_flight) == (b.done, b.total, b.failed, &b.in_flight)
         && a.percent.abs_diff(b.percent) < 5
+        && a.remaining_seconds.is_some() == b.remaining_seconds.is_some()
 }

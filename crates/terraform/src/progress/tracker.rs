@@ -244,14 +244,8 @@ fn parts(action: &Action) -> &[Action] {
 impl Item {
     fn part_done(&self, now: Timestamp) -> f64 {
         match self.status {
-            Status::Running(since) if self.trusted => {
-                let part = self.elapsed(since, now) / self.weight;
-                if part < FAR_TOO_LONG {
-                    part.min(ALMOST)
-                } else {
-                    0.0
-                }
-            }
+            Status::Running(_) if self.is_far_too_long(now) => 0.0,
+            Status::Running(since) if self.trusted => (self.elapsed(since, now) / self.weight).min(ALMOST),
             Status::Pending | Status::Running(_) | Status::Failed => 0.0,
             Status::Done => 1.0,
         }
@@ -266,6 +260,14 @@ impl Item {
                 (self.weight - elapsed).max(elapsed * 0.2)
             }
             Status::Done | Status::Failed => 0.0,
+        }
+    }
+
+    /// Whether it shows that what was expected of it was wrong.
+    pub(super) fn is_far_too_long(&self, now: Timestamp) -> bool {
+        match self.status {
+            Status::Running(since) => self.elapsed(since, now) >= self.weight * FAR_TOO_LONG,
+            Status::Pending | Status::Done | Status::Failed => false,
         }
     }
 
