@@ -112,7 +112,7 @@ pub(crate) fn row(view: &View<'_>, namespace: &str, id: &str, node: &Node) -> Ro
         reason: text::plain(&node.reason),
         // Who asks for another try without having heard of it makes it a second time.
         message: match view.torn(id).filter(|_| view.running(id).is_none()) {
-            Some(torn) => format!("ResourcesMissing: {}", text::first_line(torn)),
+            Some(torn) => format!("ResourcesMissing: {}", text::line(torn)),
             None => view.why(id),
         },
     }

@@ -6,6 +6,8 @@ use super::{
 };
 
 const GAP: usize = 3;
+/// Fewer characters than this are no column that anybody reads.
+const NARROW: usize = 30;
 
 /// What stands in one place of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +60,32 @@ pub(crate) fn laid_out(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> St
     rows.iter().map(|row| line(row, widths, style) + "\n").collect()
 }
 
+/// The same, but where lines have an end the last column goes on below itself: nothing of it is left out. Where there is too
+/// little room for that a line is as long as it is.
+pub(crate) fn wrapped(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> String {
+    let no_end = Style { width: None, ..style };
+    let lines = |row: &Vec<Cell>| {
+        let (last, others) = row.split_last()?;
+        let before: usize = widths.iter().take(others.len()).map(|width| width + GAP).sum();
+        let room = style.width?.checked_sub(before).filter(|room| *room >= NARROW)?;
+        let mut parts = text::wrapped(&last.text, room).into_iter();
+        let mut whole = others.to_vec();
+        whole.push(Cell {
+            text: parts.next().unwrap_or_default(),
+            colour: last.colour,
+        });
+        let mut text = line(&whole, widths, no_end) + "\n";
+        for part in parts {
+            let part = style.paint(&part, last.colour);
+            text.push_str(&format!("{}{part}\n", " ".repeat(before)));
+        }
+        Some(text)
+    };
+    rows.iter()
+        .map(|row| lines(row).unwrap_or_else(|| line(row, widths, no_end) + "\n"))
+        .collect()
+}
+
 fn line(row: &[Cell], widths: &[usize], style: Style) -> String {
     let mut line = String::new();
     let mut room = style.width.unwrap_or(usize::MAX);
@@ -97,6 +125,33 @@ mod tests {
             laid_out(&rows, &widths, Style::default()),
             "NAME          STATE   WHY\né             Ready\nlonger-name           because\n"
         );
+    }
+
+    #[test]
+    fn a_message_goes_on_below_itself_and_loses_nothing() {
+        let message = "the Secret is not there; to have it written again: capt retry captcluster/x -n team";
+        let rows = [
+            header(["NAME", "MESSAGE"]),
+            vec!["a".into(), message.into()],
+            vec!["b".into(), "".into()],
+        ];
+        let widths = widths(&rows, &[]);
+        let on = |width| {
+            let style = Style { colour: false, width };
+            wrapped(&rows, &widths, style)
+        };
+        assert_eq!(
+            on(Some(47)),
+            "NAME   MESSAGE\n\
+             a      the Secret is not there; to have it\n       \
+             written again:\n       \
+             capt retry captcluster/x -n team\n\
+             b\n"
+        );
+        let whole = format!("NAME   MESSAGE\na      {message}\nb\n");
+        for width in [None, Some(30), Some(200)] {
+            assert_eq!(on(width), whole, "{width:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Texts of other people, made safe for a terminal.
 
+use std::ops::Range;
+
 /// The longest message on one line.
 const MAX_LINE: usize = 200;
 
@@ -21,6 +23,24 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
 
 /// The first line of a text that says anything, cut to what fits on a line, and without the mark that it has in a list.
 pub(crate) fn first_line(text: &str) -> String {
+    cut(&first(text), MAX_LINE)
+}
+
+/// What a text says, on one line and whole: the first line that says anything, and the command in the last, which is what to
+/// do about it.
+pub(crate) fn line(text: &str) -> String {
+    let first = first(text);
+    let mut lines = text.lines().rev().map(|line| plain(line.trim()));
+    let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let command = commands(&last).into_iter().next_back();
+    let Some(command) = command.filter(|_| !first.ends_with(&last)) else {
+        return first;
+    };
+    let sentence = last[..command.start].rfind(". ").map_or(0, |end| end + 2);
+    format!("{first} … {}", &last[sentence..])
+}
+
+fn first(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut line = plain(lines.next().unwrap_or_default().trim_start_matches("* "));
     // A line that only announces the next one says nothing.
@@ -29,7 +49,39 @@ pub(crate) fn first_line(text: &str) -> String {
     {
         line = format!("{line} {}", plain(next).trim());
     }
-    cut(line.trim(), MAX_LINE)
+    line.trim().to_owned()
+}
+
+/// A text in lines of at most so many characters. Words stay whole, and so do commands: half of one cannot be typed.
+pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let commands = commands(text);
+    let is_inside = |at: usize| {
+        commands
+            .iter()
+            .any(|command| command.start < at && at < command.end)
+    };
+    let ends = text
+        .match_indices(' ')
+        .map(|(at, _)| at)
+        .filter(|at| !is_inside(*at));
+    let mut lines: Vec<String> = Vec::new();
+    let mut start = 0;
+    for end in ends.chain([text.len()]) {
+        let word = text[start..end].trim();
+        start = end;
+        if word.is_empty() {
+            continue;
+        }
+        let length = word.chars().count() + 1;
+        match lines
+            .last_mut()
+            .filter(|line| line.chars().count() + length <= most)
+        {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A text of at most so many characters. Half a command is worse than none: one that does not fit is left out.
@@ -47,23 +99,32 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 
 /// Where the command begins that would be cut off here.
 fn cut_command(text: &str, end: usize) -> Option<usize> {
+    let mut commands = commands(text).into_iter().rev();
+    let last = commands.find(|command| command.start < end)?;
+    (last.end > end).then_some(last.start)
+}
+
+/// Where commands stand in a text.
+fn commands(text: &str) -> Vec<Range<usize>> {
     let begins = |at: &usize| {
         let before = text[..*at].chars().next_back();
         before.is_none_or(|before| !before.is_alphanumeric() && !matches!(before, '-' | '/' | '.' | '_'))
     };
-    let last = ["kubectl ", "capt "]
+    let mut starts: Vec<usize> = ["kubectl ", "capt "]
         .iter()
         .flat_map(|program| text.match_indices(program).map(|(at, _)| at))
-        .filter(|at| *at < end && begins(at))
-        .max()?;
-    // A sentence, or a part of one, ends a command; so do they in the messages that have any.
-    let rest = &text[last..];
-    let over = ["; ", ". ", ", ", "\n"]
-        .iter()
-        .filter_map(|mark| rest.find(mark))
-        .min()
-        .unwrap_or(rest.len());
-    (last + over > end).then_some(last)
+        .filter(begins)
+        .collect();
+    starts.sort_unstable();
+    starts
+        .into_iter()
+        .map(|start| {
+            // A sentence, or a part of one, ends a command; so do they in the messages that have any.
+            let rest = &text[start..];
+            let over = ["; ", ". ", ", ", "\n"].iter().filter_map(|mark| rest.find(mark));
+            start..start + over.min().unwrap_or(rest.len())
+        })
+        .collect()
 }
 
 fn is_invisible(character: char) -> bool {
@@ -101,6 +162,58 @@ mod tests {
         assert_eq!((long.chars().count(), long.ends_with('…')), (200, true));
         assert_eq!(cut("héllo", 5), "héllo");
         assert_eq!(cut("héllo", 4), "hél…");
+    }
+
+    #[test]
+    fn a_line_says_what_is_wrong_and_what_to_do_however_long_it_is() {
+        let long = format!("{}: capt retry wtapply/x", "x".repeat(500));
+        let retry = "Mend it, and ask for another try: capt retry wtapply/x -n team";
+        for (text, expected) in [
+            (long.as_str(), long.clone()),
+            ("one\ntwo", "one".to_owned()),
+            ("* One:\n  * it broke", "One: * it broke".to_owned()),
+            (
+                "One:\ncapt retry wtapply/x",
+                "One: capt retry wtapply/x".to_owned(),
+            ),
+            (
+                &format!("Terraform failed: no subnets\n\n  on main.tf\n  in a module. {retry}"),
+                format!("Terraform failed: no subnets … {retry}"),
+            ),
+            ("", String::new()),
+        ] {
+            assert_eq!(line(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_goes_on_below_and_keeps_its_commands() {
+        let text =
+            "the Secret is not there; to have it written again: capt retry wtapply/x -n team. See to it";
+        for (most, expected) in [
+            (200, vec![text]),
+            (
+                40,
+                vec![
+                    "the Secret is not there; to have it",
+                    "written again:",
+                    "capt retry wtapply/x -n team. See to it",
+                ],
+            ),
+            (
+                20,
+                vec![
+                    "the Secret is not",
+                    "there; to have it",
+                    "written again:",
+                    "capt retry wtapply/x -n team.",
+                    "See to it",
+                ],
+            ),
+        ] {
+            assert_eq!(wrapped(text, most), expected, "{most}");
+        }
+        assert!(wrapped("", 20).is_empty());
     }
 
     #[test]

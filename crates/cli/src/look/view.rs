@@ -206,7 +206,7 @@ impl<'a> View<'a> {
             }
             _ => node.message.clone(),
         };
-        let mut line = text::first_line(&said);
+        let mut line = text::line(&said);
         if line.is_empty() {
             line = text::plain(&node.reason);
         } else if !node.reason.is_empty() && node.reason != node.status {

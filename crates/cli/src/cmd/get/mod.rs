@@ -13,7 +13,7 @@ use crate::{
         live::Live,
         row::{Columns, Row, rows},
         style::Style,
-        table::{laid_out, widths},
+        table::{widths, wrapped},
     },
     objects::ObjectError,
     target::Kind,
@@ -23,6 +23,8 @@ use crate::{
 ///
 /// Clusters, CAPTClusters, CAPTControlPlanes, WorkspaceTemplateApplies and Workspaces: whether each does what it is
 /// for, what is going on, how much of it is done, and what it waits for.
+///
+/// Messages are never cut. On a terminal they go on below themselves; elsewhere, and with -o wide, each object is one line.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,7 +67,7 @@ enum Format {
     Json,
     /// YAML.
     Yaml,
-    /// A table with more columns.
+    /// A table with more columns, and one line for each object.
     Wide,
     /// Only what to type to mean each object.
     Name,
@@ -113,13 +115,22 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             print(&nothing(&cluster, &gathered, &scope, kind).await)?;
         }
         None | Some(Format::Wide) => {
-            let style = Style::of_stdout();
+            let style = style(columns);
             let mut table = vec![columns.header()];
             table.extend(found.iter().map(|row| columns.cells(row, gathered.now)));
-            print(&laid_out(&table, &widths(&table, &[]), style))?;
+            print(&wrapped(&table, &widths(&table, &[]), style))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How a table looks: whoever asks for a wide one wants each object on a line of its own, however long that is.
+fn style(columns: Columns) -> Style {
+    let style = Style::of_stdout();
+    Style {
+        width: style.width.filter(|_| !columns.wide),
+        ..style
+    }
 }
 
 /// Prints everything, and then each object whenever something about it changes.
@@ -129,7 +140,7 @@ async fn watch(
     kind: Option<Kind>,
     name: Option<&str>,
 ) -> anyhow::Result<ExitCode> {
-    let style = Style::of_stdout();
+    let style = style(columns);
     let mut known: BTreeMap<(String, String), Row> = BTreeMap::new();
     let mut table = vec![columns.header()];
     let mut all_widths = Vec::new();
@@ -158,7 +169,7 @@ async fn watch(
         }
         known = now_there;
         all_widths = widths(&table, &all_widths);
-        if print_more(&laid_out(&table, &all_widths, style))? == Printed::NobodyReads {
+        if print_more(&wrapped(&table, &all_widths, style))? == Printed::NobodyReads {
             return Ok(ExitCode::SUCCESS);
         }
         table.clear();
