@@ -64,7 +64,10 @@ fn every_command_explains_itself_with_examples() {
         ),
         (&["describe", "--help"], &["KIND/NAME", "--output", "--namespace"]),
         (&["tree", "--help"], &["KIND/NAME", "--watch", "mermaid"]),
-        (&["migrate", "--help"], &["--dry-run", "--backup", "--output"]),
+        (
+            &["migrate", "--help"],
+            &["--dry-run", "--backup", "--output", "[default: all namespaces]"],
+        ),
         (&["kubeconfig", "--help"], &["CLUSTER", "--user", "--output"]),
         (
             &["plan", "--help"],

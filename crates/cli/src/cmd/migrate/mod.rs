@@ -18,10 +18,16 @@ use crate::{access::Access, look::Scope, output::Output};
 /// kind is written otherwise than capt's and cannot be changed, is replaced, and its objects are kept; and where a Cluster
 /// has `https://HOST` as the host of its endpoint, which nobody else corrects, HOST is written.
 #[derive(Clone, clap::Args)]
+#[command(mut_arg("namespace", |namespace| namespace.help(
+    "Only this namespace, and the CRD, which all share [default: all namespaces]"
+)))]
 #[command(after_help = "\
 Examples:
   # What would happen? Nothing is changed
   capt migrate --dry-run
+
+  # The same for one team
+  capt migrate --dry-run -n team
 
   # Replace the CRD, and keep what is in it; write endpoints as they should be
   capt migrate --backup templates.yaml
