@@ -8,7 +8,7 @@
 mod outcome;
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -113,7 +113,7 @@ impl Sweep {
     }
 
     /// For controllers that race each other: one of their runs may need a write less than another, so that the fault at
-    /// the last one finds nothing to act on.
+    /// the last one finds nothing to act on. In some run each fault must act all the same.
     #[must_use]
     pub fn may_miss(mut self) -> Self {
         self.may_miss = true;
@@ -138,7 +138,8 @@ impl Sweep {
     /// Runs the scenario undisturbed, then once for every write and fault. Every run must come to the same.
     ///
     /// # Panics
-    /// If there is nothing to disturb, or a run comes to something else; the message says which case, and how to run it alone.
+    /// If there is nothing to disturb, a fault never happens in any run, or a run comes to something else; the message says
+    /// which case, and how to run it alone.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a scenario is most often a closure written in place"
@@ -147,7 +148,10 @@ impl Sweep {
         let reference = self.in_world(async |world| self.outcome(world, &scenario, None).await);
         self.each_case(&reference, |case| {
             let outcome = self.in_world(async |world| self.outcome(world, &scenario, Some(case)).await);
-            reference.compare(&outcome)
+            Judged {
+                acted: outcome.acted,
+                wrong: reference.compare(&outcome),
+            }
         })
     }
 
@@ -155,7 +159,8 @@ impl Sweep {
     /// `check`, which panics if it is not right: for faults that are meant to change the outcome, such as a deletion.
     ///
     /// # Panics
-    /// If there is nothing to disturb, or a check does; the message says which case, and how to run it alone.
+    /// If there is nothing to disturb, a fault never happens in any run, or a check does; the message says which case, and how
+    /// to run it alone.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a scenario is most often a closure written in place"
@@ -166,7 +171,10 @@ impl Sweep {
             self.in_world(async |world| {
                 let outcome = self.outcome(world, &scenario, Some(case)).await;
                 check(world).await;
-                outcome.misses()
+                Judged {
+                    acted: outcome.acted,
+                    wrong: outcome.misses(),
+                }
             })
         })
     }
@@ -196,14 +204,16 @@ impl Sweep {
         });
         scenario(world).await;
         world.settle_for(self.quiet).await;
+        let acted = rule.as_ref().is_some_and(|rule| rule.acted() > 0);
         Outcome {
             end: world.snapshot().await.masked().edited(self.disregard.as_ref()),
             writes: world.recorder().writes(),
-            missed: !self.may_miss && rule.is_some_and(|rule| rule.acted() == 0),
+            acted,
+            missed: !self.may_miss && rule.is_some() && !acted,
         }
     }
 
-    fn each_case(&self, reference: &Outcome, run: impl Fn(&Case) -> Vec<String>) -> SweepReport {
+    fn each_case(&self, reference: &Outcome, run: impl Fn(&Case) -> Judged) -> SweepReport {
         let only = env::var(ONLY).ok();
         let is_asked_for = only.is_some() || env::var(HOW_MANY).is_ok_and(|many| many == "all");
         let step = if is_asked_for { 1 } else { self.one_in };
@@ -213,10 +223,15 @@ impl Sweep {
             .collect();
         let cases = chosen.len();
         let mut failures = Vec::new();
+        let mut acted = BTreeSet::new();
         for case in chosen {
             // A run may also fail by itself, and then the case must be named too.
-            let wrong = match catch_unwind(AssertUnwindSafe(|| run(&case))) {
-                Ok(wrong) => wrong,
+            let judged = catch_unwind(AssertUnwindSafe(|| run(&case)));
+            let wrong = match judged {
+                Ok(judged) => {
+                    acted.extend(judged.acted.then(|| case.fault.name.clone()));
+                    judged.wrong
+                }
                 Err(panic) => vec![message(panic.as_ref())],
             };
             if !wrong.is_empty() {
@@ -233,6 +248,9 @@ impl Sweep {
             failures.len(),
             failures.join("\n")
         );
+        if only.is_none() {
+            self.each_fault_acted(&acted, cases);
+        }
         SweepReport {
             writes: reference
                 .writes
@@ -241,6 +259,17 @@ impl Sweep {
                 .collect(),
             cases,
         }
+    }
+
+    /// A fault that never happened was not survived.
+    fn each_fault_acted(&self, acted: &BTreeSet<String>, cases: usize) {
+        let names = self.faults.iter().map(|fault| fault.name.as_str());
+        let idle: Vec<&str> = names.filter(|name| !acted.contains(*name)).collect();
+        assert!(
+            idle.is_empty(),
+            "none of {cases} cases had these faults happen: {}. Try more of them, or another scenario",
+            idle.join(", ")
+        );
     }
 
     /// Every fault at every write of the undisturbed run. A sweep of nothing would pass whatever is wrong.
@@ -276,6 +305,14 @@ impl fmt::Debug for Sweep {
             .field("faults", &names)
             .finish_non_exhaustive()
     }
+}
+
+/// What a run with a fault came to.
+struct Judged {
+    /// The fault happened.
+    acted: bool,
+    /// What is wrong.
+    wrong: Vec<String>,
 }
 
 /// A fault at the so-manieth write of a caller.

@@ -14,7 +14,9 @@ pub(super) struct Outcome {
     pub(super) end: Snapshot,
     /// How it came to be.
     pub(super) writes: Vec<Entry>,
-    /// Whether the fault of this run found no write to act on.
+    /// The fault of this run found a write to act on.
+    pub(super) acted: bool,
+    /// It did not, and should have.
     pub(super) missed: bool,
 }
 

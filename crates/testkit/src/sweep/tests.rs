@@ -34,6 +34,7 @@ fn outcome(writes: &[(Verb, &str, u16)]) -> Outcome {
             .iter()
             .map(|(verb, name, code)| write(*verb, name, *code))
             .collect(),
+        acted: true,
         missed: false,
     }
 }
@@ -92,6 +93,30 @@ fn a_sweep_of_nothing_fails() {
     }
     let said = complaint(|| Sweep::new(stage()).run(idle));
     assert!(said.contains("no faults"), "{said}");
+}
+
+#[test]
+fn a_fault_that_happens_in_no_case_is_named() {
+    let reference = outcome(&[(Verb::Create, "a", 201), (Verb::Create, "b", 201)]);
+    let sweep = |one_in| {
+        Sweep::new(World::builder())
+            .faults([Fault::CrashBefore, Fault::CrashAfter])
+            .may_miss()
+            .one_in(one_in)
+    };
+    let survived = |case: &Case, acted: bool| Judged {
+        acted: acted && case.number == 2,
+        wrong: Vec::new(),
+    };
+    let report = sweep(1).each_case(&reference, |case| survived(case, true));
+    assert_eq!(report.cases, 4, "each fault happened once");
+    for (name, one_in, missing) in [
+        ("none happens", 1, "crash-before, crash-after"),
+        ("the choice leaves one out", 2, "crash-after"),
+    ] {
+        let said = complaint(|| sweep(one_in).each_case(&reference, |case| survived(case, one_in > 1)));
+        assert!(said.contains(&format!("happen: {missing}.")), "{name}: {said}");
+    }
 }
 
 #[test]
