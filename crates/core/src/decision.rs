@@ -1,8 +1,8 @@
 //! What a decision is made of: everything that an executor has to do, and nothing that it has to think about.
 //!
 //! An executor carries a decision out in this order and stops at the first thing that fails: children in their order
-//! (Secrets that follow each other perhaps at the same time), removals, own metadata, status, events. Decisions rely on it:
-//! what is written on the object itself says that what came before it is done. Every write is guarded by the uid of what it
+//! (Secrets that follow each other perhaps at the same time), what is told of losses that these make good, removals, own
+//! metadata, status, events. Decisions rely on it: what is written on the object itself says that what came before it is done. Every write is guarded by the uid of what it
 //! is meant for, and so cannot hit a namesake.
 //!
 //! This module must never know what is decided about, nor how it is carried out.
@@ -16,11 +16,13 @@ use serde_json::Value;
 pub struct Decision<S> {
     /// What must exist.
     pub children: Vec<Desired>,
+    /// What people should hear about and no later look sees, because what must exist is there by then: somebody took it away.
+    pub losses: Vec<Event>,
     /// What must go.
     pub removals: Vec<Removal>,
     /// What changes on the object itself.
     pub own: OwnChange<S>,
-    /// What people should hear about.
+    /// What else people should hear about.
     pub events: Vec<Event>,
     /// When to decide again although nothing happened: only for time itself. Facts arrive by watches.
     pub look_again: Option<Duration>,
@@ -30,6 +32,7 @@ impl<S> Default for Decision<S> {
     fn default() -> Self {
         Self {
             children: Vec::new(),
+            losses: Vec::new(),
             removals: Vec::new(),
             own: OwnChange::default(),
             events: Vec::new(),
@@ -42,7 +45,11 @@ impl<S> Decision<S> {
     /// Whether carrying it out writes nothing.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.children.is_empty() && self.removals.is_empty() && self.own.is_empty() && self.events.is_empty()
+        self.children.is_empty()
+            && self.losses.is_empty()
+            && self.removals.is_empty()
+            && self.own.is_empty()
+            && self.events.is_empty()
     }
 }
 

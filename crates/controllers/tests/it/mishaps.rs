@@ -2,16 +2,18 @@
 //! destroyed, and it is well again when the mistake is mended.
 
 use capt_api::{CAPTCluster, WorkspaceTemplate, conditions::find_condition, foreign::Cluster, marks};
+use capt_testkit::{Calls, Fault, Times};
+use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, ResourceExt as _,
-    api::{Patch, PatchParams},
+    api::{DeleteParams, Patch, PatchParams},
 };
 use serde_json::json;
 
 use crate::{
     network::{NetworkUser as _, cluster, existing_network, made_network},
     runner::Obstacle,
-    stage::{Stage, User as _, template},
+    stage::{CAPT, Setting, Stage, User as _, start_controllers, template},
 };
 
 async fn message(stage: &Stage, name: &str, type_: &str) -> String {
@@ -63,6 +65,38 @@ async fn an_output_of_the_wrong_type_is_named() {
     until_warned(&stage, "blue", "OutputInvalid", "output vpc_id is a number").await;
     stage.ledger.obstruct(None);
     stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.world.finish().await;
+}
+
+/// The next look finds the Secret that this one wrote.
+#[tokio::test]
+async fn that_a_secret_was_deleted_is_told_although_the_status_cannot_be_written() {
+    let stage = Stage::new().await;
+    let _: Cluster = stage.create(cluster("blue")).await;
+    let _: CAPTCluster = stage.create(existing_network("blue")).await;
+    stage
+        .until_network_says("blue", "Ready", "True/ExistingVPCUsed")
+        .await;
+    stage.settle().await;
+    stage.world.stop(CAPT);
+    let secrets: Api<Secret> = stage.api();
+    let gone = DeleteParams::default();
+    secrets.delete("blue-vpc-connection", &gone).await.unwrap();
+    let networks: Api<CAPTCluster> = stage.api();
+    let by_hand = Patch::Merge(json!({"status": {"vpcId": "vpc-by-hand"}}));
+    networks
+        .patch_status("blue", &PatchParams::default(), &by_hand)
+        .await
+        .unwrap();
+    let status = Calls::by(CAPT).writes().resource("captclusters/status");
+    stage.faults().inject(status, Times::Once, Fault::fail(409));
+    start_controllers(&stage.world, &Setting::default());
+    stage.settle().await;
+    let events = stage.told_about("CAPTCluster", "blue").await;
+    let told = events.iter().filter(|event| event.contains("SecretRestored"));
+    assert_eq!(told.count(), 1, "{events:#?}");
+    let status = stage.network("blue").await.unwrap().status.unwrap();
+    assert_eq!(status.vpc_id.as_deref(), Some("vpc-0a1b2c"));
     stage.world.finish().await;
 }
 

@@ -55,7 +55,7 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
         written => {
             if let Written::Write(secret) = written {
                 if was_deleted(deciding, &secret) {
-                    deciding.decision.events.push(Event {
+                    deciding.decision.losses.push(Event {
                         kind: EventKind::Warning,
                         reason: Reason::SecretRestored.as_str().to_owned(),
                         message: format!(

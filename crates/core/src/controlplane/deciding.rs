@@ -43,6 +43,7 @@ pub(super) struct Deciding<'a> {
     /// The WorkspaceTemplateApply of the EKS cluster.
     pub(super) found: Found<'a>,
     pub(super) children: Vec<Desired>,
+    losses: Vec<Event>,
     pub(super) removals: Vec<Removal>,
     pub(super) own: OwnChange<CAPTControlPlaneStatus>,
     pub(super) events: Vec<Event>,
@@ -67,6 +68,7 @@ impl<'a> Deciding<'a> {
             owner,
             found: eks_apply(&snapshot.control_plane, &snapshot.applies, &owner),
             children: Vec::new(),
+            losses: Vec::new(),
             removals: Vec::new(),
             own: OwnChange::default(),
             events: Vec::new(),
@@ -221,11 +223,12 @@ impl<'a> Deciding<'a> {
     }
 
     pub(super) fn tell(&mut self, kind: EventKind, reason: Reason, message: &str) {
-        self.events.push(Event {
-            kind,
-            reason: reason.as_str().to_owned(),
-            message: message.chars().take(1024).collect(),
-        });
+        self.events.push(event(kind, reason, message));
+    }
+
+    /// Tells that somebody took away what this very decision brings back.
+    pub(super) fn tell_loss(&mut self, reason: Reason, message: &str) {
+        self.losses.push(event(EventKind::Warning, reason, message));
     }
 
     /// Decides again after this time, unless there is reason to do so sooner.
@@ -256,6 +259,7 @@ impl<'a> Deciding<'a> {
         }
         Decision {
             children: self.children,
+            losses: self.losses,
             removals: self.removals,
             own: self.own,
             events: self.events,
@@ -267,10 +271,7 @@ impl<'a> Deciding<'a> {
     /// that is answered and a Secret that was missing are seen once.
     fn is_repeatable(&self) -> bool {
         let mut marks = self.own.annotations.keys();
-        let restored = Reason::SecretRestored.as_str();
-        self.own.spec.is_empty()
-            && marks.all(|mark| mark == marks::TURN)
-            && self.events.iter().all(|event| event.reason != restored)
+        self.own.spec.is_empty() && marks.all(|mark| mark == marks::TURN) && self.losses.is_empty()
     }
 
     /// Nothing is made before the object is held. What the first child will be called, and that it has the turn, is
@@ -300,6 +301,14 @@ impl<'a> Deciding<'a> {
             own,
             ..Decision::default()
         }
+    }
+}
+
+fn event(kind: EventKind, reason: Reason, message: &str) -> Event {
+    Event {
+        kind,
+        reason: reason.as_str().to_owned(),
+        message: message.chars().take(1024).collect(),
     }
 }
 

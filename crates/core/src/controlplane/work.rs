@@ -248,7 +248,7 @@ fn publish(
 ) {
     for name in setup::deleted(deciding.snapshot, &deciding.status, &cluster.name, around) {
         let message = format!("The Secret {name} was deleted, and is written again");
-        deciding.tell(EventKind::Warning, Reason::SecretRestored, &message);
+        deciding.tell_loss(Reason::SecretRestored, &message);
     }
     deciding.children.extend(around.secrets.iter().cloned());
     impairments.extend(around.impairments.iter().cloned());

@@ -231,6 +231,7 @@ impl<'a> Deciding<'a> {
         }
         Decision {
             children: self.children,
+            losses: Vec::new(),
             removals: self.removals,
             own: self.own,
             events,

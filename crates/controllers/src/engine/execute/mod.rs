@@ -245,6 +245,7 @@ impl Executor {
             self.write_children(together, written).await?;
             children = later;
         }
+        self.tell_all(subject, &decision.losses, now).await;
         for removal in &decision.removals {
             if let Some(object) = self.remove(removal).await? {
                 written.all.push(Written::of(&removal.target, &object));
@@ -271,9 +272,13 @@ impl Executor {
                 written.all.push(told);
             }
         }
-        let telling = decision.events.iter();
-        join_all(telling.map(|event| self.teller.tell(subject, event, now))).await;
+        self.tell_all(subject, &decision.events, now).await;
         Ok(())
+    }
+
+    async fn tell_all(&self, subject: &Subject, events: &[Event], now: Timestamp) {
+        let telling = events.iter();
+        join_all(telling.map(|event| self.teller.tell(subject, event, now))).await;
     }
 
     /// Writes objects of which none needs another, at the same time. Tells the first failure, after all of them.

@@ -106,8 +106,8 @@ fn a_secret_that_somebody_deletes_is_written_again_and_that_is_told_once() {
     let mut world = World::new(with_existing());
     world.rest();
     let told = |world: &World| {
-        let events = world.history.iter().flat_map(|decision| &decision.events);
-        let restored = events.filter(|event| event.reason == "SecretRestored");
+        let losses = world.history.iter().flat_map(|decision| &decision.losses);
+        let restored = losses.filter(|event| event.reason == "SecretRestored");
         restored
             .map(|event| (event.kind, event.message.clone()))
             .collect::<Vec<_>>()

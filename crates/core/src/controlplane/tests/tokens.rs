@@ -245,7 +245,7 @@ fn a_secret_that_somebody_deletes_is_written_again_and_that_is_told_once() {
             let decision = world.step();
             told.extend(
                 decision
-                    .events
+                    .losses
                     .into_iter()
                     .map(|event| (event.kind, event.message)),
             );

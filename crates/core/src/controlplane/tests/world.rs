@@ -166,6 +166,15 @@ impl World {
                 }
             }
         }
+        if writes <= limit {
+            let losses = decision.losses.iter();
+            self.events
+                .extend(losses.map(|event| format!("{}: {}", event.reason, event.message)));
+        }
+        let mut goes_on = || {
+            writes += 1;
+            writes <= limit
+        };
         for removal in &decision.removals {
             if goes_on() {
                 self.remove(&removal.target.kind, &removal.uid, &removal.resource_version);
