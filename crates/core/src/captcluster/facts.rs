@@ -38,13 +38,14 @@ pub struct Fault {
     pub what: &'static str,
 }
 
-const EMPTY: &str = "is empty";
+const EMPTY: &str = "is empty: let the module's output of this name tell it";
 const NO_ID: &str = "is no id of a VPC: make it a text such as vpc-0a1b2c3d";
 const NO_LIST: &str = "is no JSON list of texts: write [\"subnet-…\", \"subnet-…\"]";
 const NO_SUBNETS: &str = "is a list without subnets: EKS needs some in at least two availability zones";
 const NO_HCL: &str = "is no HCL: write vpc_id = \"vpc-…\" and private_subnets = [\"subnet-…\"]";
-const NO_ID_IN_HCL: &str = "has a vpc_id that is no text";
-const NO_LIST_IN_HCL: &str = "has private_subnets that are no list of texts";
+const NO_ID_IN_HCL: &str = "has a vpc_id that is no text: write vpc_id = \"vpc-…\"";
+const NO_LIST_IN_HCL: &str =
+    "has private_subnets that are no list of texts: write private_subnets = [\"subnet-…\", \"subnet-…\"]";
 const NO_SUBNETS_IN_HCL: &str =
     "has private_subnets without subnets: EKS needs some in at least two availability zones";
 
@@ -300,7 +301,10 @@ mod tests {
             ),
             (
                 &[("vpc_id", "")],
-                &["a key vpc_id that is empty", "no private_subnets"],
+                &[
+                    "a key vpc_id that is empty: let the module's output",
+                    "no private_subnets",
+                ],
             ),
             (
                 &[("vpc_id", "vpc-1"), ("private_subnets", "[]")],

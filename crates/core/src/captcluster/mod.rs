@@ -169,7 +169,9 @@ impl Gates for Deciding<'_> {
         }
         let message = match self.owner.cluster {
             None => "No Cluster owns this object yet; name it in spec.infrastructureRef of one".to_owned(),
-            Some(name) => format!("The Cluster {name}, which owns this object, does not exist"),
+            Some(name) => format!(
+                "The Cluster {name}, which owns this object, does not exist. Make it again, or delete this object"
+            ),
         };
         for type_ in [Type::Ready, Type::VpcReady, Type::VpcCreating, Type::VpcFailed] {
             self.say_first(type_, false, Reason::ClusterNotFound, &message);

@@ -146,10 +146,13 @@ fn unwell(seen: &OwnedSeen) -> String {
     let message = ready
         .map(|ready| ready.message.as_str())
         .filter(|message| !message.is_empty());
-    match message {
-        Some(message) => format!("The Workspace was ready and is not any more: {message}"),
-        None => "The Workspace was ready and is not any more".to_owned(),
-    }
+    let why = message.map_or_else(String::new, |message| {
+        format!(": {}", message.trim_end_matches(['.', '\n']))
+    });
+    format!(
+        "The Workspace was ready and is not any more{why}. To have Terraform look again: {}",
+        seen.retry_command()
+    )
 }
 
 /// What went wrong, and the way out.

@@ -131,7 +131,7 @@ pub fn render(name: &str, endpoint: &ApiEndpoint, ca_data: &str, user: User<'_>)
 #[must_use]
 pub fn unusable(kubeconfig: &str) -> Option<&'static str> {
     if kubeconfig.trim().is_empty() {
-        return Some("is empty");
+        return Some("is empty: let it have the kubeconfig of the cluster");
     }
     let runs = |word: &str| {
         kubeconfig.lines().any(|line| {
@@ -146,7 +146,9 @@ pub fn unusable(kubeconfig: &str) -> Option<&'static str> {
         );
     }
     let has = |word: &str| kubeconfig.contains(word);
-    (!has("clusters") || !has("users")).then_some("is no kubeconfig: it names no clusters or no users")
+    (!has("clusters") || !has("users")).then_some(
+        "is no kubeconfig: it names no clusters or no users. Let it have both, as kubectl reads them",
+    )
 }
 
 /// The certificate authority as it is written, if it is one.

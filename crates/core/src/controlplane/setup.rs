@@ -157,13 +157,12 @@ pub fn answer(
     }
     let silence = between(since, now).max(silence_before.unwrap_or_default());
     let message = format!(
-        "The API server does not answer at {}: {}",
+        "The API server does not answer at {}: {}. If it cannot be reached from here, write spec.endpointCheck: Optional",
         endpoint::display(endpoint),
         probe.message
     );
     if !was_initialized {
-        let way_out = "If it cannot be reached from here, write spec.endpointCheck: Optional";
-        (Answer::Silent(format!("{message}. {way_out}")), None)
+        (Answer::Silent(message), None)
     } else if silence >= DEAD_AFTER {
         (Answer::Dead(message), None)
     } else if silence >= PATIENCE {

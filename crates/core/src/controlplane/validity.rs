@@ -203,15 +203,12 @@ fn network(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<Option<Vpc>,
         },
         None if is_made || !needs(snapshot, &NETWORK) => Ok(None),
         None => {
-            let names = snapshot
-                .infrastructure
-                .as_ref()
-                .map(vpc::secret_names)
-                .unwrap_or_default();
-            let expected = names.first().map_or(vpc::FIXED_NAME, String::as_str);
+            let (name, way) = vpc::awaited(snapshot);
             Err(waits(
                 Reason::SecretError,
-                format!("Waiting for the Secret {expected}, from which vpc_id and private_subnets are taken"),
+                format!(
+                    "Waiting for the Secret {name}, from which vpc_id and private_subnets are taken. {way}"
+                ),
             ))
         }
     }

@@ -1,11 +1,12 @@
 //! The facts about the network that a control plane needs, as they stand in a Secret.
 
 use capt_api::CAPTControlPlane;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::snapshot::{InfrastructureSeen, SecretSeen};
+use super::snapshot::{InfrastructureSeen, LeftAlone, SecretSeen, Snapshot};
 use crate::{
     captcluster::facts::{Fault, PRIVATE_SUBNETS, VPC_ID, VpcFacts},
-    names,
+    commands, names,
 };
 
 /// The name that the first documents used for every cluster. It is read only if no other is there.
@@ -83,6 +84,31 @@ pub fn read(secret: &SecretSeen) -> Result<Vpc, VpcProblem> {
             private_subnets: facts.private_subnets,
         }),
     }
+}
+
+/// Which Secret is waited for, and who writes it: whoever makes the network.
+pub(super) fn awaited(snapshot: &Snapshot) -> (String, String) {
+    let infrastructure = snapshot.infrastructure.as_ref();
+    let names = infrastructure.map(secret_names).unwrap_or_default();
+    let name = names.into_iter().next().unwrap_or_else(|| FIXED_NAME.to_owned());
+    let ours = infrastructure
+        .filter(|infrastructure| infrastructure.left_alone != Some(LeftAlone::ExternallyManaged));
+    let way = match ours {
+        Some(infrastructure) => {
+            let metadata = ObjectMeta {
+                name: Some(infrastructure.name.clone()),
+                namespace: snapshot.control_plane.metadata.namespace.clone(),
+                ..ObjectMeta::default()
+            };
+            format!(
+                "The CAPTCluster {} sees to it; to have it written again: {}",
+                infrastructure.name,
+                commands::capt("retry captcluster", &metadata, "")
+            )
+        }
+        None => format!("Make it, with the keys {VPC_ID} and {PRIVATE_SUBNETS}"),
+    };
+    (name, way)
 }
 
 /// Why a fact cannot be read.

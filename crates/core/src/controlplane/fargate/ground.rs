@@ -69,8 +69,10 @@ pub fn look(snapshot: &Snapshot, seen: Option<&OwnedSeen>, region: Option<&str>)
                 .and_then(|template| Some(template.spec.as_ref()?.spec()));
             let names = connection::secret_names(spec, owner, template, Some(seen));
             Lack::Fact(format!(
-                "Waiting for the Secret {} with the facts about the EKS cluster",
-                names.first().map_or("", String::as_str)
+                "Waiting for the Secret {} with the facts about the EKS cluster. Its Workspace writes it; to have it written \
+                 again: {}",
+                names.first().map_or("", String::as_str),
+                seen.retry_command()
             ))
         })?;
     for key in KEYS {
@@ -86,11 +88,9 @@ pub fn look(snapshot: &Snapshot, seen: Option<&OwnedSeen>, region: Option<&str>)
         .as_ref()
         .filter(|secret| !secret.deleting)
         .ok_or_else(|| {
-            let infrastructure = snapshot.infrastructure.as_ref();
-            let names = infrastructure.map(vpc::secret_names).unwrap_or_default();
+            let (name, way) = vpc::awaited(snapshot);
             Lack::Fact(format!(
-                "Waiting for the Secret {} with the facts about the network",
-                names.first().map_or(vpc::FIXED_NAME, String::as_str)
+                "Waiting for the Secret {name} with the facts about the network. {way}"
             ))
         })?;
     let facts = vpc::read(network).map_err(|problem| Lack::Fact(problem.to_string()))?;

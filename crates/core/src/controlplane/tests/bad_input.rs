@@ -4,7 +4,7 @@ use capt_api::{CAPTCluster, captcontrolplane::ControlPlaneState as State, region
 use serde_json::json;
 
 use super::{
-    super::snapshot::{ClusterSeen, Hidden, InfrastructureSeen, SecretSeen},
+    super::snapshot::{ClusterSeen, Hidden, InfrastructureSeen, LeftAlone, SecretSeen},
     World, fresh, living, message, said,
 };
 use crate::{decision::EventKind, wta::snapshot::TemplateSeen};
@@ -83,7 +83,7 @@ fn what_cannot_be_made_is_told_with_the_field_and_the_fix() {
             "a network whose Secret is not there",
             |world| world.snapshot.vpc_secret = None,
             "SecretError",
-            "Waiting for the Secret blue-vpc-connection",
+            "The CAPTCluster blue sees to it; to have it written again: capt retry captcluster/blue -n team",
             State::Validating,
             |world| world.snapshot.vpc_secret = fresh().vpc_secret,
         ),
@@ -382,6 +382,36 @@ fn what_somebody_must_see_to_is_a_warning_and_what_takes_a_while_is_none() {
         last.0 == EventKind::Warning && last.1.contains("does not answer"),
         "{told:?}"
     );
+    assert!(last.1.contains("write spec.endpointCheck: Optional"), "{told:?}");
+}
+
+#[test]
+fn a_secret_that_somebody_else_has_to_make_is_named_with_its_keys() {
+    let managed: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.left_alone = Some(LeftAlone::ExternallyManaged);
+    };
+    let of_another_kind: Edit = |world| {
+        world.snapshot.infrastructure = None;
+        let config = json!({"region": "eu-central-1"});
+        world.snapshot.control_plane.spec.control_plane_config =
+            Some(serde_json::from_value(config).expect("a config"));
+    };
+    for (change, name) in [
+        (managed, "blue-vpc-connection"),
+        (of_another_kind, "vpc-connection"),
+    ] {
+        let mut world = World::new(fresh());
+        change(&mut world);
+        world.snapshot.vpc_secret = None;
+        world.calm();
+        let told = message(&world.status(), "Ready");
+        assert!(told.contains(&format!("the Secret {name},")), "{told}");
+        assert!(
+            told.ends_with("Make it, with the keys vpc_id and private_subnets"),
+            "{told}"
+        );
+    }
 }
 
 #[test]
