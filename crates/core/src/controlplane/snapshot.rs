@@ -13,7 +13,7 @@ use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::Obje
 
 use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
-    captcluster::is_externally_managed,
+    captcluster::{is_externally_managed, serves},
     metadata,
     owned::{Left, OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
@@ -161,7 +161,7 @@ pub struct InfrastructureSeen {
     pub vpc_workspace_name: Option<String>,
     /// `status.initialization.provisioned`.
     pub provisioned: bool,
-    /// `status.ready`.
+    /// It serves.
     pub ready: bool,
     /// When its condition Ready last changed.
     pub ready_since: Option<Timestamp>,
@@ -212,7 +212,7 @@ impl InfrastructureSeen {
             vpc_id: status.vpc_id.clone(),
             vpc_workspace_name: status.vpc_workspace_name.clone(),
             provisioned: status.initialization.and_then(|reached| reached.provisioned) == Some(true),
-            ready: status.ready,
+            ready: serves(captcluster),
             ready_since: condition.map(|condition| condition.last_transition_time.0),
             message: condition
                 .map(|condition| condition.message.clone())

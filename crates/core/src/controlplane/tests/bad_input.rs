@@ -437,6 +437,23 @@ fn an_infrastructure_that_does_not_exist_is_named_with_the_fix() {
     }
 }
 
+/// The contract asks for no more of it.
+#[test]
+fn a_network_that_somebody_else_manages_serves_once_it_is_provisioned() {
+    for (managed_by, expected) in [(Some("others"), State::Ready), (None, State::Degraded)] {
+        let captcluster: CAPTCluster = serde_json::from_value(json!({
+            "metadata": {"name": "blue", "annotations": managed_by.map(|who| json!({"cluster.x-k8s.io/managed-by": who}))},
+            "spec": {"region": "eu-central-1"},
+            "status": {"initialization": {"provisioned": true}},
+        }))
+        .expect("a CAPTCluster");
+        let mut world = World::new(fresh());
+        world.snapshot.infrastructure = Some(InfrastructureSeen::of(&captcluster, None));
+        world.settle();
+        assert_eq!(world.status().state, Some(expected), "{managed_by:?}");
+    }
+}
+
 #[test]
 fn a_network_that_nothing_is_done_about_is_named_with_the_reason() {
     let (paused, managed) = ("cluster.x-k8s.io/paused", "cluster.x-k8s.io/managed-by");
