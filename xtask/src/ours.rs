@@ -25,6 +25,16 @@ pub(crate) enum Storage {
     Disk,
 }
 
+/// Who else is in the process of the server.
+#[derive(Clone, Copy)]
+pub(crate) enum Company {
+    /// Nobody: it serves the API and nothing else.
+    Nobody,
+    /// The controllers, and a runner that simulates so many operations of Terraform at once and looks at nothing again by
+    /// itself.
+    Simulation { parallelism: usize },
+}
+
 /// A running server; dropping it ends the process and removes its files.
 pub(crate) struct Ours {
     folder: tempfile::TempDir,
@@ -59,12 +69,19 @@ pub(crate) fn binary(profile: Profile) -> PathBuf {
 
 impl Ours {
     /// Starts the server on a free port and waits until it is ready.
-    pub(crate) async fn start(binary: &Path, storage: Storage) -> anyhow::Result<Self> {
+    pub(crate) async fn start(binary: &Path, storage: Storage, company: Company) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("capt").tempdir()?;
         let mut command = Command::new(binary);
         command
-            .args(["up", "--api-only", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(folder.path().join("data"));
+        match company {
+            Company::Nobody => command.arg("--api-only"),
+            Company::Simulation { parallelism } => command
+                .args(["--engine=simulated", "--poll-interval=0"])
+                .arg(format!("--parallelism={parallelism}"))
+                .env("RUST_LOG", "warn"),
+        };
         command.arg("--kubeconfig").arg(folder.path().join("kubeconfig"));
         if let Storage::Memory = storage {
             command.arg("--in-memory");

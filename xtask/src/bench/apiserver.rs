@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::connection::Target;
 use super::load::{creates, list, watch_latency, watch_throughput};
 use super::memory;
-use crate::ours::{self, Ours, Profile, Storage};
+use crate::ours::{self, Company, Ours, Profile, Storage};
 use crate::peers;
 use crate::realkube::RealKube;
 
@@ -46,7 +46,7 @@ struct Subject {
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     println!("measuring our server, durable on disk …");
-    let ours = Ours::start(&ours::build(Profile::Release)?, Storage::Disk).await?;
+    let ours = Ours::start(&ours::build(Profile::Release)?, Storage::Disk, Company::Nobody).await?;
     let subject = Subject {
         target: Target::read(&ours.kubeconfig()).await?,
         pids: vec![ours.pid()],

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use apiary_conformance::{Allowed, Kubectl, Player, Recorded, Scenario, golden};
 
 use self::report::Report;
-use crate::ours::{self, Ours, Profile, Storage};
+use crate::ours::{self, Company, Ours, Profile, Storage};
 use crate::realkube::{self, RealKube};
 use crate::{peers, workspace};
 
@@ -123,7 +123,7 @@ async fn real_server(args: &Args) -> anyhow::Result<Server<RealKube>> {
 
 async fn our_server(args: &Args) -> anyhow::Result<Server<Ours>> {
     let Some(kubeconfig) = &args.ours else {
-        let ours = Ours::start(&ours::build(Profile::Debug)?, Storage::Memory).await?;
+        let ours = Ours::start(&ours::build(Profile::Debug)?, Storage::Memory, Company::Nobody).await?;
         let player = player(&ours.kubeconfig(), ours.folder()).await?;
         return Ok(Server {
             player,

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::{Args, Load, begin, load, server::Server};
-use crate::objects::Objects;
-use crate::realkube;
+use super::{
+    Args,
+    world::{Load, World},
+};
 
 /// How much more a cluster may cost where there are most than where there are fewest.
 const GOAL: f64 = 1.2;
@@ -35,7 +36,7 @@ pub(super) async fn run(args: &Args, binary: &Path) -> anyhow::Result<()> {
                 "more than linear"
             },
             load.counted.writes() as f64 / count,
-            load.cpu.as_secs_f64() * 1000.0 / count,
+            load.cpu.all().as_secs_f64() * 1000.0 / count,
             load.resident * 1.048_576,
             load.own * 1.048_576,
         );
@@ -44,11 +45,6 @@ pub(super) async fn run(args: &Args, binary: &Path) -> anyhow::Result<()> {
 }
 
 async fn measure(args: &Args, binary: &Path, clusters: usize) -> anyhow::Result<Load> {
-    let server = Server::start(args.server, binary).await?;
-    let target = server.target().await?;
-    let objects = Objects {
-        client: realkube::client(&server.kubeconfig()).await?,
-    };
-    let mut programs = begin(args, binary, &server, &target).await?;
-    load(args, &server, &target, &objects, &mut programs, clusters).await
+    let mut world = World::begin(args, binary).await?;
+    world.load(args, clusters).await
 }

@@ -11,6 +11,27 @@ use crate::realkube;
 /// The name that Workspaces are labelled with.
 const RUNNER: &str = "bench";
 
+/// Who makes clusters of what people write.
+pub(super) enum Workers {
+    /// They are in the process of the server.
+    Inside,
+    /// Processes of their own.
+    Apart { controllers: Program, runner: Program },
+}
+
+impl Workers {
+    /// Fails, with the end of its log, if one of them has ended by itself.
+    pub(super) fn check_alive(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Inside => Ok(()),
+            Self::Apart { controllers, runner } => {
+                controllers.check_alive()?;
+                runner.check_alive()
+            }
+        }
+    }
+}
+
 /// What is started, and for which server.
 pub(super) struct Place<'a> {
     pub(super) binary: &'a Path,
@@ -71,7 +92,7 @@ impl Program {
     }
 
     /// Fails, with the end of its log, if it has ended by itself.
-    pub(super) fn check_alive(&mut self) -> anyhow::Result<()> {
+    fn check_alive(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
             Some(status) => bail!("capt ended with {status}:\n{}", realkube::tail(&self.log)),

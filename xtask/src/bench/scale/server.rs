@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::bench::{connection::Target, processes};
-use crate::ours::{Ours, Storage};
+use crate::ours::{Company, Ours, Storage};
 use crate::realkube::{self, RealKube};
 use crate::{peers, provider_terraform};
 
-/// Which server.
+/// Which server, and where the controllers and the runner are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Which {
-    /// `capt up --api-only`, durable on disk.
+    /// `capt up`, durable on disk: everything is one process, as people run it.
     Embedded,
-    /// kube-apiserver on etcd.
+    /// `capt up --api-only`, durable on disk, with `capt controller` and `capt runner` beside it.
+    Apart,
+    /// kube-apiserver on etcd, with `capt controller` and `capt runner` beside it.
     Real,
 }
 
@@ -21,7 +23,7 @@ impl Which {
     /// Builds what it needs.
     pub(super) fn prepare(self) -> anyhow::Result<()> {
         match self {
-            Self::Embedded => Ok(()),
+            Self::Embedded | Self::Apart => Ok(()),
             Self::Real => peers::ensure_built(&["etcd", "kube-apiserver"]),
         }
     }
@@ -29,15 +31,15 @@ impl Which {
 
 /// A running server.
 pub(super) enum Server {
-    Embedded(Ours),
+    Ours(Ours),
     Real(RealKube),
 }
 
 impl Server {
-    /// Starts one that has never been used.
-    pub(super) async fn start(which: Which, binary: &Path) -> anyhow::Result<Self> {
+    /// Starts one that has never been used. If it is ours, these are in its process.
+    pub(super) async fn start(which: Which, binary: &Path, company: Company) -> anyhow::Result<Self> {
         Ok(match which {
-            Which::Embedded => Self::Embedded(Ours::start(binary, Storage::Disk).await?),
+            Which::Embedded | Which::Apart => Self::Ours(Ours::start(binary, Storage::Disk, company).await?),
             Which::Real => {
                 let kube = RealKube::start(false).await?;
                 let client = realkube::client(&kube.kubeconfig()).await?;
@@ -49,19 +51,23 @@ impl Server {
         })
     }
 
+    /// The processes that it consists of.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        match self {
+            Self::Ours(ours) => vec![ours.pid()],
+            Self::Real(kube) => kube.pids(),
+        }
+    }
+
     /// The time on a processor of everything that it consists of.
     pub(super) fn cpu(&self) -> Duration {
-        let pids = match self {
-            Self::Embedded(ours) => vec![ours.pid()],
-            Self::Real(kube) => kube.pids(),
-        };
-        pids.into_iter().map(processes::cpu).sum()
+        self.pids().into_iter().map(processes::cpu).sum()
     }
 
     /// The kubeconfig of an administrator.
     pub(super) fn kubeconfig(&self) -> PathBuf {
         match self {
-            Self::Embedded(ours) => ours.kubeconfig(),
+            Self::Ours(ours) => ours.kubeconfig(),
             Self::Real(kube) => kube.kubeconfig(),
         }
     }
@@ -69,7 +75,7 @@ impl Server {
     /// A scratch folder that goes away with the server.
     pub(super) fn folder(&self) -> &Path {
         match self {
-            Self::Embedded(ours) => ours.folder(),
+            Self::Ours(ours) => ours.folder(),
             Self::Real(kube) => kube.folder(),
         }
     }
