@@ -14,15 +14,18 @@ pub(crate) struct Gate {
 
 struct Inner {
     secrets: Secrets,
-    redactor: Arc<Redactor>,
+    /// Made when it is needed: an operation learns more often than it says something.
+    redactor: Option<Arc<Redactor>>,
 }
 
 impl Gate {
     /// One that knows the secrets among the inputs.
     pub(crate) fn new(secrets: Secrets) -> Self {
-        let redactor = Arc::new(Redactor::new(&secrets));
         Self {
-            inner: Arc::new(Mutex::new(Inner { secrets, redactor })),
+            inner: Arc::new(Mutex::new(Inner {
+                secrets,
+                redactor: None,
+            })),
         }
     }
 
@@ -44,13 +47,16 @@ impl Gate {
         let known = inner.secrets.len();
         change(&mut inner.secrets);
         if inner.secrets.len() != known {
-            inner.redactor = Arc::new(Redactor::new(&inner.secrets));
+            inner.redactor = None;
         }
     }
 
     /// The redactor as it is now.
     pub(crate) fn redactor(&self) -> Arc<Redactor> {
-        self.inner.lock().redactor.clone()
+        let Inner { secrets, redactor } = &mut *self.inner.lock();
+        redactor
+            .get_or_insert_with(|| Arc::new(Redactor::new(secrets)))
+            .clone()
     }
 
     /// Text that may leave.
