@@ -17,25 +17,20 @@ const MAX_ZONES: usize = 100;
 
 /// The output that the module of a network that is there does not have, and without which no control plane can be made.
 ///
-/// Outputs and Secret arrive after the Workspace says that it is ready, so that nothing is the module's fault before any of
-/// them did. A Secret that was there and is lost may be the only one to tell what is sensitive, and comes back.
+/// Only a Secret that has every output says that one is not there: what is sensitive stands nowhere else, and one that is
+/// late, lost or emptied is written again. What was told once, the module has.
 pub(super) fn lacking(
     snapshot: &Snapshot,
     apply: &OwnedSeen,
     outputs: &BTreeMap<String, Value>,
-    was_provisioned: bool,
+    was_told: bool,
 ) -> Option<OutputProblem> {
-    let told = secrets::expected(snapshot, apply).map(|secret| &secret.facts);
-    let is_id_untold = match told {
-        Some(facts) => facts.vpc_id.is_none(),
-        None => !was_provisioned && outputs.values().any(|value| !value.is_null()),
-    };
-    let are_subnets_untold = told.is_some_and(|facts| facts.private_subnets.is_none() && !facts.has_config);
+    let secret = secrets::expected(snapshot, apply).filter(|secret| secret.has_outputs && !was_told)?;
     let id = owned::text(outputs, VPC_ID).err();
     let subnets = owned::list_of_texts(outputs, PRIVATE_SUBNETS).err();
-    id.filter(|_| is_id_untold)
+    id.filter(|_| secret.facts.vpc_id.is_none())
         .into_iter()
-        .chain(subnets.filter(|_| are_subnets_untold))
+        .chain(subnets.filter(|_| secret.facts.private_subnets.is_none()))
         .find(|problem| matches!(problem, OutputProblem::Missing { .. }))
 }
 

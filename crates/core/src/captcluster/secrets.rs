@@ -10,7 +10,7 @@ use k8s_openapi::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    facts::VpcFacts,
+    facts::{VPC_CONFIG, VpcFacts},
     snapshot::{SecretName, Snapshot},
 };
 use crate::{
@@ -44,6 +44,8 @@ pub struct SecretSeen {
     pub facts: VpcFacts,
     /// The entries are written as [`VpcFacts::entries`] writes them.
     pub is_as_written: bool,
+    /// It has keys, and no `vpc_config` among them, so that every fact has a key of its own.
+    pub has_outputs: bool,
 }
 
 impl SecretSeen {
@@ -56,6 +58,7 @@ impl SecretSeen {
             Some(value.0.as_slice())
         };
         let facts = VpcFacts::read(value);
+        let keys = secret.data.as_ref();
         let labels = metadata.labels.unwrap_or_default();
         Self {
             namespace: metadata.namespace.unwrap_or_default(),
@@ -69,6 +72,7 @@ impl SecretSeen {
                 .entries()
                 .iter()
                 .all(|(key, text)| value(key) == Some(text.as_bytes())),
+            has_outputs: keys.is_some_and(|keys| !keys.is_empty() && !keys.contains_key(VPC_CONFIG)),
             facts,
         }
     }
@@ -173,7 +177,7 @@ pub(super) fn trouble(snapshot: &Snapshot, apply: &OwnedSeen) -> String {
             ),
         ),
         Some(secret) if secret.facts.faults.is_empty() => format!(
-            "the Secret {} has {}, which the module tells; to have it written again: {}",
+            "the Secret {} has {}, which the module has to tell; to have it written again: {}",
             expected.name,
             secret.facts.troubles().join(" and "),
             apply.retry_command()

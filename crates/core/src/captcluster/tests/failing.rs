@@ -1,5 +1,9 @@
 //! What goes wrong, how long it may take, and the way out.
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::{ByteString, api::core::v1::Secret};
+
 use super::{
     world::{fail, say},
     *,
@@ -400,37 +404,44 @@ fn a_deleted_secret_is_told_and_comes_back() {
 #[test]
 fn outputs_that_are_missing_or_wrong_are_named() {
     let id = |id: Value| json!({"vpc_id": id, "availability_zones": ["eu-central-1a"]});
-    let facts = |vpc_id: Option<&str>, has_subnets: bool| {
-        Some(VpcFacts {
-            vpc_id: vpc_id.map(str::to_owned),
-            private_subnets: has_subnets.then(|| vec!["subnet-a".to_owned()]),
-            ..VpcFacts::default()
-        })
-    };
+    let of = |entries: &[(&str, &str)]| Some(secret_of(entries));
+    let subnets = ("private_subnets", r#"["subnet-a"]"#);
     let (wrong, waits) = ("False/OutputInvalid", "False/WaitingForSecret");
     let no_id = "The module has no output vpc_id, or it is null. Add output \"vpc_id\" to it";
     let is_gone = "the Secret net-vpc-connection is not there. Its Workspace writes it; to have it written again: \
                    capt retry captcluster/net -n team";
-    for (outputs, facts, expected, told) in [
+    let cut = "has no vpc_id, which the module has to tell; to have it written again: capt retry";
+    for (outputs, secret, expected, told) in [
         (id(json!(7)), None, wrong, "output vpc_id is a number"),
-        (id(Value::Null), None, wrong, no_id),
-        (id(Value::Null), facts(None, true), wrong, no_id),
-        (json!({}), facts(None, true), wrong, no_id),
+        (id(Value::Null), of(&[subnets]), wrong, no_id),
+        (json!({}), of(&[subnets]), wrong, no_id),
+        (json!({}), of(&[("region", "eu-central-1")]), wrong, no_id),
         (
             id(json!("vpc-7")),
-            facts(Some("vpc-7"), false),
+            of(&[("vpc_id", "vpc-7")]),
             wrong,
             "no output private_subnets",
         ),
-        // What was not written yet is nobody's fault.
+        // What was not written yet, or is sensitive, is nobody's fault.
         (json!({}), None, waits, is_gone),
+        (id(Value::Null), None, waits, is_gone),
         (id(json!("vpc-7")), None, waits, is_gone),
-        // Somebody took a key away that the module tells.
+        (json!({"region": "eu-central-1"}), None, waits, is_gone),
+        // Somebody took keys away that the module tells.
+        (json!({}), of(&[]), waits, "has no vpc_id and no private_subnets"),
         (
-            id(json!("vpc-7")),
-            facts(None, true),
+            id(Value::Null),
+            of(&[]),
             waits,
-            "has no vpc_id, which the module tells; to have it written again: capt retry",
+            "has no vpc_id and no private_subnets",
+        ),
+        (id(json!("vpc-7")), of(&[subnets]), waits, cut),
+        // The text of its author's own making may come to tell more.
+        (
+            json!({}),
+            of(&[("vpc_config", "private_subnets = [\"subnet-a\"]")]),
+            waits,
+            cut,
         ),
     ] {
         let mut world = World::new(fresh());
@@ -438,16 +449,10 @@ fn outputs_that_are_missing_or_wrong_are_named() {
         world.make_real();
         let status = world.apply().wta.status.get_or_insert_default();
         status.outputs = serde_json::from_value(outputs.clone()).expect("outputs");
-        world.snapshot.secrets.clear();
-        if let Some(facts) = facts {
-            let incomplete = SecretSeen {
-                facts,
-                ..secret("net-vpc-connection", "")
-            };
-            world.snapshot.secrets.push(incomplete);
-        }
+        world.snapshot.secrets = secret.into_iter().collect();
+        let keys = world.snapshot.secrets.clone();
         world.rest();
-        assert_eq!(world.verdict("Ready"), expected, "{outputs}");
+        assert_eq!(world.verdict("Ready"), expected, "{outputs}: {keys:?}");
         let failed = world.verdict("VPCFailed");
         assert_eq!(
             failed.starts_with("True"),
@@ -459,6 +464,21 @@ fn outputs_that_are_missing_or_wrong_are_named() {
     }
 }
 
+/// The Secret of the network, with these entries.
+fn secret_of(entries: &[(&str, &str)]) -> SecretSeen {
+    let data: BTreeMap<_, _> = entries
+        .iter()
+        .map(|(key, text)| ((*key).to_owned(), ByteString(text.as_bytes().to_vec())))
+        .collect();
+    let mut object = Secret {
+        data: Some(data),
+        ..Secret::default()
+    };
+    object.metadata.name = Some("net-vpc-connection".to_owned());
+    object.metadata.namespace = Some("team".to_owned());
+    SecretSeen::of(&object)
+}
+
 /// What is sensitive stands in the Secret alone.
 #[test]
 fn a_secret_that_is_lost_makes_no_module_wrong() {
@@ -467,9 +487,13 @@ fn a_secret_that_is_lost_makes_no_module_wrong() {
     status.outputs.get_or_insert_default().remove("vpc_id");
     world.rest();
     assert!(world.status().ready);
-    world.snapshot.secrets.clear();
-    world.rest();
-    assert_eq!(world.verdict("Ready"), "False/WaitingForSecret");
+    let subnets = secret_of(&[("private_subnets", r#"["subnet-a"]"#)]);
+    for left in [vec![], vec![secret_of(&[])], vec![subnets]] {
+        world.snapshot.secrets.clone_from(&left);
+        world.rest();
+        assert_eq!(world.verdict("Ready"), "False/WaitingForSecret", "{left:?}");
+        assert_eq!(world.status().failure_reason, None, "{left:?}");
+    }
 }
 
 #[test]

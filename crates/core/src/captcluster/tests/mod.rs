@@ -160,6 +160,7 @@ fn secret(name: &str, vpc_id: &str) -> SecretSeen {
             has_config: false,
             faults: Vec::new(),
         },
+        has_outputs: true,
         ..SecretSeen::default()
     }
 }
