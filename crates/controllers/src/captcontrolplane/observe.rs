@@ -67,12 +67,13 @@ impl ControlPlanes {
             Vec::new()
         };
         let profiles = self.profiles(reader, &control_plane, &applies).await;
-        let vpc_names = infrastructure.as_ref().map(vpc::secret_names).unwrap_or_default();
+        let cluster = cluster.as_deref().map(ClusterSeen::of);
+        let vpc_names = vpc::names_to_read(infrastructure.as_ref(), cluster.as_ref());
         let spec = template
             .as_ref()
             .and_then(|template| Some(template.spec.as_ref()?.spec()));
         let names = connection::secret_names(&control_plane.spec, key.name(), spec, apply);
-        let vpc_id = infrastructure.as_ref().and_then(|seen| seen.vpc_id.as_deref());
+        let vpc_id = vpc::known_id(infrastructure.as_ref(), apply);
         let mut vpc_secrets = Vec::new();
         for name in &vpc_names {
             let found = self.secret(reader, namespace, name).await?;
@@ -111,7 +112,7 @@ impl ControlPlanes {
         };
         let issued = self.issuer.issued(reader, key);
         Ok(Some(Snapshot {
-            cluster: cluster.as_deref().map(ClusterSeen::of),
+            cluster,
             paused_by,
             infrastructure,
             template,

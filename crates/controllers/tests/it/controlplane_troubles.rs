@@ -253,6 +253,34 @@ async fn a_reference_that_leads_nowhere_is_named_and_waited_for() {
     stage.world.finish().await;
 }
 
+#[tokio::test]
+async fn a_network_that_no_captcluster_is_for_is_told_about_by_a_person() {
+    let stage = Stage::embedded().await;
+    start_witness(&stage);
+    let _: WorkspaceTemplate = stage.create(eks_template("eks")).await;
+    let mut cluster = whole_cluster("blue");
+    cluster["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("infrastructureRef");
+    let _: Cluster = stage.create(cluster).await;
+    let mut plane = control_plane("blue");
+    plane["spec"]["controlPlaneConfig"] = json!({"region": "eu-central-1"});
+    let _: CAPTControlPlane = stage.create(plane).await;
+    stage.until_plane_says("blue", "Ready", "False/SecretError").await;
+    let told = told(&stage).await;
+    assert!(told.contains("the Secret vpc-connection,"), "{told}");
+    let secret = json!({
+        "metadata": {"name": "vpc-connection"},
+        "stringData": {"vpc_id": "vpc-7", "private_subnets": "[\"subnet-a\", \"subnet-b\"]"},
+    });
+    let _: Secret = stage.create(secret).await;
+    stage.until_state("blue", State::Ready).await;
+    let variables = stage.apply(APPLY).await.unwrap().spec.variables.unwrap();
+    assert_eq!(variables["vpc_id"], "vpc-7");
+    stage.world.finish().await;
+}
+
 /// Templates of another namespace, which say nothing of whom they are shared with.
 async fn make_library(stage: &Stage) -> Api<WorkspaceTemplate> {
     let namespaces: Api<Namespace> = Api::all(stage.client());

@@ -49,7 +49,7 @@ pub struct Snapshot {
     pub applies: Vec<OwnedSeen>,
     /// Names of other CAPTControlPlanes in the namespace whose `spec.workspaceTemplateApplyName` is this one's.
     pub rivals: Vec<String>,
-    /// The Secret with the facts about the network: of those that exist of [`super::vpc::secret_names`] and may be used, the
+    /// The Secret with the facts about the network: of those that exist of [`super::vpc::names_to_read`] and may be used, the
     /// one that [`super::vpc::pick`] picks.
     pub vpc_secret: Option<SecretSeen>,
     /// The Secret with the facts about the EKS cluster: the first that exists of [`super::connection::secret_names`].

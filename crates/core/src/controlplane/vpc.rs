@@ -3,10 +3,11 @@
 use capt_api::CAPTControlPlane;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::snapshot::{InfrastructureSeen, LeftAlone, SecretSeen, Snapshot};
+use super::snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone, SecretSeen, Snapshot};
 use crate::{
     captcluster::facts::{Fault, PRIVATE_SUBNETS, VPC_ID, VpcFacts},
     commands, names,
+    owned::OwnedSeen,
 };
 
 /// The name that the first documents used for every cluster. It is read only if no other is there.
@@ -69,6 +70,44 @@ pub fn secret_names(infrastructure: &InfrastructureSeen) -> Vec<String> {
     all
 }
 
+/// The names under which the Secret is looked for, whatever the infrastructure is. Where that is no CAPTCluster, a person
+/// makes the Secret. A CAPTCluster that is not there may come, and until then nobody knows whose network is told about.
+#[must_use]
+pub fn names_to_read(
+    infrastructure: Option<&InfrastructureSeen>,
+    cluster: Option<&ClusterSeen>,
+) -> Vec<String> {
+    match (infrastructure, cluster) {
+        (Some(infrastructure), _) => secret_names(infrastructure),
+        (None, Some(cluster)) if missing_captcluster(cluster).is_none() => vec![FIXED_NAME.to_owned()],
+        (None, _) => Vec::new(),
+    }
+}
+
+/// The CAPTCluster that a Cluster refers to.
+fn missing_captcluster(cluster: &ClusterSeen) -> Option<&str> {
+    let (kind, name) = cluster.infrastructure_ref.as_ref()?;
+    (kind == "CAPTCluster").then_some(name.as_str())
+}
+
+/// The id of the network, if it is known: what the CAPTCluster says, or what the EKS cluster was made in.
+#[must_use]
+pub fn known_id<'a>(
+    infrastructure: Option<&'a InfrastructureSeen>,
+    apply: Option<&'a OwnedSeen>,
+) -> Option<&'a str> {
+    match infrastructure {
+        Some(infrastructure) => infrastructure.vpc_id.as_deref(),
+        None => apply?
+            .wta
+            .spec
+            .variables
+            .as_ref()?
+            .get(VPC_ID)
+            .map(String::as_str),
+    }
+}
+
 /// Reads the facts: from plain keys, or from the text under `vpc_config`, as the CAPTCluster does.
 ///
 /// # Errors
@@ -89,7 +128,13 @@ pub fn read(secret: &SecretSeen) -> Result<Vpc, VpcProblem> {
 /// Which Secret is waited for, and who writes it: whoever makes the network.
 pub(super) fn awaited(snapshot: &Snapshot) -> (String, String) {
     let infrastructure = snapshot.infrastructure.as_ref();
-    let names = infrastructure.map(secret_names).unwrap_or_default();
+    let missing = snapshot.cluster.as_ref().and_then(missing_captcluster);
+    if let (None, Some(missing)) = (infrastructure, missing) {
+        let name = names::vpc_connection(missing).preferred().to_owned();
+        let way = format!("The CAPTCluster {missing} sees to it, and does not exist: make it");
+        return (name, way);
+    }
+    let names = names_to_read(infrastructure, snapshot.cluster.as_ref());
     let name = names.into_iter().next().unwrap_or_else(|| FIXED_NAME.to_owned());
     let ours = infrastructure
         .filter(|infrastructure| infrastructure.left_alone != Some(LeftAlone::ExternallyManaged));
@@ -288,6 +333,28 @@ mod tests {
             let picked = pick(found).map(|secret| secret.name);
             assert_eq!(picked.as_deref(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn what_a_person_makes_is_read_where_no_captcluster_is_meant() {
+        let cluster = |kind: Option<&str>| ClusterSeen {
+            infrastructure_ref: kind.map(|kind| (kind.to_owned(), "net".to_owned())),
+            ..ClusterSeen::default()
+        };
+        for (cluster, expected) in [
+            (Some(cluster(None)), vec![FIXED_NAME]),
+            (Some(cluster(Some("OtherCluster"))), vec![FIXED_NAME]),
+            (Some(cluster(Some("CAPTCluster"))), vec![]),
+            (None, vec![]),
+        ] {
+            assert_eq!(names_to_read(None, cluster.as_ref()), expected, "{cluster:?}");
+        }
+        let infrastructure = InfrastructureSeen {
+            name: "blue".to_owned(),
+            ..InfrastructureSeen::default()
+        };
+        let names = names_to_read(Some(&infrastructure), None);
+        assert_eq!(names, secret_names(&infrastructure));
     }
 
     #[test]

@@ -393,6 +393,9 @@ fn a_secret_that_somebody_else_has_to_make_is_named_with_its_keys() {
     };
     let of_another_kind: Edit = |world| {
         world.snapshot.infrastructure = None;
+        let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+        cluster.infrastructure_ref = Some(("OtherCluster".to_owned(), "net".to_owned()));
+        cluster.infrastructure_provisioned = true;
         let config = json!({"region": "eu-central-1"});
         world.snapshot.control_plane.spec.control_plane_config =
             Some(serde_json::from_value(config).expect("a config"));
