@@ -1,9 +1,9 @@
 //! What a decision is made of: everything that an executor has to do, and nothing that it has to think about.
 //!
 //! An executor carries a decision out in this order and stops at the first thing that fails: children in their order
-//! (Secrets that follow each other perhaps at the same time), what is told of losses that these make good, removals, own
-//! metadata, status, events. Decisions rely on it: what is written on the object itself says that what came before it is done. Every write is guarded by the uid of what it
-//! is meant for, and so cannot hit a namesake.
+//! (Secrets that follow each other perhaps at the same time), each with what is told of the loss that it makes good,
+//! removals, own metadata, status, events. Decisions rely on it: what is written on the object itself says that what came
+//! before it is done. Every write is guarded by the uid of what it is meant for, and so cannot hit a namesake.
 //!
 //! This module must never know what is decided about, nor how it is carried out.
 
@@ -16,8 +16,6 @@ use serde_json::Value;
 pub struct Decision<S> {
     /// What must exist.
     pub children: Vec<Desired>,
-    /// What people should hear about and no later look sees, because what must exist is there by then: somebody took it away.
-    pub losses: Vec<Event>,
     /// What must go.
     pub removals: Vec<Removal>,
     /// What changes on the object itself.
@@ -32,7 +30,6 @@ impl<S> Default for Decision<S> {
     fn default() -> Self {
         Self {
             children: Vec::new(),
-            losses: Vec::new(),
             removals: Vec::new(),
             own: OwnChange::default(),
             events: Vec::new(),
@@ -45,11 +42,7 @@ impl<S> Decision<S> {
     /// Whether carrying it out writes nothing.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.children.is_empty()
-            && self.losses.is_empty()
-            && self.removals.is_empty()
-            && self.own.is_empty()
-            && self.events.is_empty()
+        self.children.is_empty() && self.removals.is_empty() && self.own.is_empty() && self.events.is_empty()
     }
 }
 
@@ -80,6 +73,8 @@ pub struct Desired {
     pub strip: Strip,
     /// Hash of what the fields were rendered from, if they were.
     pub rendered_from: Option<String>,
+    /// That somebody took it away, if so. It is told as soon as it is written: no later look sees that it was gone.
+    pub loss: Option<Event>,
 }
 
 /// What must hold for a write to happen.

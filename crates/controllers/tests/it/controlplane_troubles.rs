@@ -4,6 +4,7 @@ use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
     captcontrolplane::ControlPlaneState as State, conditions::find_condition, foreign::Cluster, marks,
 };
+use capt_testkit::{Calls, Fault, Times};
 use k8s_openapi::api::{
     core::v1::{Namespace, Secret},
     events::v1::Event,
@@ -19,7 +20,7 @@ use crate::{
         ControlPlaneUser as _, KUBECONFIG, control_plane, eks_template, start_witness, text, whole_cluster,
     },
     network::{NetworkUser as _, made_network},
-    stage::{Stage, User as _, apply, template},
+    stage::{CAPT, Setting, Stage, User as _, apply, start_controllers, template},
 };
 
 const APPLY: &str = "blue-eks-controlplane-apply";
@@ -250,6 +251,28 @@ async fn a_reference_that_leads_nowhere_is_named_and_waited_for() {
     assert!(events.iter().any(is_told), "{events:#?}");
     let _: WorkspaceTemplate = stage.create(eks_template("later")).await;
     stage.until_state("blue", State::Ready).await;
+    stage.world.finish().await;
+}
+
+/// The next look finds the Secret that was written, and only the other one missing.
+#[tokio::test]
+async fn that_a_secret_was_deleted_is_told_although_another_cannot_be_written() {
+    let stage = ready().await;
+    stage.world.stop(CAPT);
+    let secrets: Api<Secret> = stage.api();
+    for name in ["blue-kubeconfig", "blue-ca"] {
+        secrets.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    let other = Calls::by(CAPT).writes().resource("secrets").name("blue-ca");
+    stage.faults().inject(other, Times::Once, Fault::fail(500));
+    start_controllers(&stage.world, &Setting::default());
+    stage.settle().await;
+    let events = stage.told_about("CAPTControlPlane", "blue").await;
+    for name in ["blue-kubeconfig", "blue-ca"] {
+        let words = format!("The Secret {name} was deleted, and is written again");
+        let told = events.iter().filter(|event| event.ends_with(&words));
+        assert_eq!(told.count(), 1, "{name}: {events:#?}");
+    }
     stage.world.finish().await;
 }
 

@@ -334,6 +334,7 @@ pub(super) fn written<'a>(snapshot: &'a Snapshot, owner: &Owner<'_>, facts: &Vpc
         }),
         strip: Strip::default(),
         rendered_from: None,
+        loss: None,
     }))
 }
 

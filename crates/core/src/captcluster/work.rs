@@ -53,9 +53,9 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
             ),
         },
         written => {
-            if let Written::Write(secret) = written {
+            if let Written::Write(mut secret) = written {
                 if was_deleted(deciding, &secret) {
-                    deciding.decision.losses.push(Event {
+                    secret.loss = Some(Event {
                         kind: EventKind::Warning,
                         reason: Reason::SecretRestored.as_str().to_owned(),
                         message: format!(

@@ -43,7 +43,6 @@ pub(super) struct Deciding<'a> {
     /// The WorkspaceTemplateApply of the EKS cluster.
     pub(super) found: Found<'a>,
     pub(super) children: Vec<Desired>,
-    losses: Vec<Event>,
     pub(super) removals: Vec<Removal>,
     pub(super) own: OwnChange<CAPTControlPlaneStatus>,
     pub(super) events: Vec<Event>,
@@ -68,7 +67,6 @@ impl<'a> Deciding<'a> {
             owner,
             found: eks_apply(&snapshot.control_plane, &snapshot.applies, &owner),
             children: Vec::new(),
-            losses: Vec::new(),
             removals: Vec::new(),
             own: OwnChange::default(),
             events: Vec::new(),
@@ -226,11 +224,6 @@ impl<'a> Deciding<'a> {
         self.events.push(event(kind, reason, message));
     }
 
-    /// Tells that somebody took away what this very decision brings back.
-    pub(super) fn tell_loss(&mut self, reason: Reason, message: &str) {
-        self.losses.push(event(EventKind::Warning, reason, message));
-    }
-
     /// Decides again after this time, unless there is reason to do so sooner.
     pub(super) fn look_again(&mut self, after: Option<Duration>) {
         // A moment that has come needs no other decision than this one.
@@ -259,7 +252,6 @@ impl<'a> Deciding<'a> {
         }
         Decision {
             children: self.children,
-            losses: self.losses,
             removals: self.removals,
             own: self.own,
             events: self.events,
@@ -271,7 +263,10 @@ impl<'a> Deciding<'a> {
     /// that is answered and a Secret that was missing are seen once.
     fn is_repeatable(&self) -> bool {
         let mut marks = self.own.annotations.keys();
-        self.own.spec.is_empty() && marks.all(|mark| mark == marks::TURN) && self.losses.is_empty()
+        let is_loss = |child: &Desired| child.loss.is_some();
+        self.own.spec.is_empty()
+            && marks.all(|mark| mark == marks::TURN)
+            && !self.children.iter().any(is_loss)
     }
 
     /// Nothing is made before the object is held. What the first child will be called, and that it has the turn, is
@@ -304,7 +299,7 @@ impl<'a> Deciding<'a> {
     }
 }
 
-fn event(kind: EventKind, reason: Reason, message: &str) -> Event {
+pub(super) fn event(kind: EventKind, reason: Reason, message: &str) -> Event {
     Event {
         kind,
         reason: reason.as_str().to_owned(),

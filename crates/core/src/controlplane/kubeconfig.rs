@@ -287,6 +287,7 @@ impl Wanted {
             fields: json!({"metadata": metadata, "type": type_, "data": data}),
             strip: Strip::default(),
             rendered_from: None,
+            loss: None,
         }))
     }
 }

@@ -255,7 +255,8 @@ pub fn look(
     around
 }
 
-/// Secrets that were there by what was said last, and that somebody deleted. What was said since is said once.
+/// Secrets that were there by what was said last, and that somebody deleted, whether they can be written again or not.
+/// What was said since is said once.
 pub(super) fn deleted(
     snapshot: &Snapshot,
     status: &CAPTControlPlaneStatus,
@@ -278,7 +279,7 @@ pub(super) fn deleted(
         .iter()
         .filter(|secret| is_all_there && secret.guard == Guard::Absent && secret.target.name != kubeconfig);
     let others: Vec<String> = others.map(|secret| secret.target.name.clone()).collect();
-    // It is written as soon as there is a token.
+    // Without a token it cannot be written yet.
     let kubeconfig = snapshot.kubeconfig.is_none().then_some(kubeconfig);
     kubeconfig.into_iter().chain(others).collect()
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     advancing, clock, connection,
-    deciding::Deciding,
+    deciding::{Deciding, event},
     eks::{self, Reading},
     endpoint,
     fargate::{
@@ -246,11 +246,22 @@ fn publish(
     around: &Surroundings,
     impairments: &mut Vec<Note>,
 ) {
-    for name in setup::deleted(deciding.snapshot, &deciding.status, &cluster.name, around) {
-        let message = format!("The Secret {name} was deleted, and is written again");
-        deciding.tell_loss(Reason::SecretRestored, &message);
+    let mut lost = setup::deleted(deciding.snapshot, &deciding.status, &cluster.name, around);
+    for secret in &around.secrets {
+        let mut secret = secret.clone();
+        let name = &secret.target.name;
+        if let Some(index) = lost.iter().position(|lost| lost == name) {
+            let message = format!("The Secret {name} was deleted, and is written again");
+            secret.loss = Some(event(EventKind::Warning, Reason::SecretRestored, &message));
+            lost.swap_remove(index);
+        }
+        deciding.children.push(secret);
     }
-    deciding.children.extend(around.secrets.iter().cloned());
+    for name in lost {
+        let message =
+            format!("The Secret {name} was deleted, and is written again when what it says is known");
+        deciding.tell(EventKind::Warning, Reason::SecretError, &message);
+    }
     impairments.extend(around.impairments.iter().cloned());
     let Some(new) = &around.endpoint else { return };
     deciding.status.endpoint = Some(endpoint::display(new));

@@ -176,5 +176,6 @@ fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate, retry: O
         }),
         strip,
         rendered_from: None,
+        loss: None,
     }
 }

@@ -215,6 +215,7 @@ impl Body {
             fields: self.fields(),
             strip: Strip::default(),
             rendered_from: self.rendered_from,
+            loss: None,
         }
     }
 
@@ -231,6 +232,7 @@ impl Body {
             fields: self.fields(),
             strip: self.strip,
             rendered_from: self.rendered_from,
+            loss: None,
         }
     }
 

@@ -231,7 +231,6 @@ impl<'a> Deciding<'a> {
         }
         Decision {
             children: self.children,
-            losses: Vec::new(),
             removals: self.removals,
             own: self.own,
             events,

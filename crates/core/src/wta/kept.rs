@@ -113,6 +113,7 @@ impl Kept {
             }),
             strip: Strip::default(),
             rendered_from: Some(self.rendering.hash.clone()),
+            loss: None,
         }
     }
 }

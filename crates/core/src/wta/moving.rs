@@ -207,5 +207,6 @@ fn state_secret(snapshot: &Snapshot, secret: &StateSecretSeen, moves: bool, is_h
         fields: json!({"metadata": metadata}),
         strip,
         rendered_from: None,
+        loss: None,
     }
 }

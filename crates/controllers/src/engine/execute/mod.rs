@@ -242,10 +242,12 @@ impl Executor {
         let mut children = decision.children.as_slice();
         while !children.is_empty() {
             let (together, later) = children.split_at(written_together(children));
-            self.write_children(together, written).await?;
+            let mut losses = Vec::new();
+            let outcome = self.write_children(together, written, &mut losses).await;
+            self.tell_all(subject, losses, now).await;
+            outcome?;
             children = later;
         }
-        self.tell_all(subject, &decision.losses, now).await;
         for removal in &decision.removals {
             if let Some(object) = self.remove(removal).await? {
                 written.all.push(Written::of(&removal.target, &object));
@@ -276,13 +278,19 @@ impl Executor {
         Ok(())
     }
 
-    async fn tell_all(&self, subject: &Subject, events: &[Event], now: Timestamp) {
-        let telling = events.iter();
+    async fn tell_all(&self, subject: &Subject, events: impl IntoIterator<Item = &Event>, now: Timestamp) {
+        let telling = events.into_iter();
         join_all(telling.map(|event| self.teller.tell(subject, event, now))).await;
     }
 
-    /// Writes objects of which none needs another, at the same time. Tells the first failure, after all of them.
-    async fn write_children(&self, together: &[Desired], written: &mut Writes) -> Result<(), Failure> {
+    /// Writes objects of which none needs another, at the same time, and collects which losses that makes good. Tells the
+    /// first failure, after all of them.
+    async fn write_children<'a>(
+        &self,
+        together: &'a [Desired],
+        written: &mut Writes,
+        losses: &mut Vec<&'a Event>,
+    ) -> Result<(), Failure> {
         let answers = join_all(together.iter().map(|desired| self.write_child(desired))).await;
         let mut failure = None;
         for (desired, answer) in together.iter().zip(answers) {
@@ -290,6 +298,7 @@ impl Executor {
                 Ok(answer) => {
                     written.all.push(Written::of(&desired.target, &answer.object));
                     written.secrets.extend(answer.secret);
+                    losses.extend(&desired.loss);
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }

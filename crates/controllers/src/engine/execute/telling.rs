@@ -225,6 +225,7 @@ mod tests {
             fields: json!({}),
             strip: Strip::default(),
             rendered_from: None,
+            loss: None,
         };
         Decision {
             children: vec![desired],

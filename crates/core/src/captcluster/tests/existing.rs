@@ -106,7 +106,8 @@ fn a_secret_that_somebody_deletes_is_written_again_and_that_is_told_once() {
     let mut world = World::new(with_existing());
     world.rest();
     let told = |world: &World| {
-        let losses = world.history.iter().flat_map(|decision| &decision.losses);
+        let children = world.history.iter().flat_map(|decision| &decision.children);
+        let losses = children.filter_map(|child| child.loss.as_ref());
         let restored = losses.filter(|event| event.reason == "SecretRestored");
         restored
             .map(|event| (event.kind, event.message.clone()))

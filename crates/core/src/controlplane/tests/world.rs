@@ -164,12 +164,10 @@ impl World {
                     "WorkspaceTemplateApply" => self.write_apply(child),
                     _ => self.write_secret(child),
                 }
+                let loss = child.loss.iter();
+                self.events
+                    .extend(loss.map(|event| format!("{}: {}", event.reason, event.message)));
             }
-        }
-        if writes <= limit {
-            let losses = decision.losses.iter();
-            self.events
-                .extend(losses.map(|event| format!("{}: {}", event.reason, event.message)));
         }
         let mut goes_on = || {
             writes += 1;
