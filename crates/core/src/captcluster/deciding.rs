@@ -124,6 +124,15 @@ impl<'a> Deciding<'a> {
         flags.and_then(|flags| flags.provisioned) == Some(true)
     }
 
+    /// Whether a control plane could be made in the network once. Status does not move, but the endpoint of the Cluster does,
+    /// and there is none without a network.
+    pub(super) fn has_served(&self) -> bool {
+        let cluster = self.snapshot.cluster.as_ref();
+        let endpoint = cluster.and_then(|cluster| cluster.endpoint.as_ref());
+        let host = endpoint.and_then(|endpoint| endpoint.host.as_deref());
+        self.was_provisioned() || host.is_some_and(|host| !host.is_empty())
+    }
+
     /// Writes down what is known about the network.
     pub(super) fn conclude(&mut self, conclusion: Conclusion) {
         let Conclusion {

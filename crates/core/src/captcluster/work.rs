@@ -237,10 +237,11 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
         .err()
         .filter(|problem| matches!(problem, OutputProblem::WrongType { .. }));
     let was_provisioned = deciding.was_provisioned();
+    let has_served = deciding.has_served();
     // A Secret of the same name may tell of what somebody else made, or of what lives elsewhere by now.
     let is_made = apply.has_workspace();
     // What else it tells does not make up for an output that is wrong, but what was ready by it stays so.
-    let is_trusted = is_made && (was_provisioned || wrong.is_none());
+    let is_trusted = is_made && (has_served || wrong.is_none());
     let secret = secrets::complete(
         snapshot,
         &deciding.owner,
@@ -268,7 +269,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     // What was ready has not failed because of what is told about it.
     let broken = |message: String| {
         let reason = Reason::OutputInvalid;
-        match was_provisioned {
+        match has_served {
             true => Stage::Waiting { reason, message },
             false => Stage::Failed { reason, message },
         }
@@ -288,7 +289,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             "The VPC is there, but {}",
             secrets::trouble(snapshot, apply)
         )),
-        _ => match outputs::lacking(snapshot, apply, &told_outputs, was_provisioned) {
+        _ => match outputs::lacking(snapshot, apply, &told_outputs, has_served) {
             Some(problem) => broken(problem.to_string()),
             None => Stage::Creating {
                 reason: Reason::WaitingForSecret,

@@ -548,6 +548,31 @@ fn an_output_that_becomes_wrong_is_told_and_takes_nothing_away() {
 }
 
 #[test]
+fn an_output_that_is_wrong_takes_nothing_away_from_what_was_moved() {
+    let served = ClusterEndpoint {
+        host: Some("10.0.0.1".to_owned()),
+        port: Some(6443),
+    };
+    for (endpoint, expected) in [
+        (Some(served), ("True/OutputInvalid", "False/OutputInvalid")),
+        (None, ("False/OutputInvalid", "True/OutputInvalid")),
+    ] {
+        let mut world = ready();
+        let status = world.apply().wta.status.get_or_insert_default();
+        let outputs = status.outputs.get_or_insert_default();
+        outputs.insert("vpc_id".to_owned(), json!(["vpc-7"]));
+        let config = "vpc_id = \"vpc-7\"\nprivate_subnets = [\"subnet-a\"]";
+        world.snapshot.secrets = vec![secret_of(&[("vpc_id", "[\"vpc-7\"]"), ("vpc_config", config)])];
+        world.snapshot.captcluster.status = None;
+        world.snapshot.cluster.as_mut().expect("a Cluster").endpoint = endpoint.clone();
+        world.rest();
+        let said = (world.verdict("Ready"), world.verdict("VPCFailed"));
+        assert_eq!((&*said.0, &*said.1), expected, "{endpoint:?}");
+        assert_eq!(world.status().ready, endpoint.is_some());
+    }
+}
+
+#[test]
 fn a_request_for_another_try_is_passed_on_and_then_forgotten() {
     let mut world = ready();
     annotate(&mut world.snapshot, marks::RETRY_REQUESTED, "try-1");
