@@ -169,9 +169,18 @@ impl Gates for Deciding<'_> {
         }
         let message = match self.owner.cluster {
             None => "No Cluster owns this object yet; name it in spec.infrastructureRef of one".to_owned(),
-            Some(name) => format!(
-                "The Cluster {name}, which owns this object, does not exist. Make it again, or delete this object"
-            ),
+            Some(name) => {
+                let spec = &self.snapshot.captcluster.spec;
+                let fate = match (&spec.vpc_template_ref, spec.retain_vpc_on_delete) {
+                    (None, _) => "",
+                    (Some(_), Some(true)) => ", which leaves its VPC as it is",
+                    (Some(_), _) => ", which destroys its VPC unless spec.retainVpcOnDelete is true",
+                };
+                format!(
+                    "The Cluster {name}, which owns this object, does not exist. Make it again, or delete this \
+                     object{fate}"
+                )
+            }
         };
         for type_ in [Type::Ready, Type::VpcReady, Type::VpcCreating, Type::VpcFailed] {
             self.say_first(type_, false, Reason::ClusterNotFound, &message);

@@ -167,6 +167,9 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         (kind, "Missing", _) => vec![format!(
             "make the {kind} {name}, or name another one that there is"
         )],
+        ("CAPTCluster", _, "ClusterNotFound") if node.message.contains("does not exist") => {
+            going::ways_out(&node.message)
+        }
         ("CAPTCluster", _, "ClusterNotFound") => {
             vec![format!("name {name} in spec.infrastructureRef of a Cluster")]
         }

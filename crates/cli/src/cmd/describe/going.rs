@@ -22,12 +22,13 @@ pub(super) const HELD: [&str; 8] = [
 ];
 
 /// How the sentences of a message begin that tell a way out.
-const WAY_OUT: [&str; 9] = [
+const WAY_OUT: [&str; 10] = [
     "To ",
     "First ",
     "If it is, ",
     "Take ",
     "Bring ",
+    "Make it again",
     "Write ",
     "Delete ",
     "Destroy ",

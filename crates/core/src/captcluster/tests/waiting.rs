@@ -96,6 +96,26 @@ fn the_cluster_is_found_by_owner_reference_whatever_it_is_called() {
 }
 
 #[test]
+fn who_may_delete_a_network_is_told_what_becomes_of_the_vpc() {
+    let mut retained = fresh();
+    retained.captcluster.spec.retain_vpc_on_delete = Some(true);
+    let way = "Make it again, or delete this object";
+    for (mut snapshot, fate) in [
+        (
+            fresh(),
+            ", which destroys its VPC unless spec.retainVpcOnDelete is true",
+        ),
+        (retained, ", which leaves its VPC as it is"),
+        (with_existing(), ""),
+    ] {
+        snapshot.cluster = None;
+        let decision = decide(&snapshot, at(1));
+        let told = condition(&snapshot, &decision, "WaitingForCluster").message;
+        assert!(told.ends_with(&format!("{way}{fate}")), "{told}");
+    }
+}
+
+#[test]
 fn what_is_there_stays_when_the_cluster_is_lost() {
     let mut world = ready();
     world.snapshot.cluster = None;

@@ -287,7 +287,27 @@ fn who_must_act_is_not_told_to_wait() {
             json!({"state": state, "conditions": [condition("Ready", "False", reason, message)]});
         objects
     };
+    let network = |reason: &str, message: &str| {
+        let mut objects = provisioning();
+        objects["captclusters"][0]["status"] =
+            json!({"conditions": [condition("Ready", "False", reason, message)]});
+        objects
+    };
     for (objects, root, expected) in [
+        (
+            network("ClusterNotFound", "No Cluster owns this object yet; name it"),
+            "CAPTCluster/net",
+            &["name net in spec.infrastructureRef of a Cluster"][..],
+        ),
+        (
+            network(
+                "ClusterNotFound",
+                "The Cluster blue, which owns this object, does not exist. Make it again, or delete this object, which \
+                 destroys its VPC",
+            ),
+            "CAPTCluster/net",
+            &["make it again, or delete this object, which destroys its VPC"],
+        ),
         (
             cluster(
                 "InfrastructureReady",
@@ -295,7 +315,7 @@ fn who_must_act_is_not_told_to_wait() {
                 "net belongs to the Cluster red",
             ),
             "Cluster/blue",
-            &["mend what the message names"][..],
+            &["mend what the message names"],
         ),
         (
             cluster(
