@@ -75,11 +75,18 @@ impl ControlPlanes {
         let names = connection::secret_names(&control_plane.spec, key.name(), spec, apply);
         let vpc_id = vpc::known_id(infrastructure.as_ref(), apply);
         let mut vpc_secrets = Vec::new();
+        let mut refused_vpc_secret = None;
         for name in &vpc_names {
             let found = self.secret(reader, namespace, name).await?;
-            vpc_secrets.extend(found.filter(|secret| {
-                vpc::tells_about(secret, vpc_id) && vpc::belongs_to(secret, &control_plane)
-            }));
+            match found {
+                Some(secret)
+                    if vpc::tells_about(&secret, vpc_id) && vpc::belongs_to(&secret, &control_plane) =>
+                {
+                    vpc_secrets.push(secret);
+                }
+                Some(_) if vpc_names.first() == Some(name) => refused_vpc_secret = Some(name.clone()),
+                _ => {}
+            }
             if vpc_secrets.last().is_some_and(vpc::tells) {
                 break;
             }
@@ -120,6 +127,7 @@ impl ControlPlanes {
             profiles,
             rivals: self.rivals(reader, key, &control_plane),
             vpc_secret,
+            refused_vpc_secret,
             connection,
             left_secret,
             left,

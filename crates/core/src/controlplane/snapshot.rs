@@ -14,7 +14,7 @@ use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::Obje
 use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
     captcluster::{is_externally_managed, serves},
-    metadata,
+    commands, metadata,
     owned::{Left, OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
 };
@@ -52,6 +52,8 @@ pub struct Snapshot {
     /// The Secret with the facts about the network: of those that exist of [`super::vpc::names_to_read`] and may be used, the
     /// one that [`super::vpc::pick`] picks.
     pub vpc_secret: Option<SecretSeen>,
+    /// The first of these names, if a Secret has it that may not be used.
+    pub refused_vpc_secret: Option<String>,
     /// The Secret with the facts about the EKS cluster: the first that exists of [`super::connection::secret_names`].
     pub connection: Option<SecretSeen>,
     /// Where there is no WorkspaceTemplateApply for the EKS cluster, the Secret of this namespace that the Workspace writes
@@ -190,6 +192,17 @@ impl LeftAlone {
 }
 
 impl InfrastructureSeen {
+    /// What somebody types to end the pause of a CAPTCluster.
+    pub(super) fn unpause_command(&self, namespace: Option<&str>) -> String {
+        let metadata = ObjectMeta {
+            name: Some(self.name.clone()),
+            namespace: namespace.map(str::to_owned),
+            ..ObjectMeta::default()
+        };
+        let end = format!("{}-", foreign_marks::PAUSED);
+        commands::kubectl("annotate captcluster", &metadata, &end)
+    }
+
     /// What counts of a CAPTCluster. `template_connection_secret` is what its template names.
     #[must_use]
     pub fn of(captcluster: &CAPTCluster, template_connection_secret: Option<String>) -> Self {

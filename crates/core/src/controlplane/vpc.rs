@@ -1,12 +1,15 @@
 //! The facts about the network that a control plane needs, as they stand in a Secret.
 
-use capt_api::CAPTControlPlane;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+mod awaited;
 
-use super::snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone, SecretSeen, Snapshot};
+use capt_api::CAPTControlPlane;
+
+pub(super) use awaited::awaited;
+
+use super::snapshot::{ClusterSeen, InfrastructureSeen, SecretSeen};
 use crate::{
     captcluster::facts::{Fault, PRIVATE_SUBNETS, VPC_ID, VpcFacts},
-    commands, names,
+    names,
     owned::OwnedSeen,
 };
 
@@ -123,37 +126,6 @@ pub fn read(secret: &SecretSeen) -> Result<Vpc, VpcProblem> {
             private_subnets: facts.private_subnets,
         }),
     }
-}
-
-/// Which Secret is waited for, and who writes it: whoever makes the network.
-pub(super) fn awaited(snapshot: &Snapshot) -> (String, String) {
-    let infrastructure = snapshot.infrastructure.as_ref();
-    let missing = snapshot.cluster.as_ref().and_then(missing_captcluster);
-    if let (None, Some(missing)) = (infrastructure, missing) {
-        let name = names::vpc_connection(missing).preferred().to_owned();
-        let way = format!("The CAPTCluster {missing} sees to it, and does not exist: make it");
-        return (name, way);
-    }
-    let names = names_to_read(infrastructure, snapshot.cluster.as_ref());
-    let name = names.into_iter().next().unwrap_or_else(|| FIXED_NAME.to_owned());
-    let ours = infrastructure
-        .filter(|infrastructure| infrastructure.left_alone != Some(LeftAlone::ExternallyManaged));
-    let way = match ours {
-        Some(infrastructure) => {
-            let metadata = ObjectMeta {
-                name: Some(infrastructure.name.clone()),
-                namespace: snapshot.control_plane.metadata.namespace.clone(),
-                ..ObjectMeta::default()
-            };
-            format!(
-                "The CAPTCluster {} sees to it; to have it written again: {}",
-                infrastructure.name,
-                commands::capt("retry captcluster", &metadata, "")
-            )
-        }
-        None => format!("Make it, with the keys {VPC_ID} and {PRIVATE_SUBNETS}"),
-    };
-    (name, way)
 }
 
 /// Why a fact cannot be read.

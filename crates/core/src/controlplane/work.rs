@@ -5,7 +5,6 @@ use capt_api::{
     endpoint::ApiEndpoint, foreign::marks as foreign_marks, region::Region,
     workspacestatus::WorkspaceTemplateStatus,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::{
@@ -24,7 +23,6 @@ use super::{
     taking, validity, version, view,
 };
 use crate::{
-    commands,
     decision::EventKind,
     owned::{self, OwnedSeen},
 };
@@ -154,18 +152,10 @@ fn awaited(infrastructure: &InfrastructureSeen, namespace: &str) -> String {
              status.initialization.provisioned",
             foreign_marks::MANAGED_BY
         ),
-        Some(LeftAlone::Paused) => {
-            let metadata = ObjectMeta {
-                name: Some(name.clone()),
-                namespace: Some(namespace.to_owned()),
-                ..ObjectMeta::default()
-            };
-            let end = format!("{}-", foreign_marks::PAUSED);
-            format!(
-                "{waiting}, which is paused. To end the pause: {}",
-                commands::kubectl("annotate captcluster", &metadata, &end)
-            )
-        }
+        Some(LeftAlone::Paused) => format!(
+            "{waiting}, which is paused. To end the pause: {}",
+            infrastructure.unpause_command(Some(namespace))
+        ),
         None if infrastructure.message.is_empty() => waiting,
         None => format!("{waiting}: {}", infrastructure.message),
     }

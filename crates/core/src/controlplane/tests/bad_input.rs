@@ -418,6 +418,48 @@ fn a_secret_that_somebody_else_has_to_make_is_named_with_its_keys() {
 }
 
 #[test]
+fn nobody_is_told_to_try_again_where_that_does_not_help() {
+    let paused: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.left_alone = Some(LeftAlone::Paused);
+    };
+    let refused: Edit = |world| {
+        world.snapshot.refused_vpc_secret = Some("blue-vpc-connection".to_owned());
+    };
+    let missing: Edit = |world| {
+        world.snapshot.infrastructure = None;
+        let config = json!({"region": "eu-central-1"});
+        world.snapshot.control_plane.spec.control_plane_config =
+            Some(serde_json::from_value(config).expect("a config"));
+    };
+    for (change, way) in [
+        (
+            paused,
+            "To end the pause: kubectl annotate captcluster blue -n team cluster.x-k8s.io/paused-",
+        ),
+        (
+            refused,
+            "Delete or rename that, or name another one in spec.connectionSecretName of the CAPTCluster blue",
+        ),
+        (
+            missing,
+            "The CAPTCluster blue sees to it, and does not exist: make it",
+        ),
+    ] {
+        let mut world = World::new(fresh());
+        change(&mut world);
+        world.snapshot.vpc_secret = None;
+        world.calm();
+        let told = message(&world.status(), "Ready");
+        assert!(
+            told.starts_with("Waiting for the Secret blue-vpc-connection,"),
+            "{told}"
+        );
+        assert!(told.ends_with(way) && !told.contains("capt retry"), "{told}");
+    }
+}
+
+#[test]
 fn an_infrastructure_that_does_not_exist_is_named_with_the_fix() {
     for (kind, expected) in [
         (

@@ -98,6 +98,7 @@ fn fresh() -> Snapshot {
             .into(),
             ..SecretSeen::default()
         }),
+        refused_vpc_secret: None,
         connection: None,
         left_secret: None,
         paused_by: None,
