@@ -34,11 +34,19 @@ pub struct Fault {
     pub key: &'static str,
     /// The fact that is not known because of it.
     pub fact: &'static str,
-    /// What is wrong with it, and what to do.
+    /// What is wrong with it, and what to do. Of a key that is empty, who has to fill it depends on who wrote it.
     pub what: &'static str,
 }
 
-const EMPTY: &str = "is empty: let the module's output of this name tell it";
+impl Fault {
+    /// Whether the key only has to be filled.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.what == EMPTY
+    }
+}
+
+const EMPTY: &str = "is empty";
 const NO_ID: &str = "is no id of a VPC: make it a text such as vpc-0a1b2c3d";
 const NO_LIST: &str = "is no JSON list of texts: write [\"subnet-…\", \"subnet-…\"]";
 const NO_SUBNETS: &str = "is a list without subnets: EKS needs some in at least two availability zones";
@@ -301,10 +309,7 @@ mod tests {
             ),
             (
                 &[("vpc_id", "")],
-                &[
-                    "a key vpc_id that is empty: let the module's output",
-                    "no private_subnets",
-                ],
+                &["a key vpc_id that is empty", "no private_subnets"],
             ),
             (
                 &[("vpc_id", "vpc-1"), ("private_subnets", "[]")],

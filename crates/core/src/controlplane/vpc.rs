@@ -145,7 +145,11 @@ fn malformed(secret: &SecretSeen, fault: Fault) -> VpcProblem {
     VpcProblem::Malformed {
         secret: secret.name.clone(),
         key: fault.key,
-        what: fault.what,
+        what: match (fault.is_empty(), &secret.controller) {
+            (false, _) => fault.what,
+            (true, Some(_)) => "is empty: let the module's output of this name tell it",
+            (true, None) => "is empty: write there what it should tell",
+        },
     }
 }
 
@@ -264,6 +268,21 @@ mod tests {
             assert!(problem.contains(words), "{problem}");
             assert!(problem.contains("blue-vpc-connection"), "{problem}");
         }
+    }
+
+    #[test]
+    fn who_wrote_a_secret_has_to_fill_it() {
+        let mut secret = secret(&[("vpc_id", "")]);
+        let told = |secret: &SecretSeen| read(secret).expect_err("it is empty").to_string();
+        assert_eq!(
+            told(&secret),
+            "The key vpc_id of the Secret blue-vpc-connection is empty: write there what it should tell"
+        );
+        secret.controller = Some(("Workspace".to_owned(), "1".to_owned()));
+        assert_eq!(
+            told(&secret),
+            "The key vpc_id of the Secret blue-vpc-connection is empty: let the module's output of this name tell it"
+        );
     }
 
     #[test]

@@ -532,6 +532,23 @@ fn what_cannot_be_used_any_more_is_told_and_no_failure_of_what_was_ready() {
 }
 
 #[test]
+fn what_to_do_about_an_empty_key_is_told_once() {
+    let mut world = World::new(fresh());
+    world.rest();
+    world.make_real();
+    world.snapshot.secrets = vec![secret_of(&[
+        ("vpc_id", ""),
+        ("private_subnets", r#"["subnet-a"]"#),
+    ])];
+    world.rest();
+    assert_eq!(
+        message(&world, "Ready"),
+        "The VPC is there, but the Secret net-vpc-connection has a key vpc_id that is empty; give the module outputs of \
+         these names"
+    );
+}
+
+#[test]
 fn an_output_that_becomes_wrong_is_told_and_takes_nothing_away() {
     let mut world = ready();
     let status = world.apply().wta.status.get_or_insert_default();
