@@ -178,7 +178,7 @@ impl Gates for Deciding<'_> {
             } else {
                 let is_at_work = |workspace| pausing::is_at_work(self.snapshot, workspace);
                 let first = if workspaces.iter().copied().any(is_at_work) {
-                    "A running operation finishes first"
+                    status::RUNS_ON
                 } else {
                     // That it takes a moment until the runner says so is no news.
                     self.report.no_news = Some(Type::Paused);

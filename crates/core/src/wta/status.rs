@@ -294,6 +294,9 @@ fn shorten(message: &str) -> String {
     message.chars().take(MAX_MESSAGE).collect()
 }
 
+/// How it is said that a pause waits for what runs.
+pub(super) const RUNS_ON: &str = "A running operation finishes first";
+
 /// How it is said of a Workspace that it is made or changed as it should be.
 const APPLYING: [Reason; 2] = [Reason::Rendered, Reason::Applied];
 
@@ -307,7 +310,11 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
     let mut events = Vec::new();
     for (type_, holds, reason, message) in &deciding.report.verdicts {
         let before = find_condition(old, type_.as_str());
-        let is_new = before.is_none_or(|before| before.reason != reason.as_str());
+        // That something runs may show only after the pause began.
+        let is_new = before.is_none_or(|before| {
+            before.reason != reason.as_str()
+                || (message.contains(RUNS_ON) && !before.message.contains(RUNS_ON))
+        });
         let is_calm = matches!(
             reason,
             Reason::NothingToWaitFor

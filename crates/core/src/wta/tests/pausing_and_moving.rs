@@ -243,6 +243,21 @@ fn a_running_operation_is_waited_for_only_where_one_runs() {
     }
 }
 
+/// How far an operation is, is told only of what takes longer than a moment.
+#[test]
+fn a_running_operation_that_shows_after_the_pause_is_told_once() {
+    let mut world = living();
+    pause(&mut world.snapshot);
+    let pausing = |decision: &Decided| {
+        let events = decision.events.iter();
+        events.filter(|event| event.reason == "Pausing").count()
+    };
+    assert_eq!(pausing(&world.step()), 0);
+    world.snapshot.progress = Some(WorkspaceProgress::default());
+    let told: Vec<usize> = (0..3).map(|_| pausing(&world.step())).collect();
+    assert_eq!(told, [1, 0, 0]);
+}
+
 #[test]
 fn the_users_own_pause_stays_the_users() {
     let mut world = living();
