@@ -232,11 +232,12 @@ pub fn advance(
         Some(_) if now.is_late => None,
         Some(operation) => {
             let left = remaining(&history, operation, now, statistics, at);
-            // Time alone makes an estimate no other one, until it has run out.
+            // Time alone makes an estimate no other one, until it has run out. That nobody knows more is no end of it.
             if is_same && percent == old.percent_complete {
-                old.estimated_time_remaining.filter(|_| left.is_some())
+                let has_run_out = left.is_some_and(|left| left.is_zero());
+                old.estimated_time_remaining.filter(|_| !has_run_out)
             } else {
-                left
+                left.filter(|left| !left.is_zero()).map(rounded)
             }
         }
     };
@@ -248,19 +249,18 @@ pub fn advance(
     }
 }
 
-/// How long the rest takes: what the runner says, or what is left of the usual time. In steps of ten seconds, because
-/// nobody knows better.
+/// How long the rest takes, if that is known: what the runner says, or what is left of the usual time.
 fn remaining(
     history: &[OperationRecord],
     operation: &str,
     now: &Now<'_>,
     statistics: &Statistics,
     at: Timestamp,
-) -> Option<duration::Duration> {
+) -> Option<Duration> {
     let began = || running(history).map(|record| record.start_time.0);
     let by_statistics = || {
         let usual = statistics.of(operation, now.walk.as_ref())?;
-        usual.checked_sub(timeouts::elapsed(began()?, history, at))
+        Some(usual.saturating_sub(timeouts::elapsed(began()?, history, at)))
     };
     // What the runner knows ends with the step, and the others take as long as those before, or as usual.
     let live = || {
@@ -277,9 +277,13 @@ fn remaining(
         let each = statistics.upgrade.or_else(measured)?;
         Some(step.saturating_add(each.saturating_mul(others)))
     };
-    let left = live().or_else(by_statistics).filter(|left| !left.is_zero())?;
+    live().or_else(by_statistics)
+}
+
+/// In steps of ten seconds, because nobody knows better.
+fn rounded(left: Duration) -> duration::Duration {
     let steps = left.as_secs().div_ceil(10) * 10;
-    Some(Duration::from_secs(steps).into())
+    Duration::from_secs(steps).into()
 }
 
 fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
@@ -442,6 +446,18 @@ mod tests {
     }
 
     #[test]
+    fn an_estimate_ends_when_the_runner_says_that_nothing_is_left() {
+        let live = |seconds: u64| Now {
+            live_remaining: Some(Duration::from_secs(seconds)),
+            ..doing(Some(CREATE), 40)
+        };
+        let told = advance(None, &live(41), &none(), at(0));
+        assert_eq!(told.estimated_time_remaining, Some("50s".into()));
+        let over = advance(Some(&told), &live(0), &none(), at(41));
+        assert_eq!(over.estimated_time_remaining, None);
+    }
+
+    #[test]
     fn time_alone_changes_nothing() {
         let statistics = Statistics {
             create: Some(Duration::from_secs(600)),
@@ -451,6 +467,8 @@ mod tests {
         assert_eq!(first.estimated_time_remaining, Some("10m0s".into()));
         let later = advance(Some(&first), &doing(Some(CREATE), 10), &statistics, at(100));
         assert_eq!(later, first);
+        let unknown = advance(Some(&first), &doing(Some(CREATE), 10), &none(), at(100));
+        assert_eq!(unknown, first, "that nobody knows more is no news");
         let further = advance(Some(&first), &doing(Some(CREATE), 20), &statistics, at(95));
         assert_eq!(further.estimated_time_remaining, Some("8m30s".into()));
         for (percent, second) in [(10, 600), (10, 1000), (30, 1000)] {
