@@ -212,6 +212,8 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         (_, _, "VersionTooLow" | "VersionAhead") => {
             vec!["write another spec.version, as the message says".to_owned()]
         }
+        // Another try reads the same outputs again.
+        ("CAPTCluster", _, "OutputInvalid") => vec!["mend what the message names; it is noticed".to_owned()],
         (_, _, reason) if IN_THE_SPEC.contains(&reason) => {
             vec!["mend what the message names; it is noticed".to_owned()]
         }

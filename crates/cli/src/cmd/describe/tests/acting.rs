@@ -309,6 +309,14 @@ fn who_must_act_is_not_told_to_wait() {
             &["make it again, or delete this object, which destroys its VPC"],
         ),
         (
+            network(
+                "OutputInvalid",
+                "The module's output vpc_id is a list. Make it a text",
+            ),
+            "CAPTCluster/net",
+            &["mend what the message names; it is noticed"],
+        ),
+        (
             cluster(
                 "InfrastructureReady",
                 "OwnedByAnotherCluster",
