@@ -12,7 +12,10 @@ use k8s_openapi::{
 };
 
 use super::{Node, build::WorkspaceSeen};
-use crate::{captcluster::serves, controlplane::progress::PAUSED};
+use crate::{
+    captcluster::{is_externally_managed, serves},
+    controlplane::progress::PAUSED,
+};
 
 /// Whether it is well with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +125,12 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
     let said = going_or_paused(&captcluster.metadata, conditions).unwrap_or_else(|| {
         let ready = find_condition(conditions, "Ready");
         let failed = find_condition(conditions, "VPCFailed");
-        // Who else manages it need not know our conditions.
+        // Who else manages it need not know our conditions, and what we said before it took over counts no more.
+        let is_served = is_externally_managed(&captcluster.metadata) && serves(captcluster);
+        let (ready, failed) = match is_served && !is_true(ready) {
+            true => (None, None),
+            false => (ready, failed),
+        };
         let is_ready = ready.map_or_else(|| serves(captcluster), |ready| is_true(Some(ready)));
         let (word, health, why, since) = match (is_ready, is_true(failed)) {
             // It serves, and a person must say whether it is changed.

@@ -86,6 +86,29 @@ fn a_network_that_serves_says_that_a_change_of_it_waits_for_an_approval() {
     assert_eq!(node.reason, "WaitingForApproval");
 }
 
+/// What capt said before somebody else took over stays, and counts no more.
+#[test]
+fn a_network_that_somebody_else_manages_serves_by_the_contracts_word() {
+    for (provisioned, expected) in [
+        (true, ("Ready", Health::Good)),
+        (false, ("NotReady", Health::Busy)),
+    ] {
+        let mut snapshot = demo();
+        let network = &mut snapshot.captclusters[0];
+        let annotations = network.metadata.annotations.get_or_insert_default();
+        annotations.insert("cluster.x-k8s.io/managed-by".to_owned(), "others".to_owned());
+        network.status = Some(read(json!({
+            "initialization": {"provisioned": provisioned},
+            "conditions": [
+                condition("Ready", "False", "VPCCreating", "It is made"),
+                condition("VPCFailed", "False", "VPCCreating", ""),
+            ],
+        })));
+        let node = node(&snapshot, "CAPTCluster/net");
+        assert_eq!((node.status.as_str(), node.health), expected);
+    }
+}
+
 #[test]
 fn a_network_that_serves_says_that_a_change_of_it_is_refused_or_failed() {
     for reason in ["InvalidVPCConfig", "VPCUpdateFailed"] {
