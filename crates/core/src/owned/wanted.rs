@@ -202,7 +202,10 @@ impl Wanted {
         if !self.wait_for_secrets.is_empty() {
             set("waitForSecrets", json!(named(&self.wait_for_secrets)));
         }
-        if !self.wait_for_workspaces.is_empty() {
+        // What is left out goes only if nobody else wrote it too, as clusterctl does where it moves something to.
+        let is_left_over =
+            seen.is_some_and(|seen| seen.wta.spec.wait_for_workspaces.is_some() && is_as_authored(seen));
+        if !self.wait_for_workspaces.is_empty() || is_left_over {
             set("waitForWorkspaces", json!(named(&self.wait_for_workspaces)));
         }
         if self.retain {

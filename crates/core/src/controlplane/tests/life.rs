@@ -119,7 +119,8 @@ fn what_made_a_network_that_is_gone_is_waited_for_no_more() {
     assert!(world.apply().wta.spec.wait_for_workspaces.is_some());
     replace(&mut world);
     world.calm();
-    assert_eq!(world.apply().wta.spec.wait_for_workspaces, None);
+    let awaited = world.apply().wta.spec.wait_for_workspaces.clone();
+    assert_eq!(awaited.unwrap_or_default(), []);
     assert!(world.apply().wta.spec.wait_for_secrets.is_some());
     // What is made keeps what it waited for: nothing is written for what does not matter any more.
     let mut world = living();

@@ -109,6 +109,24 @@ fn what_is_as_it_should_be_is_not_written_and_what_is_not_is() {
     }
 }
 
+/// Whatever else wrote the object keeps what is left out: `clusterctl move` writes all of it.
+#[test]
+fn what_is_waited_for_no_more_is_said_and_what_a_person_waits_for_is_left() {
+    let waiting = Wanted {
+        wait_for_workspaces: vec!["blue-vpc".to_owned()],
+        ..wanted()
+    };
+    let moved = carried_out(&waiting.change(&OWNER, None).expect("it is new"), None);
+    let change = wanted().change(&OWNER, Some(&moved)).expect("it waits no more");
+    assert_eq!(change.fields["spec"]["waitForWorkspaces"], json!([]));
+    let after = carried_out(&change, Some(&moved));
+    assert_eq!(wanted().change(&OWNER, Some(&after)), None, "written for ever");
+
+    let mut seen = fresh();
+    seen.wta.spec.wait_for_workspaces = moved.wta.spec.wait_for_workspaces;
+    assert_eq!(wanted().change(&OWNER, Some(&seen)), None, "it is a person's");
+}
+
 #[test]
 fn a_request_of_a_person_outlives_what_the_owner_writes() {
     let mut seen = fresh();
