@@ -43,8 +43,12 @@ pub(crate) struct Row {
     pub(crate) cluster: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
+    /// All of it, for programs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) message: String,
+    /// The same on one line, for tables.
+    #[serde(skip)]
+    pub(crate) line: String,
 }
 
 /// The kinds in the order in which they are shown, and how a graph calls them.
@@ -94,6 +98,9 @@ pub(crate) fn rows(gathered: &Gathered, kind: Option<Kind>, name: Option<&str>) 
 
 /// The line about one object.
 pub(crate) fn row(view: &View<'_>, namespace: &str, id: &str, node: &Node) -> Row {
+    // Who asks for another try without having heard of it makes it a second time.
+    let torn = view.torn(id).filter(|_| view.running(id).is_none());
+    let torn = |shown: fn(&str) -> String| torn.map(|torn| format!("ResourcesMissing: {}", shown(torn)));
     Row {
         object: typed(id),
         kind: node.kind.clone(),
@@ -110,11 +117,8 @@ pub(crate) fn row(view: &View<'_>, namespace: &str, id: &str, node: &Node) -> Ro
         since: node.since,
         cluster: cluster(view, id),
         reason: text::plain(&node.reason),
-        // Who asks for another try without having heard of it makes it a second time.
-        message: match view.torn(id).filter(|_| view.running(id).is_none()) {
-            Some(torn) => format!("ResourcesMissing: {}", text::line(torn)),
-            None => view.why(id),
-        },
+        message: torn(text::whole).unwrap_or_else(|| view.whole_why(id)),
+        line: torn(text::line).unwrap_or_else(|| view.why(id)),
     }
 }
 
@@ -177,7 +181,7 @@ impl Columns {
             cells.push(row.cluster.clone().unwrap_or_default().into());
             cells.push(row.reason.clone().into());
         }
-        cells.push(row.message.clone().into());
+        cells.push(row.line.clone().into());
         cells
     }
 }
@@ -206,6 +210,29 @@ mod tests {
             row(&view, "team", "Workspace/net", node).message,
             "ResourcesMissing: the state does not have terraform_data.b"
         );
+    }
+
+    #[test]
+    fn programs_get_a_message_whole_and_tables_on_one_line() {
+        let failed = "It failed:\n  on main.tf line 1\nMend it. Ask for another try: capt retry captcluster/net -n team";
+        let part = part(&json!({"captclusters": [{
+            "metadata": {"name": "net"},
+            "spec": {"region": "eu-central-1"},
+            "status": {"failureReason": "VPCCreationFailed", "conditions": [
+                condition("Ready", "False", "VPCCreationFailed", failed),
+            ]},
+        }]}));
+        let view = View::new(&part);
+        let node = view.graph.node("CAPTCluster/net").unwrap();
+        let row = row(&view, "team", "CAPTCluster/net", node);
+        assert_eq!(row.message, format!("VPCCreationFailed: {failed}"));
+        assert_eq!(
+            row.line,
+            "VPCCreationFailed: It failed: on main.tf line 1 … Ask for another try: capt retry captcluster/net -n team"
+        );
+        let json = serde_json::to_value(&row).unwrap();
+        assert_eq!(json["message"], row.message);
+        assert_eq!(json.get("line"), None);
     }
 
     #[test]

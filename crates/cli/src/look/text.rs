@@ -21,6 +21,11 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// All that a text of several lines says.
+pub(crate) fn whole(text: &str) -> String {
+    lines(text).join("\n").trim().to_owned()
+}
+
 /// The first line of a text that says anything, cut to what fits on a line, and without the mark that it has in a list.
 pub(crate) fn first_line(text: &str) -> String {
     cut(&first(text), MAX_LINE)

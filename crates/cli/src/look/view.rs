@@ -169,6 +169,15 @@ impl<'a> View<'a> {
 
     /// What an object does or waits for, and why, on one line. Nothing, if all is well and nothing is special about it.
     pub(crate) fn why(&self, id: &str) -> String {
+        self.said(id, text::line)
+    }
+
+    /// The same with all lines that a message has, for programs.
+    pub(crate) fn whole_why(&self, id: &str) -> String {
+        self.said(id, text::whole)
+    }
+
+    fn said(&self, id: &str, shown: fn(&str) -> String) -> String {
         let Some(node) = self.graph.node(id) else {
             return String::new();
         };
@@ -188,7 +197,7 @@ impl<'a> View<'a> {
                 _ => Vec::new(),
             };
             return causes.first().map_or_else(String::new, |cause| {
-                format!("look at {}: {}", typed(&cause.id), self.why(&cause.id))
+                format!("look at {}: {}", typed(&cause.id), self.said(&cause.id, shown))
             });
         }
         if let Some(progress) = self.running(id) {
@@ -206,13 +215,13 @@ impl<'a> View<'a> {
             }
             _ => node.message.clone(),
         };
-        let mut line = text::line(&said);
-        if line.is_empty() {
-            line = text::plain(&node.reason);
+        let mut words = shown(&said);
+        if words.is_empty() {
+            words = text::plain(&node.reason);
         } else if !node.reason.is_empty() && node.reason != node.status {
-            line = format!("{}: {line}", text::plain(&node.reason));
+            words = format!("{}: {words}", text::plain(&node.reason));
         }
-        line
+        words
     }
 
     /// What a Workspace, or the one that an object made, says to be missing in its state.

@@ -24,7 +24,8 @@ use crate::{
 /// Clusters, CAPTClusters, CAPTControlPlanes, WorkspaceTemplateApplies and Workspaces: whether each does what it is
 /// for, what is going on, how much of it is done, and what it waits for.
 ///
-/// Messages are never cut. On a terminal they go on below themselves; elsewhere, and with -o wide, each object is one line.
+/// Of a message of several lines a table shows the first, and the command of the last; no line is cut. On a terminal it
+/// goes on below itself; elsewhere, and with -o wide, each object is one line. -o json and -o yaml have the whole message.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -147,7 +148,9 @@ async fn watch(
     loop {
         let gathered = live.gathered();
         let mut now_there = BTreeMap::new();
-        for row in rows(&gathered, kind, name) {
+        for mut row in rows(&gathered, kind, name) {
+            // What a table does not show is no change of it.
+            row.message.clear();
             let key = (row.namespace.clone(), row.object.clone());
             if known.get(&key) != Some(&row) {
                 table.push(columns.cells(&row, gathered.now));
@@ -162,7 +165,7 @@ async fn watch(
                 health: None,
                 percent: None,
                 reason: String::new(),
-                message: String::new(),
+                line: String::new(),
                 ..row
             };
             table.push(columns.cells(&gone, gathered.now));
