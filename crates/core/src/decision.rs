@@ -75,6 +75,8 @@ pub struct Desired {
     pub rendered_from: Option<String>,
     /// That somebody took it away, if so. It is told as soon as it is written: no later look sees that it was gone.
     pub loss: Option<Event>,
+    /// Nothing else that the decision does or says rests on it, so that it is written at the same time as all of that.
+    pub is_beside: bool,
 }
 
 /// What must hold for a write to happen.
@@ -164,6 +166,16 @@ impl<S> OwnChange<S> {
             && self.labels.is_empty()
             && self.spec.is_empty()
             && self.status.is_none()
+    }
+
+    /// Whether the object is changed, status apart, and only by fields of its spec.
+    #[must_use]
+    pub fn is_only_spec(&self) -> bool {
+        !self.spec.is_empty()
+            && self.add_finalizers.is_empty()
+            && self.remove_finalizers.is_empty()
+            && self.annotations.is_empty()
+            && self.labels.is_empty()
     }
 }
 

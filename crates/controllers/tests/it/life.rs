@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, foreign::marks as foreign_marks};
-use capt_testkit::{Calls, Disturbance, Events, Fault, Times, Verb};
+use capt_core::wta::kept::{KEY, Kept};
+use capt_testkit::{Calls, Disturbance, Entry, Events, Fault, Times, Verb};
+use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, ResourceExt as _,
     api::{Patch, PatchParams, PostParams},
@@ -145,6 +147,41 @@ async fn a_server_in_a_hurry_is_asked_later_and_in_the_same_way() {
         call.caller == CAPT && call.verb == Verb::Create && call.resource == "workspaces"
     });
     assert!(plainly.is_empty(), "{plainly:?}");
+    stage.world.finish().await;
+}
+
+/// What is only noted for later holds nobody up who waits for the object, and is not forgotten.
+#[tokio::test]
+async fn that_it_is_ready_waits_for_no_note_of_it() {
+    let stage = Stage::embedded().await;
+    let kept = capt_core::names::last_rendering("blue").parted().to_owned();
+    let notes = Calls::by(CAPT).writes().resource("secrets").name(&kept);
+    // The first write is what the Workspace is made of.
+    stage.faults().inject(notes, Times::Nth(2), Fault::fail(500));
+    stage.make_template("net").await;
+    stage.make_apply("blue", "net").await;
+    stage
+        .until("it to be noted", async || {
+            let secrets: Api<Secret> = stage.api();
+            let data = secrets
+                .get_opt(&kept)
+                .await
+                .unwrap()
+                .and_then(|secret| secret.data);
+            let bytes = data.and_then(|mut data| data.remove(KEY));
+            bytes.is_some_and(|bytes| Kept::from_bytes(&bytes.0).unwrap().was_ready)
+        })
+        .await;
+    let writes = stage.recorder().writes();
+    let last = |resource: &str, subresource: &str, name: &str| {
+        let is_it = |entry: &Entry| {
+            let call = &entry.call;
+            (&*call.resource, &*call.subresource, &*call.name) == (resource, subresource, name)
+        };
+        writes.iter().rposition(is_it).unwrap()
+    };
+    assert!(last("workspacetemplateapplies", "status", "blue") < last("secrets", "", &kept));
+    stage.until_ready("blue").await;
     stage.world.finish().await;
 }
 

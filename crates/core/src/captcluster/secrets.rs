@@ -335,6 +335,7 @@ pub(super) fn written<'a>(snapshot: &'a Snapshot, owner: &Owner<'_>, facts: &Vpc
         strip: Strip::default(),
         rendered_from: None,
         loss: None,
+        is_beside: false,
     }))
 }
 

@@ -49,6 +49,7 @@ pub(super) fn adopt(snapshot: &Snapshot, object: &Contracted) -> Option<Desired>
         strip: Strip::default(),
         rendered_from: None,
         loss: None,
+        is_beside: false,
     })
 }
 

@@ -288,6 +288,7 @@ impl Wanted {
             strip: Strip::default(),
             rendered_from: None,
             loss: None,
+            is_beside: false,
         }))
     }
 }

@@ -177,5 +177,6 @@ fn marked(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate, retry: O
         strip,
         rendered_from: None,
         loss: None,
+        is_beside: false,
     }
 }

@@ -153,6 +153,7 @@ impl Wanted {
             strip: strip(seen),
             rendered_from: Some(hash),
             loss: None,
+            is_beside: false,
         };
         let is_there = seen.is_some_and(|seen| desired.strip.is_empty() && has(seen, &desired.fields));
         (!is_there).then_some(desired)

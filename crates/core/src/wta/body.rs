@@ -216,6 +216,7 @@ impl Body {
             strip: Strip::default(),
             rendered_from: self.rendered_from,
             loss: None,
+            is_beside: false,
         }
     }
 
@@ -233,6 +234,7 @@ impl Body {
             strip: self.strip,
             rendered_from: self.rendered_from,
             loss: None,
+            is_beside: false,
         }
     }
 

@@ -167,7 +167,12 @@ impl<'a> Deciding<'a> {
             Some(seen) => Guard::Uid(seen.uid.clone()),
             None => Guard::Absent,
         };
-        self.children.push(kept.secret(&owner, guard));
+        let is_only_noted = is_owned && self.kept.is_some_and(|known| known.differs_in_notes(kept));
+        let secret = kept.secret(&owner, guard);
+        self.children.push(Desired {
+            is_beside: is_only_noted,
+            ..secret
+        });
     }
 
     /// Lets go of the object.

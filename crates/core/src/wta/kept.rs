@@ -59,6 +59,16 @@ thread_local! {
 }
 
 impl Kept {
+    /// Whether another one says the same about the Workspace, and only that it was ready is noted otherwise. What is noted is
+    /// noted again at the next look if it gets lost.
+    pub(super) fn differs_in_notes(&self, other: &Self) -> bool {
+        self.was_ready != other.was_ready
+            && Self {
+                was_ready: other.was_ready,
+                ..self.clone()
+            } == *other
+    }
+
     /// What is written under [`KEY`], without base64.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -114,6 +124,7 @@ impl Kept {
             strip: Strip::default(),
             rendered_from: Some(self.rendering.hash.clone()),
             loss: None,
+            is_beside: false,
         }
     }
 }

@@ -208,5 +208,6 @@ fn state_secret(snapshot: &Snapshot, secret: &StateSecretSeen, moves: bool, is_h
         strip,
         rendered_from: None,
         loss: None,
+        is_beside: false,
     }
 }

@@ -5,6 +5,7 @@
 
 mod child;
 mod events;
+mod order;
 mod own;
 mod ownership;
 mod removal;
@@ -13,7 +14,7 @@ mod telling;
 use std::time::Duration;
 
 use capt_core::decision::{Decision, Desired, Event, EventKind, Target};
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use kube::{
     Api, Client, Resource,
@@ -28,6 +29,7 @@ use super::{
     document::Document,
 };
 pub(crate) use events::Teller;
+use order::{may_be_marked_meanwhile, written_together};
 use own::Marked;
 pub(crate) use telling::{Patience, Untold};
 
@@ -140,6 +142,15 @@ pub(crate) struct Writes {
     pub(crate) only_told: Option<u64>,
 }
 
+impl Writes {
+    /// Takes note of what became of marks on the object itself.
+    fn note_own(&mut self, subject: &Subject, marked: &Marked) {
+        if let Marked::Changed(object) = marked {
+            self.all.push(Written::of(&subject.target, object));
+        }
+    }
+}
+
 /// Why a decision was not carried out to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -239,24 +250,54 @@ impl Executor {
         now: Timestamp,
         written: &mut Writes,
     ) -> Result<(), Failure> {
-        let mut children = decision.children.as_slice();
-        while !children.is_empty() {
-            let (together, later) = children.split_at(written_together(children));
-            let mut losses = Vec::new();
-            let outcome = self.write_children(together, written, &mut losses).await;
-            self.tell_all(subject, losses, now).await;
-            outcome?;
-            children = later;
+        let (beside, first): (Vec<&Desired>, Vec<&Desired>) =
+            decision.children.iter().partition(|desired| desired.is_beside);
+        let mut others = Writes::default();
+        let (own, aside) = join(
+            self.carry_out_own(subject, told, decision, &first, now, written),
+            self.write_in_order(subject, &beside, now, &mut others),
+        )
+        .await;
+        if !others.all.is_empty() {
+            written.only_told = None;
         }
-        for removal in &decision.removals {
-            if let Some(object) = self.remove(removal).await? {
-                written.all.push(Written::of(&removal.target, &object));
+        written.all.append(&mut others.all);
+        written.secrets.append(&mut others.secrets);
+        own.and(aside)
+    }
+
+    /// Carries out what has an order: objects that are needed first, then what goes, then the object itself.
+    async fn carry_out_own<S: Serialize + Sync>(
+        &self,
+        subject: &Subject,
+        told: Option<&S>,
+        decision: &Decision<S>,
+        first: &[&Desired],
+        now: Timestamp,
+        written: &mut Writes,
+    ) -> Result<(), Failure> {
+        let marked = if may_be_marked_meanwhile(decision, first) {
+            let (outcome, marked) = join(
+                self.write_in_order(subject, first, now, written),
+                self.mark_own(subject, &decision.own),
+            )
+            .await;
+            if let Ok(marked) = &marked {
+                written.note_own(subject, marked);
             }
-        }
-        let marked = self.mark_own(subject, &decision.own).await?;
-        if let Marked::Changed(object) = &marked {
-            written.all.push(Written::of(&subject.target, object));
-        }
+            outcome?;
+            marked?
+        } else {
+            self.write_in_order(subject, first, now, written).await?;
+            for removal in &decision.removals {
+                if let Some(object) = self.remove(removal).await? {
+                    written.all.push(Written::of(&removal.target, &object));
+                }
+            }
+            let marked = self.mark_own(subject, &decision.own).await?;
+            written.note_own(subject, &marked);
+            marked
+        };
         if let Some(status) = &decision.own.status {
             let mut status = serde_json::to_value(status)
                 .map_err(|error| Failure::of("report on", &subject.target, error.into()))?;
@@ -283,11 +324,31 @@ impl Executor {
         join_all(telling.map(|event| self.teller.tell(subject, event, now))).await;
     }
 
+    /// Writes objects one after the other, and at the same time what can be.
+    async fn write_in_order(
+        &self,
+        subject: &Subject,
+        children: &[&Desired],
+        now: Timestamp,
+        written: &mut Writes,
+    ) -> Result<(), Failure> {
+        let mut children = children;
+        while !children.is_empty() {
+            let (together, later) = children.split_at(written_together(children));
+            let mut losses = Vec::new();
+            let outcome = self.write_children(together, written, &mut losses).await;
+            self.tell_all(subject, losses, now).await;
+            outcome?;
+            children = later;
+        }
+        Ok(())
+    }
+
     /// Writes objects of which none needs another, at the same time, and collects which losses that makes good. Tells the
     /// first failure, after all of them.
     async fn write_children<'a>(
         &self,
-        together: &'a [Desired],
+        together: &[&'a Desired],
         written: &mut Writes,
         losses: &mut Vec<&'a Event>,
     ) -> Result<(), Failure> {
@@ -339,15 +400,6 @@ impl Executor {
             None => Api::all_with(self.client.clone(), &resource),
         }
     }
-}
-
-/// How many of the next objects can be written at the same time: Secrets are read by others, but make nothing happen that
-/// another Secret has to be there for.
-fn written_together(children: &[Desired]) -> usize {
-    let secrets = children
-        .iter()
-        .take_while(|desired| desired.target.kind == "Secret");
-    secrets.count().max(1)
 }
 
 impl Written {

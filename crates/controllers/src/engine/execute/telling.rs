@@ -226,6 +226,7 @@ mod tests {
             strip: Strip::default(),
             rendered_from: None,
             loss: None,
+            is_beside: false,
         };
         Decision {
             children: vec![desired],

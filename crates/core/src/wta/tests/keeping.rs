@@ -32,19 +32,20 @@ fn a_kept_rendering_survives_its_secret() {
 fn a_rendering_is_packed_only_to_be_written() {
     let mut world = World::new(fresh());
     let before = packed();
-    let mut written = 0;
+    let mut beside = Vec::new();
     for _ in 0..20 {
         let decision = world.step();
-        written += decision.children.iter().filter(is_rendering).count();
-        assert_eq!(packed() - before, written);
+        let written = decision.children.iter().filter(is_rendering);
+        beside.extend(written.map(|child| child.is_beside));
+        assert_eq!(packed() - before, beside.len());
         if decision.is_quiet() {
             world.run();
         }
     }
-    // Before the Workspace was made, and when it was ready.
-    assert_eq!(written, 2);
+    // Before the Workspace was made, which waits for it, and when it was ready, which does not.
+    assert_eq!(beside, [false, true]);
     assert!(world.decide().is_quiet());
-    assert_eq!(packed() - before, written);
+    assert_eq!(packed() - before, beside.len());
 }
 
 #[test]
