@@ -10,6 +10,8 @@ mod own;
 mod ownership;
 mod removal;
 mod telling;
+#[cfg(test)]
+mod testing;
 
 use std::time::Duration;
 

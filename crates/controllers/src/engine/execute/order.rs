@@ -23,31 +23,13 @@ fn is_secret(desired: &Desired) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use capt_core::decision::{Guard, OwnChange, Removal, Strip, Target};
+    use capt_core::decision::{OwnChange, Removal};
     use serde_json::json;
 
-    use super::*;
-
-    fn target(kind: &str) -> Target {
-        Target {
-            api_version: "v1".to_owned(),
-            kind: kind.to_owned(),
-            namespace: None,
-            name: "x".to_owned(),
-        }
-    }
-
-    fn desired(kind: &str) -> Desired {
-        Desired {
-            target: target(kind),
-            guard: Guard::Absent,
-            fields: json!({}),
-            strip: Strip::default(),
-            rendered_from: None,
-            loss: None,
-            is_beside: false,
-        }
-    }
+    use super::{
+        super::testing::{desired, target},
+        *,
+    };
 
     #[test]
     fn secrets_that_follow_each_other_are_written_together_and_anything_else_alone() {

@@ -177,18 +177,14 @@ fn metadata<S>(subject: &Subject, change: &OwnChange<S>) -> Option<Value> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use capt_core::decision::Target;
-
-    use super::{super::Patience, *};
+    use super::{
+        super::{Patience, testing::target},
+        *,
+    };
 
     fn subject() -> Subject {
         Subject {
-            target: Target {
-                api_version: "v1".to_owned(),
-                kind: "Thing".to_owned(),
-                namespace: None,
-                name: "x".to_owned(),
-            },
+            target: target("Thing"),
             uid: "u".to_owned(),
             resource_version: "7".to_owned(),
             generation: None,

@@ -202,11 +202,11 @@ fn field<'a>(fields: &'a Fields, name: &str) -> &'a Value {
 
 #[cfg(test)]
 mod tests {
-    use capt_core::decision::{Guard, OwnChange, Strip, Target};
+    use capt_core::decision::OwnChange;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::json;
 
-    use super::*;
+    use super::{super::testing::desired, *};
 
     fn subject(status: Option<&Value>) -> Subject {
         let subject = Subject::of("v1", "Thing", &ObjectMeta::default());
@@ -214,22 +214,8 @@ mod tests {
     }
 
     fn writing(kind: &str) -> Decision<()> {
-        let desired = Desired {
-            target: Target {
-                api_version: "v1".to_owned(),
-                kind: kind.to_owned(),
-                namespace: None,
-                name: "x".to_owned(),
-            },
-            guard: Guard::Absent,
-            fields: json!({}),
-            strip: Strip::default(),
-            rendered_from: None,
-            loss: None,
-            is_beside: false,
-        };
         Decision {
-            children: vec![desired],
+            children: vec![desired(kind)],
             ..Decision::default()
         }
     }

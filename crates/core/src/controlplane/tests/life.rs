@@ -1,16 +1,14 @@
 //! From nothing to ready, and what may come between.
 
 use capt_api::{
-    captcontrolplane::{
-        ControlPlanePhase as Phase, ControlPlaneState as State, EndpointCheck, OperationResult,
-    },
+    captcontrolplane::{ControlPlanePhase as Phase, ControlPlaneState as State, OperationResult},
     endpoint::ApiEndpoint,
     marks,
 };
 use serde_json::json;
 
 use super::{
-    super::{Snapshot, decide, kubeconfig, setup, snapshot::ClusterSeen, wants},
+    super::{Snapshot, decide, kubeconfig, snapshot::ClusterSeen, wants},
     World, at, fresh, living, message, said,
     world::Terraform,
 };
@@ -447,100 +445,6 @@ fn a_request_for_another_try_reaches_what_does_not_hand_its_outputs_out() {
         world.settle();
         assert_eq!(world.status().state, Some(State::Ready));
     }
-}
-
-#[test]
-fn a_private_endpoint_may_be_silent_and_holds_nothing_back() {
-    for by_spec in [true, false] {
-        let mut world = World::new(fresh());
-        if by_spec {
-            world.snapshot.control_plane.spec.endpoint_check = Some(EndpointCheck::Optional);
-        } else {
-            let config = json!({"endpointAccess": {"public": false, "private": true}});
-            world.snapshot.control_plane.spec.control_plane_config =
-                Some(serde_json::from_value(config).expect("a config"));
-        }
-        world.answers = false;
-        world.settle();
-        assert_eq!(world.status().state, Some(State::Ready));
-        assert_eq!(
-            said(&world.status(), "EndpointAnswers"),
-            "Unknown/EndpointNotChecked"
-        );
-        assert_eq!(said(&world.status(), "Available"), "True/Available");
-        world.answers = true;
-        world.settle();
-        assert_eq!(said(&world.status(), "EndpointAnswers"), "True/EndpointReady");
-    }
-}
-
-#[test]
-fn silence_is_no_news_then_degrades_then_fails_and_ends_when_it_answers() {
-    let mut world = living();
-    world.answers = false;
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Ready), "a moment is no news");
-    assert_eq!(world.decide().look_again, Some(setup::PATIENCE));
-    world.clock += 50;
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Degraded));
-    assert!(world.status().ready);
-    assert_eq!(said(&world.status(), "Available"), "False/EndpointNotReady");
-    world.clock += 250;
-    world.settle();
-    let status = world.status();
-    assert_eq!(
-        (status.state, status.ready, status.initialized),
-        (Some(State::Failed), false, true)
-    );
-    assert_eq!(said(&status, "Available"), "False/EndpointNotReady");
-    world.answers = true;
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Ready));
-    // Nobody asked for a while: that proves nothing.
-    world.clock += 3600;
-    assert!(world.decide().own.status.is_none_or(|status| status.ready));
-}
-
-#[test]
-fn what_was_said_about_an_api_server_counts_after_a_restart_until_somebody_asked() {
-    let restart = |world: &mut World| {
-        world.snapshot.probe = None;
-        let decision = world.decide();
-        assert!(decision.is_quiet(), "{decision:#?}");
-    };
-    let mut world = living();
-    restart(&mut world);
-    world.answers = false;
-    world.settle();
-    world.clock += 60;
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Degraded));
-    restart(&mut world);
-    world.settle();
-    assert_eq!(
-        world.status().state,
-        Some(State::Degraded),
-        "its silence did not begin anew"
-    );
-    world.clock += 260;
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Failed));
-    restart(&mut world);
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Failed));
-    world.snapshot.probe = None;
-    world.answers = true;
-    world.settle();
-    assert_eq!(world.status().state, Some(State::Ready));
-    // One that never served is not taken to do so because it was said to answer.
-    let mut new = World::new(fresh());
-    new.hidden_outputs.clear();
-    new.settle();
-    assert_eq!(said(&new.status(), "EndpointAnswers"), "True/EndpointReady");
-    new.snapshot.probe = None;
-    new.calm();
-    assert_eq!(said(&new.status(), "EndpointAnswers"), "Unknown/EndpointNotReady");
 }
 
 #[test]
