@@ -124,8 +124,9 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     if is_well {
         return Standing::Ready;
     }
-    // While what failed is put to rest, nothing says that it failed, until it says that it waits for its turn.
-    match failure::remembered(&seen.wta) {
+    // While what failed is put to rest, nothing says that it failed, until it says that it waits for its turn. What is
+    // not applied yet has not been tried, whatever the one before it failed with.
+    match failure::remembered(&seen.wta).filter(|_| is_applied) {
         Some(message) => Standing::Failed { message },
         None => or_paused(Standing::Working),
     }

@@ -297,6 +297,21 @@ fn a_failure_is_remembered_while_others_have_the_turn_until_something_else_is_wa
     assert_eq!(word(&standing(&changed)), "waiting WaitingForTurn");
 }
 
+/// Another rendering is known before it is written, and until then its hash is told nowhere.
+#[test]
+fn a_failure_is_not_one_of_a_rendering_that_is_not_written_yet() {
+    let mut failed = living();
+    failed.wta.status.get_or_insert_default().ready_revision = None;
+    fail(&mut failed, TroubleClass::Terminal);
+    let mark = wanted().change(&OWNER, Some(&failed)).expect("it is written down");
+    let mut marked = carried_out(&mark, Some(&failed));
+    marked.wta.metadata.generation = failed.wta.metadata.generation;
+    assert_eq!(word(&standing(&marked)), "failed");
+    say(&mut marked, "Applied", "False", "Rendered");
+    marked.wta.status.get_or_insert_default().applied = false;
+    assert_eq!(word(&standing(&marked)), "working");
+}
+
 /// The report of a run and the Workspace's own words about it arrive one after the other.
 #[test]
 fn a_failure_is_over_when_an_operation_after_it_has_worked() {
