@@ -25,8 +25,9 @@ use crate::engine::call::{CallError, within_deadline};
 const REPORTER: &str = "infrastructure.cluster.x-k8s.io/capt";
 /// The API takes no longer ones, in bytes.
 const MAX_NOTE: usize = 1024;
-/// A repetition within this time is not worth a request.
-const QUIET: SignedDuration = SignedDuration::from_secs(60);
+/// A repetition within this time is the same news, told again by somebody who was restarted. A later one is another: who
+/// asks for another try, and hears only that it began, takes it for running.
+const QUIET: SignedDuration = SignedDuration::from_secs(1);
 
 /// Tells people what happens.
 #[derive(Clone)]
