@@ -190,6 +190,25 @@ pub struct Event {
     pub message: String,
 }
 
+/// The longest message of an event, in characters.
+const MAX_NEWS: usize = 1024;
+
+/// What people should hear of something that is said for a reason. A condition says nothing where nothing is the matter, but
+/// that it is over is news.
+#[must_use]
+pub(crate) fn news(reason: &str, message: &str) -> String {
+    let message = match (reason, message) {
+        ("NotPaused", "") => "The pause is over",
+        ("NotDeleting", "") => "It is not going away any more",
+        ("NothingToWaitFor", "") => "What was waited for is there",
+        ("NotNeeded", "") => "Nothing has to be approved any more",
+        ("VariablesKnown", "") => "All variables are known again",
+        ("ClusterFound", "") => "The Cluster that owns it is there",
+        (_, message) => message,
+    };
+    message.chars().take(MAX_NEWS).collect()
+}
+
 /// Whether an event is good news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {

@@ -10,7 +10,7 @@ use capt_api::{
 };
 
 use super::deciding::holds_back;
-use crate::decision::{Event, EventKind};
+use crate::decision::{self, Event, EventKind};
 
 /// Why it is ready or not, for whom it waits, what failed, pauses and the end, each once.
 pub(super) fn events(old: &CAPTClusterStatus, new: &CAPTClusterStatus) -> Vec<Event> {
@@ -48,7 +48,7 @@ pub(super) fn events(old: &CAPTClusterStatus, new: &CAPTClusterStatus) -> Vec<Ev
                 EventKind::Normal
             },
             reason: said.reason.clone(),
-            message: said.message.chars().take(1024).collect(),
+            message: decision::news(&said.reason, &said.message),
         });
     }
     events

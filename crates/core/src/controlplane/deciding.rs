@@ -6,7 +6,7 @@ use capt_api::{
     CAPTControlPlane, CONTROL_PLANE_GROUP, VERSION,
     captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationRecord},
     conditions::{
-        Word as _,
+        ConditionStatus, Word as _,
         captcontrolplane::{CAPTControlPlaneCondition as Type, CAPTControlPlaneReason as Reason},
         find_condition,
     },
@@ -27,7 +27,7 @@ use super::{
     view::{self, Said},
 };
 use crate::{
-    decision::{Decision, Desired, Event, EventKind, OwnChange, Removal},
+    decision::{self, Decision, Desired, Event, EventKind, OwnChange, Removal},
     metadata, names,
     owned::{self, Found, OwnedSeen, Owner, Role},
 };
@@ -163,6 +163,16 @@ impl<'a> Deciding<'a> {
     pub(super) fn say(&mut self, said: Said) {
         self.said.retain(|other| other.type_ != said.type_);
         self.said.push(said);
+    }
+
+    /// Says something by a condition, which is news if it was not so before.
+    pub(super) fn say_and_tell(&mut self, said: Said) {
+        let conditions = self.status.conditions.as_deref().unwrap_or_default();
+        let before = find_condition(conditions, said.type_.as_str()).map(|before| before.status == "True");
+        if before.unwrap_or_default() != (said.status == ConditionStatus::True) {
+            self.tell(EventKind::Normal, said.note.reason, &said.note.message);
+        }
+        self.say(said);
     }
 
     /// Goes where the facts lead, and says so in every way.
@@ -303,7 +313,7 @@ pub(super) fn event(kind: EventKind, reason: Reason, message: &str) -> Event {
     Event {
         kind,
         reason: reason.as_str().to_owned(),
-        message: message.chars().take(1024).collect(),
+        message: decision::news(reason.as_str(), message),
     }
 }
 

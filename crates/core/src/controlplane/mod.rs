@@ -112,12 +112,12 @@ impl Gates for Deciding<'_> {
         }
         if sources.is_empty() {
             self.end_pause();
-            self.say(view::paused(None));
+            self.say_and_tell(view::paused(None));
             return None;
         }
         // Whoever looks into a paused cluster needs a token that is valid.
         self.renew_token();
-        self.say(view::paused(Some(&sources.join(", "))));
+        self.say_and_tell(view::paused(Some(&sources.join(", "))));
         // What goes already says how far it is.
         if self.is_deleting() && self.status.state != Some(State::Deleting) {
             let note = Note::new(Reason::Paused, deletion::after_the_pause(self));

@@ -21,7 +21,7 @@ use super::{
     snapshot::{Snapshot, StateSecretSeen, WorkspaceSeen},
     source, waits,
 };
-use crate::decision::{Event, EventKind};
+use crate::decision::{self, Event, EventKind};
 
 /// The longest message that is shown in a column, in characters.
 const MAX_LINE: usize = 256;
@@ -356,7 +356,7 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
                 EventKind::Warning
             },
             reason: reason.as_str().to_owned(),
-            message: message.chars().take(1024).collect(),
+            message: decision::news(reason.as_str(), message),
         });
     }
     events

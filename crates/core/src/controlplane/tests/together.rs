@@ -528,7 +528,13 @@ fn a_pause_brings_everything_to_rest_and_leaves_no_trace_but_that_there_was_one(
             }
         }
         assert_eq!(all.operations.len(), operations, "{:?}", all.operations);
-        assert_eq!(all.world.events[events..], [] as [String; 0]);
+        assert_eq!(
+            all.world.events[events..],
+            [
+                "Paused: Nothing is done, because the Cluster has spec.paused: true",
+                "NotPaused: The pause is over"
+            ]
+        );
         let mut after = all.world.status();
         let history = after
             .progress
