@@ -31,6 +31,8 @@ words! {
         VpcCreated = "VPCCreated",
         /// The VPC is being made.
         VpcCreating = "VPCCreating",
+        /// The VPC is being changed, and serves as it is.
+        VpcUpdating = "VPCUpdating",
         /// Terraform could not make the VPC.
         VpcCreationFailed = "VPCCreationFailed",
         /// Terraform could not change the VPC, which serves as it is.

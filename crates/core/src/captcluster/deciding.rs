@@ -201,8 +201,11 @@ impl<'a> Deciding<'a> {
         );
         // What serves goes on serving while something is changed about it, also if that fails.
         let serves = is_ready || (is_kept && is_known);
-        let is_waiting = matches!(stage, Stage::Waiting { .. });
-        let why = if serves && !is_waiting { made } else { reason };
+        let why = match stage {
+            Stage::Creating { .. } if serves && !stage.is_tried_again() => Reason::VpcUpdating,
+            Stage::Ready { .. } => made,
+            _ => reason,
+        };
         self.say(Type::Ready, serves, why, message.clone());
         self.status.ready = serves;
         self.status.failure_reason = is_failed.then(|| reason.as_str().to_owned());

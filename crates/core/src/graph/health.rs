@@ -33,6 +33,9 @@ pub enum Health {
 /// Reasons by which an owner says that something of it cannot be destroyed.
 const DELETION_FAILED: [&str; 2] = ["DeletionFailed", "VPCDeletionFailed"];
 
+/// Why a network that serves is about to be another one, or would be if a person said so.
+const CHANGING: [&str; 3] = ["VPCUpdating", "Retrying", "WaitingForApproval"];
+
 /// Reasons by which a network that serves says that a change of it is refused or failed.
 const REFUSED: [&str; 6] = [
     "InvalidVPCConfig",
@@ -133,17 +136,16 @@ pub(super) fn captcluster(captcluster: &CAPTCluster) -> Node {
         };
         let is_ready = ready.map_or_else(|| serves(captcluster), |ready| is_true(Some(ready)));
         let (word, health, why, since) = match (is_ready, is_true(failed)) {
-            // It serves, and a person must say whether it is changed.
-            (true, false) if ready.is_some_and(|ready| ready.reason == "WaitingForApproval") => {
+            (true, false) if ready.is_some_and(|ready| CHANGING.contains(&ready.reason.as_str())) => {
                 ("Ready", Health::Busy, ready, ready)
             }
             // It serves as it is, and what somebody wants of it cannot be done.
             (true, false) if ready.is_some_and(|ready| REFUSED.contains(&ready.reason.as_str())) => {
-                ("Ready", Health::Bad, ready, ready)
+                ("Degraded", Health::Bad, ready, None)
             }
             (true, false) => ("Ready", Health::Good, ready, ready),
             // It serves, and a change of it failed.
-            (true, true) => ("Ready", Health::Bad, failed, ready),
+            (true, true) => ("Degraded", Health::Bad, failed, failed),
             (false, is_failed) if status.failure_reason.is_some() => {
                 ("Failed", Health::Bad, ready, failed.filter(|_| is_failed))
             }

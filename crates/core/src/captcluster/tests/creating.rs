@@ -370,8 +370,12 @@ fn a_change_of_the_spec_reaches_the_workspacetemplateapply_and_what_serves_goes_
     assert_eq!(variables(&decision)["tags"], r#"{"team":"new"}"#);
     world.rest();
     // Its WorkspaceTemplateApply has not looked at it yet.
-    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.verdict("Ready"), "True/VPCUpdating");
+    assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
     assert_eq!(world.verdict("VPCCreating"), "False/VPCCreating");
+    world.make_real();
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
 }
 
 /// The Go implementation writes the whole spec over what people added, in every pass.

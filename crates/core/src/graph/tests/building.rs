@@ -240,7 +240,7 @@ fn how_an_object_is_stands_in_one_word() {
     ]);
     assert_eq!(
         with(json!({"failureReason": "x", "conditions": change_failed})),
-        said("Ready", Health::Bad, "VPCCreationFailed")
+        said("Degraded", Health::Bad, "VPCCreationFailed")
     );
     assert_eq!(
         with(json!({"conditions": is("Paused", "Paused")})),

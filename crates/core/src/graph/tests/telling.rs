@@ -111,7 +111,13 @@ fn a_network_that_somebody_else_manages_serves_by_the_contracts_word() {
 
 #[test]
 fn a_network_that_serves_says_that_a_change_of_it_is_refused_or_failed() {
-    for reason in ["InvalidVPCConfig", "VPCUpdateFailed"] {
+    for (reason, expected) in [
+        ("InvalidVPCConfig", ("Degraded", Health::Bad)),
+        ("VPCUpdateFailed", ("Degraded", Health::Bad)),
+        ("VPCUpdating", ("Ready", Health::Busy)),
+        ("Retrying", ("Ready", Health::Busy)),
+        ("VPCCreated", ("Ready", Health::Good)),
+    ] {
         let mut snapshot = demo();
         snapshot.captclusters[0].status = Some(read(json!({
             "ready": true, "conditions": [
@@ -120,7 +126,7 @@ fn a_network_that_serves_says_that_a_change_of_it_is_refused_or_failed() {
             ],
         })));
         let node = node(&snapshot, "CAPTCluster/net");
-        assert_eq!((node.status.as_str(), node.health), ("Ready", Health::Bad));
+        assert_eq!((node.status.as_str(), node.health), expected, "{reason}");
         assert_eq!(node.message, "Bring it back");
     }
 }
