@@ -130,12 +130,9 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
             Some(Stage::Waiting {
                 reason: Reason::WorkspaceTemplateNotFound,
                 message: format!(
-                    "There is no WorkspaceTemplate {}{}. Make it, or mend spec.vpcTemplateRef",
+                    "There is no WorkspaceTemplate {} in namespace {}. Make it, or mend spec.vpcTemplateRef",
                     reference.name,
-                    match reference.namespace.as_deref() {
-                        Some(other) => format!(" in namespace {other}"),
-                        None => String::new(),
-                    }
+                    reference.namespace.as_deref().unwrap_or(deciding.owner.namespace)
                 ),
             })
         } else if cluster.is_some_and(|cluster| cluster.deleting) {
@@ -269,6 +266,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     // What was ready has not failed because of what is told about it.
     let broken = |message: String| {
         let reason = Reason::OutputInvalid;
+        let message = apply.naming_template(&message);
         match has_served {
             true => Stage::Waiting { reason, message },
             false => Stage::Failed { reason, message },

@@ -102,7 +102,7 @@ pub(super) fn advance(
         message: Some(message),
         restarts,
         steps_on: operation == Some(progress::UPDATE) && steps_on(deciding),
-        is_late: facts.expired.is_some(),
+        is_open: facts.expired.is_some() || facts.problem.is_some() || waits_for_network(deciding, facts),
     };
     let before = deciding.status.progress.take();
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
@@ -123,6 +123,13 @@ pub(super) fn advance(
         deciding.tell(EventKind::Normal, Reason::NotRollingOut, &message);
     }
     deciding.status.progress = Some(progress);
+}
+
+/// Whether a network is waited for that nobody is making.
+fn waits_for_network(deciding: &Deciding<'_>, facts: &Facts) -> bool {
+    let infrastructure = deciding.snapshot.infrastructure.as_ref();
+    let is_made = infrastructure.is_some_and(|infrastructure| infrastructure.left_alone.is_none());
+    facts.infrastructure.is_err() && !is_made
 }
 
 /// Whether a cluster has just come to another version than was told before, so that the next step of its upgrade begins, if

@@ -250,7 +250,7 @@ fn advance(deciding: &mut Deciding<'_>, percent: i32, note: &Note) {
         message: Some(&note.message),
         restarts: false,
         steps_on: false,
-        is_late: false,
+        is_open: false,
     };
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
     deciding.status.progress = Some(progress);

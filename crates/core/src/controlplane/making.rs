@@ -239,7 +239,7 @@ pub(super) fn version_output(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Optio
          leave it out; until then the version that the module got last is taken to run",
         seen.workspace_name()
     );
-    Some(Note::new(Reason::OutputInvalid, message))
+    Some(Note::new(Reason::OutputInvalid, seen.naming_template(&message)))
 }
 
 /// That it was AWS cannot be told any more once the module got that version.

@@ -88,7 +88,7 @@ mod tests {
             message: None,
             restarts: false,
             steps_on: false,
-            is_late: false,
+            is_open: false,
         };
         for (name, pauses_before) in [("from the beginning", 0), ("after other pauses", 5)] {
             let mut history = Vec::new();

@@ -131,8 +131,8 @@ pub struct Now<'a> {
     pub restarts: bool,
     /// One of its steps is done, and the next begins.
     pub steps_on: bool,
-    /// It takes longer than it may, so that nobody can say how long it takes still.
-    pub is_late: bool,
+    /// It takes longer than it may, or waits for somebody, so that nobody can say how long it takes still.
+    pub is_open: bool,
 }
 
 /// The record of the running operation.
@@ -229,7 +229,7 @@ pub fn advance(
     let percent = is_known.then_some(percent);
     let estimated_time_remaining = match now.operation {
         None => None,
-        Some(_) if now.is_late => None,
+        Some(_) if now.is_open => None,
         Some(operation) => {
             let left = remaining(&history, operation, now, statistics, at);
             // Time alone makes an estimate no other one, until it has run out. That nobody knows more is no end of it.
@@ -337,7 +337,7 @@ mod tests {
             message: None,
             restarts: false,
             steps_on: false,
-            is_late: false,
+            is_open: false,
         }
     }
 
@@ -483,7 +483,7 @@ mod tests {
             assert_eq!(later, late, "and it is taken back once");
         }
         let overdue = Now {
-            is_late: true,
+            is_open: true,
             live_remaining: Some(Duration::from_secs(41)),
             ..doing(Some(CREATE), 10)
         };

@@ -178,7 +178,8 @@ fn template(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<(), Problem
         return Err(waits(
             Reason::TemplateNotShared,
             format!(
-                "The WorkspaceTemplate {} in namespace {} does not consent: add {own} to its spec.sharedWith",
+                "The WorkspaceTemplate {} in namespace {}, which spec.workspaceTemplateRef names, does not consent: add \
+                 {own} to its spec.sharedWith",
                 reference.name, template.namespace
             ),
         ));

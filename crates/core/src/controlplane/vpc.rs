@@ -29,16 +29,14 @@ pub struct Vpc {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VpcProblem {
     /// A key is missing.
-    #[error(
-        "The Secret {secret} has no key {key}, and none vpc_config that says it. Add it to the outputs of the module, or, \
-         for a VPC that exists, set spec.{} of the CAPTCluster",
-        if *key == PRIVATE_SUBNETS { "existingSubnetIds" } else { "existingVpcId" }
-    )]
+    #[error("The Secret {secret} has no key {key}, and none vpc_config that says it. {way}")]
     Missing {
         /// The Secret.
         secret: String,
         /// The key.
         key: &'static str,
+        /// What to do.
+        way: String,
     },
     /// A key cannot be read.
     #[error("The key {key} of the Secret {secret} {what}")]
@@ -137,7 +135,27 @@ pub fn problem(secret: &SecretSeen, fact: &'static str) -> VpcProblem {
         None => VpcProblem::Missing {
             secret: secret.name.clone(),
             key: fact,
+            way: way_to_tell(secret, fact),
         },
+    }
+}
+
+/// What to do for a Secret to tell a fact. That depends on who writes it.
+fn way_to_tell(secret: &SecretSeen, fact: &str) -> String {
+    let writer = secret.controller.as_ref();
+    match writer.and_then(|(writer, _)| writer.split_once('/')) {
+        Some(("CAPTCluster", name)) => {
+            let field = if fact == PRIVATE_SUBNETS {
+                "existingSubnetIds"
+            } else {
+                "existingVpcId"
+            };
+            format!("Set spec.{field} of the CAPTCluster {name}, or use a template that finds it by itself")
+        }
+        Some(("Workspace", name)) => {
+            format!("Add it to the outputs of the module, from which the Workspace {name} writes it")
+        }
+        _ => "Add it".to_owned(),
     }
 }
 
@@ -267,6 +285,27 @@ mod tests {
             let problem = read(&secret(&data)).expect_err(words).to_string();
             assert!(problem.contains(words), "{problem}");
             assert!(problem.contains("blue-vpc-connection"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn who_writes_a_secret_decides_what_to_do_about_what_it_lacks() {
+        for (writer, expected) in [
+            (
+                Some("CAPTCluster/net"),
+                "Set spec.existingSubnetIds of the CAPTCluster net,",
+            ),
+            (
+                Some("Workspace/net"),
+                "Add it to the outputs of the module, from which the Workspace net",
+            ),
+            (None, "Add it"),
+        ] {
+            let mut secret = secret(&[("vpc_id", "vpc-1")]);
+            secret.controller = writer.map(|writer| (writer.to_owned(), "1".to_owned()));
+            let told = problem(&secret, PRIVATE_SUBNETS).to_string();
+            let way = format!("has no key private_subnets, and none vpc_config that says it. {expected}");
+            assert!(told.contains(&way), "{told}");
         }
     }
 

@@ -19,10 +19,11 @@ use super::{
     judging::{self, Answer, Eks, Facts, Note, Profiles, Recovery, Setup},
     making,
     setup::{self, Names, Surroundings},
-    snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone},
-    taking, validity, version, view,
+    snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone, SecretSeen},
+    taking, validity, version, view, vpc,
 };
 use crate::{
+    captcluster::facts::PRIVATE_SUBNETS,
     decision::EventKind,
     owned::{self, OwnedSeen},
 };
@@ -66,7 +67,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         eks: reading.eks,
         setup: around.as_ref().map_or_else(
             || Setup::Outstanding(Note::new(Reason::EndpointNotReady, "EKS is not up yet")),
-            |around| around.setup.clone(),
+            |around| named(&around.setup, seen),
         ),
         answer: around
             .as_ref()
@@ -75,7 +76,9 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         recovery: Recovery::default(),
         impairments,
         expired: None,
-        remark: reading.remark,
+        remark: reading
+            .remark
+            .or_else(|| kept_subnets(snapshot.infrastructure.as_ref()?, &snapshot.vpc_secret, seen?)),
     };
     clock::judge(deciding, &mut facts, seen, restarts);
     let mut late = fargate::late(&parts);
@@ -184,6 +187,38 @@ fn infrastructure_impairment(deciding: &Deciding<'_>) -> Option<Note> {
             infrastructure.name, infrastructure.message
         );
         Note::new(Reason::WaitingForVpc, message)
+    })
+}
+
+/// What is wrong with an output, with the template that it is to be mended in.
+fn named(setup: &Setup, seen: Option<&OwnedSeen>) -> Setup {
+    match (setup, seen) {
+        (Setup::Broken(note), Some(seen)) if note.reason == Reason::OutputInvalid => {
+            let message = seen.naming_template(&note.message);
+            Setup::Broken(Note::new(note.reason, message))
+        }
+        _ => setup.clone(),
+    }
+}
+
+/// That a cluster stays in subnets which the network, that was there before, does not name any more.
+fn kept_subnets(
+    infrastructure: &InfrastructureSeen,
+    told: &Option<SecretSeen>,
+    seen: &OwnedSeen,
+) -> Option<Note> {
+    let told = vpc::read(told.as_ref()?).ok()?;
+    let variables = seen.wta.spec.variables.as_ref()?;
+    let kept = variables
+        .get(PRIVATE_SUBNETS)
+        .filter(|_| told.private_subnets.is_none())?;
+    infrastructure.existed_before.then(|| {
+        let message = format!(
+            "The control plane serves, and stays in the subnets {kept}, which the CAPTCluster {} does not name any more: \
+             write them to its spec.existingSubnetIds again, or others",
+            infrastructure.name
+        );
+        Note::new(Reason::Ready, message)
     })
 }
 

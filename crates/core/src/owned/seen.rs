@@ -134,6 +134,21 @@ impl OwnedSeen {
         retry_command(&self.wta.metadata)
     }
 
+    /// What is wrong with its module, with where that is to be mended.
+    #[must_use]
+    pub fn naming_template(&self, problem: &str) -> String {
+        let template = &self.wta.spec.template_ref;
+        let namespace = template
+            .namespace
+            .as_ref()
+            .map_or_else(String::new, |other| format!(" in namespace {other}"));
+        let problem = problem.trim_end_matches('.');
+        format!(
+            "{problem}. It is the module of the WorkspaceTemplate {}{namespace}",
+            template.name
+        )
+    }
+
     /// Its uid.
     #[must_use]
     pub fn uid(&self) -> &str {

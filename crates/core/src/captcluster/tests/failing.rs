@@ -544,7 +544,7 @@ fn what_to_do_about_an_empty_key_is_told_once() {
     assert_eq!(
         message(&world, "Ready"),
         "The VPC is there, but the Secret net-vpc-connection has a key vpc_id that is empty; give the module outputs of \
-         these names"
+         these names. It is the module of the WorkspaceTemplate vpc"
     );
 }
 
@@ -557,7 +557,8 @@ fn an_output_that_becomes_wrong_is_told_and_takes_nothing_away() {
     world.rest();
     assert_eq!(world.verdict("Ready"), "True/OutputInvalid");
     assert_eq!(world.verdict("VPCFailed"), "False/OutputInvalid");
-    let told = "The module's output vpc_id is a list. Make it a text";
+    let told =
+        "The module's output vpc_id is a list. Make it a text. It is the module of the WorkspaceTemplate vpc";
     assert_eq!(message(&world, "Ready"), told);
     assert_eq!(world.status().vpc_id.as_deref(), Some("vpc-7"));
     let mut events = world.history.iter().flat_map(|decision| &decision.events);

@@ -4,7 +4,7 @@ use capt_api::{CAPTCluster, captcontrolplane::ControlPlaneState as State, region
 use serde_json::json;
 
 use super::{
-    super::snapshot::{ClusterSeen, Hidden, InfrastructureSeen, LeftAlone, SecretSeen},
+    super::snapshot::{ClusterSeen, Hidden, InfrastructureSeen, SecretSeen},
     World, fresh, living, message, said,
 };
 use crate::{decision::EventKind, wta::snapshot::TemplateSeen};
@@ -383,80 +383,6 @@ fn what_somebody_must_see_to_is_a_warning_and_what_takes_a_while_is_none() {
         "{told:?}"
     );
     assert!(last.1.contains("write spec.endpointCheck: Optional"), "{told:?}");
-}
-
-#[test]
-fn a_secret_that_somebody_else_has_to_make_is_named_with_its_keys() {
-    let managed: Edit = |world| {
-        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
-        infrastructure.left_alone = Some(LeftAlone::ExternallyManaged);
-    };
-    let of_another_kind: Edit = |world| {
-        world.snapshot.infrastructure = None;
-        let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
-        cluster.infrastructure_ref = Some(("OtherCluster".to_owned(), "net".to_owned()));
-        cluster.infrastructure_provisioned = true;
-        let config = json!({"region": "eu-central-1"});
-        world.snapshot.control_plane.spec.control_plane_config =
-            Some(serde_json::from_value(config).expect("a config"));
-    };
-    for (change, name) in [
-        (managed, "blue-vpc-connection"),
-        (of_another_kind, "vpc-connection"),
-    ] {
-        let mut world = World::new(fresh());
-        change(&mut world);
-        world.snapshot.vpc_secret = None;
-        world.calm();
-        let told = message(&world.status(), "Ready");
-        assert!(told.contains(&format!("the Secret {name},")), "{told}");
-        assert!(
-            told.ends_with("Make it, with the keys vpc_id and private_subnets"),
-            "{told}"
-        );
-    }
-}
-
-#[test]
-fn nobody_is_told_to_try_again_where_that_does_not_help() {
-    let paused: Edit = |world| {
-        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
-        infrastructure.left_alone = Some(LeftAlone::Paused);
-    };
-    let refused: Edit = |world| {
-        world.snapshot.refused_vpc_secret = Some("blue-vpc-connection".to_owned());
-    };
-    let missing: Edit = |world| {
-        world.snapshot.infrastructure = None;
-        let config = json!({"region": "eu-central-1"});
-        world.snapshot.control_plane.spec.control_plane_config =
-            Some(serde_json::from_value(config).expect("a config"));
-    };
-    for (change, way) in [
-        (
-            paused,
-            "To end the pause: kubectl annotate captcluster blue -n team cluster.x-k8s.io/paused-",
-        ),
-        (
-            refused,
-            "Delete or rename that, or name another one in spec.connectionSecretName of the CAPTCluster blue",
-        ),
-        (
-            missing,
-            "The CAPTCluster blue sees to it, and does not exist: make it",
-        ),
-    ] {
-        let mut world = World::new(fresh());
-        change(&mut world);
-        world.snapshot.vpc_secret = None;
-        world.calm();
-        let told = message(&world.status(), "Ready");
-        assert!(
-            told.starts_with("Waiting for the Secret blue-vpc-connection,"),
-            "{told}"
-        );
-        assert!(told.ends_with(way) && !told.contains("capt retry"), "{told}");
-    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bad_input;
 mod ending;
 mod fargate;
 mod life;
+mod networks;
 mod properties;
 mod time;
 mod together;

@@ -303,7 +303,9 @@ fn a_failure_is_not_one_of_a_rendering_that_is_not_written_yet() {
     let mut failed = living();
     failed.wta.status.get_or_insert_default().ready_revision = None;
     fail(&mut failed, TroubleClass::Terminal);
-    let mark = wanted().change(&OWNER, Some(&failed)).expect("it is written down");
+    let mark = wanted()
+        .change(&OWNER, Some(&failed))
+        .expect("it is written down");
     let mut marked = carried_out(&mark, Some(&failed));
     marked.wta.metadata.generation = failed.wta.metadata.generation;
     assert_eq!(word(&standing(&marked)), "failed");

@@ -1,0 +1,140 @@
+//! A network that is there only in part, or that nobody makes: what is said, and what stays.
+
+use std::time::Duration;
+
+use capt_api::captcontrolplane::ControlPlaneState as State;
+use serde_json::json;
+
+use super::{super::snapshot::LeftAlone, World, fresh, living, message};
+
+type Edit = fn(&mut World);
+
+/// The CAPTCluster is not there, so that the region is known from elsewhere.
+fn without_network(world: &mut World) {
+    world.snapshot.infrastructure = None;
+    let config = json!({"region": "eu-central-1"});
+    world.snapshot.control_plane.spec.control_plane_config =
+        Some(serde_json::from_value(config).expect("a config"));
+}
+
+#[test]
+fn a_secret_that_somebody_else_has_to_make_is_named_with_its_keys() {
+    let managed: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.left_alone = Some(LeftAlone::ExternallyManaged);
+    };
+    let of_another_kind: Edit = |world| {
+        world.snapshot.infrastructure = None;
+        let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+        cluster.infrastructure_ref = Some(("OtherCluster".to_owned(), "net".to_owned()));
+        cluster.infrastructure_provisioned = true;
+        let config = json!({"region": "eu-central-1"});
+        world.snapshot.control_plane.spec.control_plane_config =
+            Some(serde_json::from_value(config).expect("a config"));
+    };
+    for (change, name) in [
+        (managed, "blue-vpc-connection"),
+        (of_another_kind, "vpc-connection"),
+    ] {
+        let mut world = World::new(fresh());
+        change(&mut world);
+        world.snapshot.vpc_secret = None;
+        world.calm();
+        let told = message(&world.status(), "Ready");
+        assert!(told.contains(&format!("the Secret {name},")), "{told}");
+        assert!(
+            told.ends_with("Make it, with the keys vpc_id and private_subnets"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn nobody_is_told_to_try_again_where_that_does_not_help() {
+    let paused: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.left_alone = Some(LeftAlone::Paused);
+    };
+    let refused: Edit = |world| {
+        world.snapshot.refused_vpc_secret = Some("blue-vpc-connection".to_owned());
+    };
+    for (change, way) in [
+        (
+            paused,
+            "To end the pause: kubectl annotate captcluster blue -n team cluster.x-k8s.io/paused-",
+        ),
+        (
+            refused,
+            "Delete or rename that, or name another one in spec.connectionSecretName of the CAPTCluster blue",
+        ),
+        (
+            without_network,
+            "The CAPTCluster blue sees to it, and does not exist: make it",
+        ),
+    ] {
+        let mut world = World::new(fresh());
+        change(&mut world);
+        world.snapshot.vpc_secret = None;
+        world.calm();
+        let told = message(&world.status(), "Ready");
+        assert!(
+            told.starts_with("Waiting for the Secret blue-vpc-connection,"),
+            "{told}"
+        );
+        assert!(told.ends_with(way) && !told.contains("capt retry"), "{told}");
+    }
+}
+
+/// The template could not find the subnets that it got before, and to go without any would make the cluster anew.
+#[test]
+fn subnets_that_are_named_no_more_are_kept_and_that_is_said() {
+    let mut world = living();
+    let before = world.variable("private_subnets").map(str::to_owned);
+    assert!(before.is_some());
+    for existed_before in [false, true] {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.existed_before = existed_before;
+        let secret = world.snapshot.vpc_secret.as_mut().expect("a Secret");
+        secret.data.remove("private_subnets");
+        world.settle();
+        assert_eq!(world.variable("private_subnets").map(str::to_owned), before);
+        assert_eq!(world.status().state, Some(State::Ready));
+        let told = message(&world.status(), "Ready");
+        assert_eq!(
+            told.contains("write them to its spec.existingSubnetIds again"),
+            existed_before,
+            "{told}"
+        );
+    }
+    world.snapshot.vpc_secret = fresh().vpc_secret;
+    world.settle();
+    assert_eq!(message(&world.status(), "Ready"), "The control plane serves");
+}
+
+#[test]
+fn nobody_promises_an_end_of_what_waits_for_somebody() {
+    let made: Edit = |_| {};
+    let managed: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.left_alone = Some(LeftAlone::ExternallyManaged);
+    };
+    let invalid: Edit = |world| world.snapshot.template = None;
+    for (name, change, is_promised) in [
+        ("it is made", made, true),
+        ("somebody else manages it", managed, false),
+        ("it is not there", without_network, false),
+        ("nor is the template", invalid, false),
+    ] {
+        let mut world = World::new(fresh());
+        world.snapshot.statistics.create = Some(Duration::from_secs(600));
+        let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+        cluster.infrastructure_provisioned = false;
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.provisioned = false;
+        change(&mut world);
+        world.calm();
+        let progress = world.status().progress.expect("progress");
+        assert_eq!(progress.current_operation.as_deref(), Some("Create"), "{name}");
+        assert_eq!(progress.estimated_time_remaining.is_some(), is_promised, "{name}");
+    }
+}
