@@ -5,8 +5,12 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
-    CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, captcluster::FailureDomain, conditions::Word as _,
-    conditions::cluster::ClusterReason, endpoint::ApiEndpoint, foreign::cluster::ClusterEndpoint,
+    CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP,
+    captcluster::FailureDomain,
+    conditions::Word as _,
+    conditions::cluster::ClusterReason,
+    endpoint::ApiEndpoint,
+    foreign::{cluster::ClusterEndpoint, marks as foreign_marks},
 };
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time},
@@ -57,6 +61,8 @@ pub struct Contracted {
     pub labels: BTreeMap<String, String>,
     /// Its owners.
     pub owners: Vec<OwnerReference>,
+    /// Somebody else than its provider manages it: it has `cluster.x-k8s.io/managed-by`.
+    pub is_externally_managed: bool,
     /// `spec.controlPlaneEndpoint`, if host and port are there.
     pub endpoint: Option<ClusterEndpoint>,
     /// `status.initialization.provisioned` of an infrastructure, `status.initialization.controlPlaneInitialized` of a
@@ -99,6 +105,10 @@ impl Contracted {
                 .filter_map(parse)
                 .filter(|owner: &OwnerReference| !owner.uid.is_empty())
                 .collect(),
+            is_externally_managed: ["labels", "annotations"].iter().any(|marks| {
+                let marks = metadata.get(marks).and_then(Value::as_object);
+                marks.is_some_and(|marks| marks.contains_key(foreign_marks::MANAGED_BY))
+            }),
             endpoint: parsed::<ClusterEndpoint>(object.pointer("/spec/controlPlaneEndpoint"))
                 .filter(is_valid_endpoint)
                 .map(|endpoint| as_meant(&endpoint)),
@@ -120,6 +130,23 @@ impl Contracted {
         let (group, _) = self.target.api_version.split_once('/').unwrap_or_default();
         let kind = (self.target.kind.as_str(), group);
         kind == (NETWORK, INFRASTRUCTURE_GROUP) || kind == (CONTROL_PLANE, CONTROL_PLANE_GROUP)
+    }
+
+    /// Why nothing comes of waiting for it, if it says so.
+    pub(super) fn standstill(&self) -> Option<String> {
+        if self.is_externally_managed {
+            return Some(format!(
+                "somebody else manages it ({}) and has to set that",
+                foreign_marks::MANAGED_BY
+            ));
+        }
+        let paused = self
+            .condition("Paused")
+            .filter(|paused| paused.status == "True")?;
+        Some(match paused.message.as_str() {
+            "" => "it is paused".to_owned(),
+            why => format!("it is paused: {why}"),
+        })
     }
 
     /// Its condition of a type.

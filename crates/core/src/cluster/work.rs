@@ -157,7 +157,11 @@ fn report_object(
             } else if was_initialized {
                 deciding.say(type_, true, good, "");
             } else {
-                let message = format!("{what} does not have status.initialization.{flag}: true yet");
+                let lacks = format!("{what} does not have status.initialization.{flag}: true yet");
+                let message = match object.standstill() {
+                    Some(why) => format!("{lacks}; {why}"),
+                    None => lacks,
+                };
                 deciding.say(type_, false, bad, message);
             }
         }

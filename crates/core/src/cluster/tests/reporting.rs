@@ -2,6 +2,13 @@
 
 use super::*;
 
+fn externally_managed() -> Referenced {
+    let mut object = object("CAPTCluster", &json!({}), &json!({}));
+    object["metadata"]["annotations"] = json!({"cluster.x-k8s.io/managed-by": "others"});
+    let read = Contracted::read(&object, Role::Infrastructure);
+    Referenced::Found(Box::new(read.expect("readable")))
+}
+
 #[test]
 fn conditions_mirror_what_the_objects_say() {
     let not_ready = json!({"conditions": [{"type": "Ready", "status": "False", "reason": "VPCCreating",
@@ -37,6 +44,22 @@ fn conditions_mirror_what_the_objects_say() {
             infrastructure(&json!({}), &json!({})),
             "False/NotReady",
             "CAPTCluster blue does not have status.initialization.provisioned: true yet",
+        ),
+        (
+            snapshot(),
+            infrastructure(
+                &json!({}),
+                &json!({"conditions": [{"type": "Paused", "status": "True", "message": "Nothing is done"}]}),
+            ),
+            "False/NotReady",
+            "CAPTCluster blue does not have status.initialization.provisioned: true yet; it is paused: Nothing is done",
+        ),
+        (
+            snapshot(),
+            externally_managed(),
+            "False/NotReady",
+            "CAPTCluster blue does not have status.initialization.provisioned: true yet; somebody else manages it \
+             (cluster.x-k8s.io/managed-by) and has to set that",
         ),
         (
             snapshot(),
