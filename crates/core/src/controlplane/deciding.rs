@@ -21,7 +21,7 @@ use super::{
     fargate::beginning,
     judging::{Answer, Note, Verdict},
     kubeconfig,
-    machine::{self, Goal, Position},
+    machine::{self, Goal, Line, Position},
     pauses, setup,
     snapshot::{self, Snapshot},
     view::{self, Said},
@@ -47,6 +47,8 @@ pub(super) struct Deciding<'a> {
     pub(super) own: OwnChange<CAPTControlPlaneStatus>,
     pub(super) events: Vec<Event>,
     pub(super) status: CAPTControlPlaneStatus,
+    /// What is made now for the first time, in words.
+    pub(super) made: Option<String>,
     /// A request for another try could not be passed on to all that are stuck.
     pub(super) retry_is_kept: bool,
     said: Vec<Said>,
@@ -71,6 +73,7 @@ impl<'a> Deciding<'a> {
             own: OwnChange::default(),
             events: Vec::new(),
             status: snapshot.control_plane.status.clone().unwrap_or_default(),
+            made: None,
             retry_is_kept: false,
             said: Vec::new(),
             has_looked: false,
@@ -179,30 +182,11 @@ impl<'a> Deciding<'a> {
     pub(super) fn arrive(&mut self, verdict: &Verdict, answer: &Answer) {
         let from = self.status.state.unwrap_or(State::Pending);
         let lines = machine::walk(from, verdict.goal);
-        let last = lines.len().saturating_sub(1);
-        for (index, line) in lines.iter().enumerate() {
-            let (reason, message) = if index == last {
-                (verdict.note.reason, verdict.note.message.as_str())
-            } else {
-                (line.reason, line.because)
-            };
-            // What is referred to and not there, does not answer, or was lost, is for somebody to see to.
-            let is_last = index == last;
-            let is_silent = matches!(answer, Answer::Silent(_) | Answer::Dead(_));
-            let is_lost = line.from == State::Ready && reason == Reason::SecretError;
-            let kind = match line.to {
-                State::Failed | State::Degraded => EventKind::Warning,
-                State::Validating if is_last => EventKind::Warning,
-                State::Configuring if is_last && (is_silent || is_lost) => EventKind::Warning,
-                _ => EventKind::Normal,
-            };
-            let message = format!("{:?} -> {:?}: {message}", line.from, line.to);
-            self.tell(kind, reason, &message);
-        }
-        if lines.is_empty() {
-            self.tell_silence(answer);
-        }
         let state = lines.last().map_or(from, |line| line.to);
+        self.tell_way(&lines, verdict, answer);
+        if let Some(made) = self.made.take() {
+            self.tell(EventKind::Normal, Reason::Creating, &made);
+        }
         let position = Position::new(state, verdict.serves, self.was_initialized());
         view::show(&mut self.status, position, &verdict.note);
         for said in view::conditions(position, &verdict.note, answer) {
@@ -210,6 +194,38 @@ impl<'a> Deciding<'a> {
         }
         self.status.external_managed_control_plane = Some(true);
         self.has_looked = true;
+    }
+
+    /// The whole way that was gone at once is one piece of news: several would come at the same time, in no order.
+    fn tell_way(&mut self, lines: &[&Line], verdict: &Verdict, answer: &Answer) {
+        let Some((last, through)) = lines.split_last() else {
+            return self.tell_silence(answer);
+        };
+        let Note { reason, message } = &verdict.note;
+        // What is referred to and not there, does not answer, or was lost, is for somebody to see to.
+        let is_silent = matches!(answer, Answer::Silent(_) | Answer::Dead(_));
+        let is_lost = last.from == State::Ready && *reason == Reason::SecretError;
+        let is_warning = match last.to {
+            State::Failed | State::Degraded | State::Validating => true,
+            State::Configuring => is_silent || is_lost,
+            _ => false,
+        };
+        let kind = if is_warning {
+            EventKind::Warning
+        } else {
+            EventKind::Normal
+        };
+        let begin = through.first().map_or(last.from, |line| line.from);
+        let stops = through
+            .iter()
+            .map(|line| format!("{:?} ({})", line.to, line.because));
+        let way: Vec<String> = stops.chain([format!("{:?}", last.to)]).collect();
+        let made = self
+            .made
+            .take()
+            .map_or_else(String::new, |made| format!(". {made}"));
+        let way = way.join(" -> ");
+        self.tell(kind, *reason, &format!("{begin:?} -> {way}: {message}{made}"));
     }
 
     /// That an API server does not answer is told once, also where nothing else comes of it.

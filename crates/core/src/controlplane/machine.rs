@@ -4,10 +4,7 @@
 //! so that nothing is skipped and every step is told. Everything else that a status says about how things are is a view
 //! of one [`Position`] (see [`super::view`]), so that no two fields can disagree.
 
-use capt_api::{
-    captcontrolplane::{ControlPlanePhase as Phase, ControlPlaneState as State},
-    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
-};
+use capt_api::captcontrolplane::{ControlPlanePhase as Phase, ControlPlaneState as State};
 
 /// Where the facts lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,25 +98,16 @@ pub struct Line {
     pub from: State,
     /// To there.
     pub to: State,
-    /// One word why.
-    pub reason: Reason,
     /// Why, in words.
     pub because: &'static str,
     /// Whether this is the way to a goal.
     leads_to: fn(Goal) -> bool,
 }
 
-const fn line(
-    from: State,
-    to: State,
-    reason: Reason,
-    because: &'static str,
-    leads_to: fn(Goal) -> bool,
-) -> Line {
+const fn line(from: State, to: State, because: &'static str, leads_to: fn(Goal) -> bool) -> Line {
     Line {
         from,
         to,
-        reason,
         because,
         leads_to,
     }
@@ -135,55 +123,55 @@ fn is_deletion(goal: Goal) -> bool {
 /// Every way from a state to another. Of several that lead to a goal the first is taken.
 #[rustfmt::skip]
 pub static TABLE: &[Line] = &[
-    line(State::Pending, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Validating, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Provisioning, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Configuring, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Ready, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Degraded, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Recovering, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Failed, State::Deleting, Reason::Deleting, GOES, is_deletion),
-    line(State::Deleting, State::Pending, Reason::Creating, "nobody deleted it, whatever its status said", |goal| goal != Goal::Deleting),
+    line(State::Pending, State::Deleting, GOES, is_deletion),
+    line(State::Validating, State::Deleting, GOES, is_deletion),
+    line(State::Provisioning, State::Deleting, GOES, is_deletion),
+    line(State::Configuring, State::Deleting, GOES, is_deletion),
+    line(State::Ready, State::Deleting, GOES, is_deletion),
+    line(State::Degraded, State::Deleting, GOES, is_deletion),
+    line(State::Recovering, State::Deleting, GOES, is_deletion),
+    line(State::Failed, State::Deleting, GOES, is_deletion),
+    line(State::Deleting, State::Pending, "nobody deleted it, whatever its status said", |goal| goal != Goal::Deleting),
 
-    line(State::Pending, State::Validating, Reason::Creating, "the infrastructure is ready", Goal::has_infrastructure),
-    line(State::Pending, State::Failed, Reason::VpcReadyTimeout, "the infrastructure took too long", |goal| goal == Goal::Failed(Stage::Infrastructure)),
+    line(State::Pending, State::Validating, "the infrastructure is ready", Goal::has_infrastructure),
+    line(State::Pending, State::Failed, "the infrastructure took too long", |goal| goal == Goal::Failed(Stage::Infrastructure)),
 
-    line(State::Validating, State::Provisioning, Reason::Creating, "what the spec asks for can be made", Goal::is_valid),
-    line(State::Validating, State::Failed, Reason::InvalidSpec, "what the spec asks for cannot be made", |goal| matches!(goal, Goal::Failed(_))),
-    line(State::Validating, State::Pending, Reason::WaitingForVpc, "there is no infrastructure", |goal| goal == Goal::Pending),
+    line(State::Validating, State::Provisioning, "what the spec asks for can be made", Goal::is_valid),
+    line(State::Validating, State::Failed, "what the spec asks for cannot be made", |goal| matches!(goal, Goal::Failed(_))),
+    line(State::Validating, State::Pending, "there is no infrastructure", |goal| goal == Goal::Pending),
 
-    line(State::Provisioning, State::Configuring, Reason::Creating, "EKS is up", |goal| matches!(goal, Goal::Configuring | Goal::Ready | Goal::Failed(Stage::Configuration))),
-    line(State::Provisioning, State::Degraded, Reason::UpdateFailed, "it serves, and its change is not done", |goal| goal == Goal::Degraded),
-    line(State::Provisioning, State::Recovering, Reason::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
-    line(State::Provisioning, State::Validating, Reason::Creating, "what it refers to is gone before it was made", |goal| goal == Goal::Validating),
-    line(State::Provisioning, State::Failed, Reason::WorkspaceError, "it cannot be made", |goal| matches!(goal, Goal::Failed(_))),
-    line(State::Provisioning, State::Pending, Reason::WaitingForVpc, "the infrastructure is gone before it was made", |goal| goal == Goal::Pending),
+    line(State::Provisioning, State::Configuring, "EKS is up", |goal| matches!(goal, Goal::Configuring | Goal::Ready | Goal::Failed(Stage::Configuration))),
+    line(State::Provisioning, State::Degraded, "it serves, and its change is not done", |goal| goal == Goal::Degraded),
+    line(State::Provisioning, State::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
+    line(State::Provisioning, State::Validating, "what it refers to is gone before it was made", |goal| goal == Goal::Validating),
+    line(State::Provisioning, State::Failed, "it cannot be made", |goal| matches!(goal, Goal::Failed(_))),
+    line(State::Provisioning, State::Pending, "the infrastructure is gone before it was made", |goal| goal == Goal::Pending),
 
-    line(State::Configuring, State::Ready, Reason::Ready, "all of it works", |goal| goal == Goal::Ready),
-    line(State::Configuring, State::Degraded, Reason::Degraded, "it serves, but not wholly", |goal| goal == Goal::Degraded),
-    line(State::Configuring, State::Recovering, Reason::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
-    line(State::Configuring, State::Failed, Reason::EndpointError, "it cannot be set up", |goal| matches!(goal, Goal::Failed(Stage::Configuration | Stage::Service))),
-    line(State::Configuring, State::Provisioning, Reason::WorkspaceNotReady, "Terraform has to do something first", |goal| !goal.is_provisioned()),
+    line(State::Configuring, State::Ready, "all of it works", |goal| goal == Goal::Ready),
+    line(State::Configuring, State::Degraded, "it serves, but not wholly", |goal| goal == Goal::Degraded),
+    line(State::Configuring, State::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
+    line(State::Configuring, State::Failed, "it cannot be set up", |goal| matches!(goal, Goal::Failed(Stage::Configuration | Stage::Service))),
+    line(State::Configuring, State::Provisioning, "Terraform has to do something first", |goal| !goal.is_provisioned()),
 
-    line(State::Ready, State::Provisioning, Reason::RollingOut, "an update changes what is rendered", |goal| matches!(goal, Goal::Provisioning | Goal::Pending | Goal::Validating)),
-    line(State::Ready, State::Configuring, Reason::NotReady, "something around EKS has to be set up again", |goal| goal == Goal::Configuring),
-    line(State::Ready, State::Degraded, Reason::Degraded, "it serves, but not wholly", |goal| goal == Goal::Degraded),
-    line(State::Ready, State::Recovering, Reason::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
-    line(State::Ready, State::Failed, Reason::EndpointNotReady, "it does not serve any more", |goal| matches!(goal, Goal::Failed(_))),
+    line(State::Ready, State::Provisioning, "an update changes what is rendered", |goal| matches!(goal, Goal::Provisioning | Goal::Pending | Goal::Validating)),
+    line(State::Ready, State::Configuring, "something around EKS has to be set up again", |goal| goal == Goal::Configuring),
+    line(State::Ready, State::Degraded, "it serves, but not wholly", |goal| goal == Goal::Degraded),
+    line(State::Ready, State::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
+    line(State::Ready, State::Failed, "it does not serve any more", |goal| matches!(goal, Goal::Failed(_))),
 
-    line(State::Degraded, State::Ready, Reason::Ready, "all of it works again", |goal| goal == Goal::Ready),
-    line(State::Degraded, State::Provisioning, Reason::RollingOut, "an update changes what is rendered", |goal| matches!(goal, Goal::Provisioning | Goal::Pending | Goal::Validating)),
-    line(State::Degraded, State::Configuring, Reason::NotReady, "something around EKS has to be set up again", |goal| goal == Goal::Configuring),
-    line(State::Degraded, State::Recovering, Reason::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
-    line(State::Degraded, State::Failed, Reason::EndpointNotReady, "it does not serve any more", |goal| matches!(goal, Goal::Failed(_))),
+    line(State::Degraded, State::Ready, "all of it works again", |goal| goal == Goal::Ready),
+    line(State::Degraded, State::Provisioning, "an update changes what is rendered", |goal| matches!(goal, Goal::Provisioning | Goal::Pending | Goal::Validating)),
+    line(State::Degraded, State::Configuring, "something around EKS has to be set up again", |goal| goal == Goal::Configuring),
+    line(State::Degraded, State::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
+    line(State::Degraded, State::Failed, "it does not serve any more", |goal| matches!(goal, Goal::Failed(_))),
 
-    line(State::Recovering, State::Failed, Reason::RecoveryExhausted, "the repair did not help", |goal| matches!(goal, Goal::Failed(_))),
-    line(State::Recovering, State::Degraded, Reason::Degraded, "the repair is over, and not all is well", |goal| goal == Goal::Degraded),
-    line(State::Recovering, State::Provisioning, Reason::Retrying, "the repair is over", |_| true),
+    line(State::Recovering, State::Failed, "the repair did not help", |goal| matches!(goal, Goal::Failed(_))),
+    line(State::Recovering, State::Degraded, "the repair is over, and not all is well", |goal| goal == Goal::Degraded),
+    line(State::Recovering, State::Provisioning, "the repair is over", |_| true),
 
-    line(State::Failed, State::Pending, Reason::WaitingForVpc, "there is time again to wait for the infrastructure", |goal| goal == Goal::Pending),
-    line(State::Failed, State::Recovering, Reason::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
-    line(State::Failed, State::Provisioning, Reason::Retrying, "what made it fail is over", |goal| !matches!(goal, Goal::Failed(_))),
+    line(State::Failed, State::Pending, "there is time again to wait for the infrastructure", |goal| goal == Goal::Pending),
+    line(State::Failed, State::Recovering, "a repair is under way", |goal| goal == Goal::Recovering),
+    line(State::Failed, State::Provisioning, "what made it fail is over", |goal| !matches!(goal, Goal::Failed(_))),
 ];
 
 /// Goes from a state to a goal, line by line.

@@ -132,8 +132,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
     }
     // The first status may come later than what was made, and what is told goes with it.
     if seen.is_none() || snapshot.control_plane.status.is_none() {
-        let message = format!("The WorkspaceTemplateApply {name} is made");
-        deciding.tell(EventKind::Normal, Reason::Creating, &message);
+        deciding.made = Some(format!("The WorkspaceTemplateApply {name} is made"));
     }
     made
 }

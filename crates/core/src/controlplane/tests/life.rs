@@ -181,8 +181,7 @@ fn every_state_on_the_way_is_told() {
     assert_eq!(
         ways,
         [
-            "Pending -> Validating",
-            "Validating -> Provisioning",
+            "Pending -> Validating (the infrastructure is ready) -> Provisioning",
             "Provisioning -> Configuring",
             "Configuring -> Ready",
         ]
