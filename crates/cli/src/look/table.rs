@@ -8,6 +8,8 @@ use super::{
 const GAP: usize = 3;
 /// Fewer characters than this are no column that anybody reads.
 const NARROW: usize = 30;
+/// How far a text is indented that stands below its row.
+const BELOW: usize = 6;
 
 /// What stands in one place of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,30 +62,40 @@ pub(crate) fn laid_out(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> St
     rows.iter().map(|row| line(row, widths, style) + "\n").collect()
 }
 
-/// The same, but where lines have an end the last column goes on below itself: nothing of it is left out. Where there is too
-/// little room for that a line is as long as it is.
+/// The same, but nothing of the last column is left out: where lines have an end it goes on below itself, or below the whole row
+/// if there is too little room for that. Lines of a text stay lines everywhere.
 pub(crate) fn wrapped(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> String {
-    let no_end = Style { width: None, ..style };
-    let lines = |row: &Vec<Cell>| {
-        let (last, others) = row.split_last()?;
-        let before: usize = widths.iter().take(others.len()).map(|width| width + GAP).sum();
-        let room = style.width?.checked_sub(before).filter(|room| *room >= NARROW)?;
-        let mut parts = text::wrapped(&last.text, room).into_iter();
-        let mut whole = others.to_vec();
-        whole.push(Cell {
+    rows.iter().map(|row| hanging(row, widths, style)).collect()
+}
+
+/// A row whose last column hangs on an indent.
+fn hanging(row: &[Cell], widths: &[usize], style: Style) -> String {
+    let Some((last, others)) = row.split_last() else {
+        return "\n".to_owned();
+    };
+    let before: usize = widths.iter().take(others.len()).map(|width| width + GAP).sum();
+    let room = style.width.map(|width| width.saturating_sub(before));
+    let is_one_line = |room: usize| !last.text.contains('\n') && last.text.chars().count() <= room;
+    let is_below = room.is_some_and(|room| room < NARROW && !is_one_line(room));
+    let (indent, room) = match style.width.filter(|_| is_below) {
+        Some(width) => (BELOW, Some(width.saturating_sub(BELOW))),
+        None => (before, room),
+    };
+    let mut parts = text::hung(&last.text, room).into_iter();
+    let mut first = others.to_vec();
+    if !is_below {
+        first.push(Cell {
             text: parts.next().unwrap_or_default(),
             colour: last.colour,
         });
-        let mut text = line(&whole, widths, no_end) + "\n";
-        for part in parts {
-            let part = style.paint(&part, last.colour);
-            text.push_str(&format!("{}{part}\n", " ".repeat(before)));
-        }
-        Some(text)
-    };
-    rows.iter()
-        .map(|row| lines(row).unwrap_or_else(|| line(row, widths, no_end) + "\n"))
-        .collect()
+    }
+    let no_end = Style { width: None, ..style };
+    let mut text = line(&first, widths, no_end) + "\n";
+    for part in parts {
+        let part = style.paint(&part, last.colour);
+        text.push_str(&format!("{}{part}\n", " ".repeat(indent)));
+    }
+    text
 }
 
 fn line(row: &[Cell], widths: &[usize], style: Style) -> String {
@@ -149,8 +161,39 @@ mod tests {
              b\n"
         );
         let whole = format!("NAME   MESSAGE\na      {message}\nb\n");
-        for width in [None, Some(30), Some(200)] {
+        for width in [None, Some(200)] {
             assert_eq!(on(width), whole, "{width:?}");
+        }
+        assert_eq!(
+            on(Some(36)),
+            "NAME   MESSAGE\n\
+             a\n      \
+             the Secret is not there; to\n      \
+             have it written again:\n      \
+             capt retry captcluster/x -n team\n\
+             b\n",
+            "too little room beside the name"
+        );
+    }
+
+    #[test]
+    fn lines_of_a_message_stay_lines() {
+        let rows = [vec![
+            "a".into(),
+            "Terraform failed:\n  on main.tf, which is long enough to need a second line\nmend it".into(),
+        ]];
+        for (width, expected) in [
+            (
+                None,
+                "a   Terraform failed:\n      on main.tf, which is long enough to need a second line\n    mend it\n",
+            ),
+            (
+                Some(40),
+                "a   Terraform failed:\n      on main.tf, which is long enough\n      to need a second line\n    mend it\n",
+            ),
+        ] {
+            let style = Style { colour: false, width };
+            assert_eq!(wrapped(&rows, &widths(&rows, &[]), style), expected, "{width:?}");
         }
     }
 

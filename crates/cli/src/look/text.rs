@@ -89,6 +89,23 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// The lines of a text that say anything, each in as many lines as the room asks for, on the indent that it has.
+pub(crate) fn hung(text: &str, room: Option<usize>) -> Vec<String> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let hung = |line: &str| {
+        let words = line.trim_start();
+        let indent = line.len() - words.len();
+        let Some(room) = room else {
+            return vec![line.trim_end().to_owned()];
+        };
+        let parts = wrapped(words, room.saturating_sub(indent)).into_iter();
+        parts
+            .map(|part| format!("{}{part}", " ".repeat(indent)))
+            .collect()
+    };
+    lines.flat_map(hung).collect()
+}
+
 /// A text of at most so many characters. Half a command is worse than none: one that does not fit is left out.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

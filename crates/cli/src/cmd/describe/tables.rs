@@ -9,7 +9,7 @@ use super::{At, description::Description};
 use crate::look::{
     row::Columns,
     style::{Colour, Style},
-    table::{Cell, header, laid_out, widths},
+    table::{Cell, header, widths, wrapped},
     text,
 };
 
@@ -17,7 +17,8 @@ impl Description {
     /// What there are several of, each in a table.
     pub(super) fn tables(&self, text: &mut String, now: Timestamp, style: Style) {
         let ago = |time: At| time.map_or_else(String::new, |time| age(time, now));
-        let line = |message: &str| Cell::from(text::first_line(message));
+        // What to do often stands at the end of a message.
+        let whole = |message: &str| Cell::from(text::whole(message));
         let plain = |word: &str| Cell::from(text::plain(word));
         let timeouts = self.timeouts.iter().map(|one| {
             let left = match &one.left {
@@ -48,7 +49,7 @@ impl Description {
                 ago(one.since).into(),
                 plain(&one.selectors()),
                 plain(one.workspace.as_deref().unwrap_or_default()),
-                line(&one.message),
+                whole(&one.message),
             ]
         });
         section(
@@ -89,7 +90,7 @@ impl Description {
                 plain(&one.status),
                 plain(&one.reason),
                 age(one.since, now).into(),
-                line(&one.message),
+                whole(&one.message),
             ]
         });
         section(
@@ -109,7 +110,7 @@ impl Description {
                 plain(&one.result),
                 ago(one.started_at).into(),
                 took.into(),
-                line(&one.message),
+                whole(&one.message),
             ]
         });
         section(
@@ -132,7 +133,7 @@ impl Description {
                     text: text::plain(&one.reason) + &count,
                     colour: one.is_warning.then_some(Colour::Yellow),
                 },
-                line(&one.message),
+                whole(&one.message),
             ]
         });
         section(
@@ -164,5 +165,5 @@ fn section(
         }
     }
     let _ = writeln!(text, "\n{title}:");
-    text.push_str(&laid_out(&table, &widths(&table, &[]), style));
+    text.push_str(&wrapped(&table, &widths(&table, &[]), style));
 }

@@ -7,6 +7,7 @@ use crate::look::testing::{at, condition, part};
 
 mod acting;
 mod profiles;
+mod tables;
 
 fn describe(objects: &Value, root: &str) -> Description {
     described(&Gathered {

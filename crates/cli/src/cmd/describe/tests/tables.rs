@@ -1,0 +1,50 @@
+//! What stands in tables.
+
+use serde_json::json;
+
+use super::{super::*, describe, provisioning};
+use crate::look::testing::at;
+
+#[test]
+fn no_message_of_a_table_is_cut() {
+    let long = format!("{} the end", "some words that go on ".repeat(20).trim_end());
+    let message = format!("{long}\nMend it, and ask for another try: capt retry workspace/plane-eks -n team");
+    let mut objects = provisioning();
+    let plane = &mut objects["controlPlanes"][0]["status"];
+    plane["conditions"][0]["message"] = json!(message);
+    plane["progress"]["history"][0]["message"] = json!(message);
+    plane["fargateProfileStatuses"][0]["message"] = json!(message);
+    let mut description = describe(&objects, "CAPTControlPlane/plane");
+    description.events.push(description::EventLine {
+        at: Some(at(1)),
+        object: "captcontrolplane/plane".to_owned(),
+        reason: "Failed".to_owned(),
+        is_warning: true,
+        count: 1,
+        message: message.clone(),
+    });
+    let of_tables = |width| {
+        let mut text = String::new();
+        description.tables(&mut text, at(725), Style { colour: false, width });
+        text
+    };
+    let told = of_tables(None);
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(told.matches(&long).count(), 4, "{told}");
+    for width in [None, Some(80), Some(120), Some(200)] {
+        let told = of_tables(width);
+        assert!(!told.contains('…'), "{told}");
+        assert_eq!(
+            squeezed(&told).matches(&squeezed(&message)).count(),
+            4,
+            "{width:?}\n{told}"
+        );
+        // A command is not broken, or nobody could copy it.
+        let broken = told.lines().filter(|line| !line.contains("capt retry"));
+        let longest = broken.map(|line| line.chars().count()).max();
+        assert!(
+            width.is_none_or(|width| longest <= Some(width)),
+            "{width:?}\n{told}"
+        );
+    }
+}
