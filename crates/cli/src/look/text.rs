@@ -127,7 +127,7 @@ fn cut_command(text: &str, end: usize) -> Option<usize> {
 }
 
 /// Where commands stand in a text.
-fn commands(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn commands(text: &str) -> Vec<Range<usize>> {
     let begins = |at: &usize| {
         let before = text[..*at].chars().next_back();
         before.is_none_or(|before| !before.is_alphanumeric() && !matches!(before, '-' | '/' | '.' | '_'))

@@ -4,7 +4,7 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use capt_core::graph::{Cause, Health, Node};
 use kube::ResourceExt as _;
 
-use super::{going, profiles};
+use super::{going, once, profiles};
 use crate::look::{
     text,
     view::{Object, View, typed},
@@ -80,19 +80,18 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         advice.extend(profiles::advice(view, control_plane, namespace));
     }
     if is_well && causes.is_empty() {
-        return advice;
+        return once::each(advice);
     }
-    let own = std::iter::once(id).chain(causes.iter().map(|cause| cause.id.as_str()));
-    for id in own {
+    let mut told: Vec<&str> = Vec::new();
+    for id in std::iter::once(id).chain(causes.iter().map(|cause| cause.id.as_str())) {
         let Some(node) = view.graph.node(id) else {
             continue;
         };
-        for line in one(view, id, node, namespace) {
-            if !advice.contains(&line) {
-                advice.push(line);
-            }
-        }
+        let lines = one(view, id, node, namespace);
+        advice.extend(once::news(view, id, lines, &told, &advice, namespace));
+        told.push(id);
     }
+    let mut advice = once::each(advice);
     if advice.is_empty() {
         advice.push("wait: it goes on by itself".to_owned());
     }
@@ -336,7 +335,7 @@ fn failed(view: &View<'_>, id: &str, object: &str, namespace: &str) -> Vec<Strin
     }
     match known {
         Some((_, way)) => advice.push((*way).to_owned()),
-        None => advice.push("mend what it names".to_owned()),
+        None => advice.push("mend what the message names".to_owned()),
     }
     if is_going && known.is_none_or(|(_, way)| !way.starts_with("wait")) {
         advice.extend(going::failed(view, id, namespace));

@@ -5,6 +5,7 @@ mod description;
 mod details;
 mod events;
 mod going;
+mod once;
 mod profiles;
 mod tables;
 mod timeouts;

@@ -6,6 +6,7 @@ use super::*;
 use crate::look::testing::{at, condition, part};
 
 mod acting;
+mod once;
 mod profiles;
 mod tables;
 
