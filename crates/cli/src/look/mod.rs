@@ -5,6 +5,7 @@
 mod gather;
 mod group;
 pub(crate) mod live;
+pub(crate) mod pause;
 pub(crate) mod row;
 pub(crate) mod style;
 pub(crate) mod table;

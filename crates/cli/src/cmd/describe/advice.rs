@@ -1,10 +1,10 @@
 //! What a person can do about an object that waits or failed.
 
-use capt_api::{foreign::marks as foreign_marks, marks};
+use capt_api::marks;
 use capt_core::graph::{Cause, Health, Node};
 use kube::ResourceExt as _;
 
-use super::{going, once, profiles};
+use super::{going, once, pausing, profiles};
 use crate::look::{
     text,
     view::{Object, View, typed},
@@ -153,7 +153,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         ("WorkspaceTemplateApply", _, "WaitingForTurn") if has_failed(view, id) => vec![format!(
             "mend what it failed with, and try again: capt retry {object}"
         )],
-        (kind, "Paused", _) => paused(view, id, kind, namespace),
+        (_, "Paused", _) => pausing::ways_on(view, id, namespace),
         (_, "ApprovalNeeded", _) if going::is_unplanned(&node.message) => going::unplanned(&node.message),
         (_, "ApprovalNeeded", _) => vec![
             format!("look at what it would change: capt plan {object}"),
@@ -228,62 +228,6 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             failed(view, id, &object, namespace)
         }
         _ => Vec::new(),
-    }
-}
-
-fn paused(view: &View<'_>, id: &str, kind: &str, namespace: &str) -> Vec<String> {
-    let annotated = |annotations: &std::collections::BTreeMap<String, String>| {
-        annotations.contains_key(foreign_marks::PAUSED)
-    };
-    let object = view.object(id);
-    let is_going = match &object {
-        Some(Object::Cluster(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::CaptCluster(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::ControlPlane(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::Apply(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::Workspace(one)) => one.deleting,
-        None => false,
-    };
-    let go_on = match is_going {
-        true => "go on with its deletion, which destroys its infrastructure unless that is to be kept",
-        false => "go on",
-    };
-    let unpause = |kind: &str, name: &str| {
-        format!(
-            "{go_on}: kubectl annotate {kind} {name} -n {namespace} {}-",
-            foreign_marks::PAUSED
-        )
-    };
-    match object {
-        Some(Object::Cluster(one)) if one.spec.paused == Some(true) => vec![format!(
-            "{go_on}: kubectl patch cluster {} -n {namespace} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'",
-            one.name_any()
-        )],
-        Some(Object::CaptCluster(one)) if annotated(one.annotations()) => {
-            vec![unpause("captcluster", &one.name_any())]
-        }
-        Some(Object::ControlPlane(one)) if annotated(one.annotations()) => {
-            vec![unpause("captcontrolplane", &one.name_any())]
-        }
-        Some(Object::Apply(one)) if annotated(one.annotations()) => vec![unpause("wtapply", &one.name_any())],
-        _ if kind == "Workspace" => {
-            let mut makers = view.makers(id);
-            let paused_maker = makers.find(|maker| {
-                let maker = view.graph.node(maker);
-                maker.is_some_and(|maker| maker.status == "Paused")
-            });
-            match paused_maker {
-                Some(maker) => paused(view, maker, "WorkspaceTemplateApply", namespace),
-                None if view.makers(id).next().is_some() => Vec::new(),
-                None => vec![format!(
-                    "let it be worked on: set its spec.managementPolicies, or take its annotation {} off",
-                    foreign_marks::CROSSPLANE_PAUSED
-                )],
-            }
-        }
-        _ => vec![
-            "end the pause of its Cluster or of the object itself, as its condition Paused says".to_owned(),
-        ],
     }
 }
 

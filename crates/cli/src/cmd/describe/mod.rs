@@ -6,6 +6,7 @@ mod details;
 mod events;
 mod going;
 mod once;
+mod pausing;
 mod profiles;
 mod tables;
 mod timeouts;

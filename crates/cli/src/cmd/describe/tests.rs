@@ -7,6 +7,7 @@ use crate::look::testing::{at, condition, part};
 
 mod acting;
 mod once;
+mod pausing;
 mod profiles;
 mod tables;
 
