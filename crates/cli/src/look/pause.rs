@@ -26,6 +26,16 @@ pub(crate) enum Pause {
 }
 
 impl Pause {
+    /// What says that nothing be done.
+    pub(crate) fn source(&self) -> String {
+        match self {
+            Self::Cluster { name, .. } => format!("cluster/{name} has spec.paused: true"),
+            Self::Annotation { id, .. } => {
+                format!("{} has the annotation {}", typed(id), foreign_marks::PAUSED)
+            }
+        }
+    }
+
     /// The command that ends it.
     pub(crate) fn end(&self, namespace: &str) -> String {
         match self {
@@ -43,11 +53,24 @@ impl Pause {
     }
 
     /// Whether its end lets a deletion go on.
-    pub(crate) fn holds_deletion(&self) -> bool {
+    fn holds_deletion(&self) -> bool {
         match self {
             Self::Cluster { is_going, .. } | Self::Annotation { is_going, .. } => *is_going,
         }
     }
+}
+
+/// How to go on with an object, as it is written after "To" or "You can".
+pub(crate) fn ways_on(view: &View<'_>, id: &str) -> Vec<String> {
+    let is_going = is_going(view, id);
+    let way_on = |pause: Pause| {
+        let go_on = match is_going || pause.holds_deletion() {
+            true => "go on with its deletion, which destroys its infrastructure unless that is to be kept",
+            false => "go on",
+        };
+        format!("{go_on}: {}", pause.end(&view.part.snapshot.namespace))
+    };
+    pauses(view, id).into_iter().map(way_on).collect()
 }
 
 /// All that pauses an object, as the controllers see it. None of it, if it is paused by something else, such as a move.
@@ -108,6 +131,17 @@ fn of_annotation(view: &View<'_>, id: &str) -> Option<Pause> {
             id: id.to_owned(),
             is_going: metadata.deletion_timestamp.is_some(),
         })
+}
+
+fn is_going(view: &View<'_>, id: &str) -> bool {
+    match view.object(id) {
+        Some(Object::Cluster(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::CaptCluster(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::ControlPlane(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::Apply(one)) => one.metadata.deletion_timestamp.is_some(),
+        Some(Object::Workspace(one)) => one.deleting,
+        None => false,
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     gather::Scope,
     group::{Gathered as Everything, Part},
+    pause,
     style::{Colour, Style, colour, glyph},
     table::{Cell, header, laid_out, widths},
     view::{View, typed},
@@ -87,7 +88,45 @@ pub(crate) fn render(gathered: &Gathered, style: Style) -> String {
             ],
         });
     }
-    laid_out(&rows, &widths(&rows, &[]), style) + "\n" + &summary(&view, root)
+    let summary = Some(summary(&view, root)).filter(|summary| !summary.is_empty());
+    let summary = summary.unwrap_or_else(|| standing(&view, root));
+    laid_out(&rows, &widths(&rows, &[]), style) + "\n" + &summary + &ways_on(&view, root)
+}
+
+/// How it is with an object that waits for nothing else.
+fn standing(view: &View<'_>, root: &str) -> String {
+    let status = view.graph.node(root).map(|node| node.status.as_str());
+    let own = typed(root) + " ";
+    let sources: Vec<String> = pause::pauses(view, root)
+        .iter()
+        .map(|pause| pause.source())
+        .map(|source| match source.strip_prefix(&own) {
+            Some(rest) => format!("it {rest}"),
+            None => source,
+        })
+        .collect();
+    let why = match view.why(root) {
+        _ if status == Some("Paused") && !sources.is_empty() => {
+            format!(", because {}.", sources.join(", and "))
+        }
+        why if why.is_empty() => ".".to_owned(),
+        why => format!(": {why}"),
+    };
+    format!("{} is {}{why}\n", typed(root), status.unwrap_or("Unknown"))
+}
+
+/// How all goes on that is waited for and is paused.
+fn ways_on(view: &View<'_>, root: &str) -> String {
+    let is_paused = |id: &String| view.graph.node(id).is_some_and(|node| node.status == "Paused");
+    let causes = view.causes(root).into_iter().map(|cause| cause.id);
+    let paused = causes.filter(is_paused).take(MANY_CAUSES);
+    let mut ways: Vec<String> = Vec::new();
+    for way in paused.flat_map(|id| pause::ways_on(view, &id)) {
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways.iter().map(|way| format!("To {way}\n")).collect()
 }
 
 /// What the object waits for in the end.

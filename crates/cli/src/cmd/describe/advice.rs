@@ -153,7 +153,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         ("WorkspaceTemplateApply", _, "WaitingForTurn") if has_failed(view, id) => vec![format!(
             "mend what it failed with, and try again: capt retry {object}"
         )],
-        (_, "Paused", _) => pausing::ways_on(view, id, namespace),
+        (_, "Paused", _) => pausing::ways_on(view, id),
         (_, "ApprovalNeeded", _) if going::is_unplanned(&node.message) => going::unplanned(&node.message),
         (_, "ApprovalNeeded", _) => vec![
             format!("look at what it would change: capt plan {object}"),

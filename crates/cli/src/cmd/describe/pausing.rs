@@ -3,25 +3,15 @@
 use capt_api::foreign::marks as foreign_marks;
 
 use crate::look::{
-    pause::{Pause, pauses},
+    pause,
     view::{Object, View},
 };
 
 /// How to go on with an object that is paused.
-pub(super) fn ways_on(view: &View<'_>, id: &str, namespace: &str) -> Vec<String> {
-    let pauses = pauses(view, id);
-    if !pauses.is_empty() {
-        let is_going = is_going(view, id);
-        let one = |pause: &Pause| {
-            let go_on = match is_going || pause.holds_deletion() {
-                true => {
-                    "go on with its deletion, which destroys its infrastructure unless that is to be kept"
-                }
-                false => "go on",
-            };
-            format!("{go_on}: {}", pause.end(namespace))
-        };
-        return pauses.iter().map(one).collect();
+pub(super) fn ways_on(view: &View<'_>, id: &str) -> Vec<String> {
+    let ways = pause::ways_on(view, id);
+    if !ways.is_empty() {
+        return ways;
     }
     match view.object(id) {
         // What made it says why.
@@ -33,16 +23,5 @@ pub(super) fn ways_on(view: &View<'_>, id: &str, namespace: &str) -> Vec<String>
         _ => vec![
             "end the pause of its Cluster or of the object itself, as its condition Paused says".to_owned(),
         ],
-    }
-}
-
-fn is_going(view: &View<'_>, id: &str) -> bool {
-    match view.object(id) {
-        Some(Object::Cluster(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::CaptCluster(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::ControlPlane(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::Apply(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::Workspace(one)) => one.deleting,
-        None => false,
     }
 }

@@ -172,6 +172,37 @@ fn what_is_wrong_with_a_part_is_said_although_the_whole_can_be_used() {
 }
 
 #[test]
+fn a_tree_never_ends_without_a_word_on_how_it_is() {
+    let paused = condition("Paused", "True", "Paused", "Nothing is done");
+    let mut by_cluster = beginning();
+    by_cluster["clusters"][0]["spec"]["paused"] = json!(true);
+    by_cluster["clusters"][0]["status"]["conditions"] = json!([paused]);
+    let mut by_part = beginning();
+    by_part["captclusters"][0]["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+    by_part["captclusters"][0]["status"]["conditions"] = json!([paused]);
+    let mut without_parts = beginning();
+    without_parts["clusters"][0]["spec"] = json!({});
+    let patch = "kubectl patch cluster blue -n team --type merge -p '{\"spec\":{\"paused\":false}}'";
+    for (objects, expected) in [
+        (
+            by_cluster,
+            format!("cluster/blue is Paused, because it has spec.paused: true.\nTo go on: {patch}\n"),
+        ),
+        (
+            by_part,
+            "cluster/blue waits for captcluster/net, which is Paused: Nothing is done\n\
+             To go on: kubectl annotate captcluster net -n team cluster.x-k8s.io/paused-\n"
+                .to_owned(),
+        ),
+        (without_parts, "cluster/blue is Provisioning.\n".to_owned()),
+    ] {
+        let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
+        let (_, summary) = drawn.split_once("\n\n").expect("a tree and a summary");
+        assert_eq!(summary, expected, "\n{drawn}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_said_to_be_gone() {
     let gathered = gathered(&beginning(), "Cluster/green");
     assert!(!gathered.is_there());
