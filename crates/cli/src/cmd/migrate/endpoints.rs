@@ -25,8 +25,19 @@ pub(super) struct Misspelt {
     written: ApiEndpoint,
     /// What that means.
     meant: ApiEndpoint,
-    /// Where its control plane says that the API server answers, if that is somewhere else.
-    other: Option<ApiEndpoint>,
+    /// What its control plane says.
+    answers: Answers,
+}
+
+/// Where the API server of a Cluster answers, by what its control plane says.
+#[derive(Clone, Debug, PartialEq)]
+enum Answers {
+    /// Where the Cluster means.
+    There,
+    /// Somewhere else.
+    Elsewhere(ApiEndpoint),
+    /// It does not say yet. The controllers write it down when the module's outputs are known.
+    Unknown,
 }
 
 impl Misspelt {
@@ -44,12 +55,16 @@ impl Misspelt {
             port: told.port?,
         };
         let meant = endpoint::stored(&written).filter(|meant| *meant != written)?;
-        let answers = control_plane.spec.control_plane_endpoint.as_ref()?;
-        let answers = endpoint::stored(answers)?;
+        let answers = control_plane.spec.control_plane_endpoint.as_ref();
+        let answers = match answers.and_then(endpoint::stored) {
+            None => Answers::Unknown,
+            Some(answers) if endpoint::is_same(&meant, &answers) => Answers::There,
+            Some(answers) => Answers::Elsewhere(answers),
+        };
         Some(Self {
             namespace: cluster.namespace().unwrap_or_default(),
             name: cluster.name_any(),
-            other: (!endpoint::is_same(&meant, &answers)).then_some(answers),
+            answers,
             written,
             meant,
         })
@@ -59,11 +74,16 @@ impl Misspelt {
     pub(super) fn in_words(&self) -> Result<String, String> {
         let Self { namespace, name, .. } = self;
         let (is, meant) = (&self.written.host, endpoint::display(&self.meant));
-        match &self.other {
-            None => Ok(format!(
-                "The endpoint {is} of the Cluster {namespace}/{name} is written as host and port: {meant}"
+        let written = format!(
+            "The endpoint {is} of the Cluster {namespace}/{name} is written as host and port: {meant}"
+        );
+        match &self.answers {
+            Answers::There => Ok(written),
+            Answers::Unknown => Ok(format!(
+                "{written}; its control plane has no endpoint, gets one from the outputs of its module, and says EndpointChanged \
+                 if that is another"
             )),
-            Some(other) => Err(format!(
+            Answers::Elsewhere(other) => Err(format!(
                 "Write the host {} and the port {} into spec.controlPlaneEndpoint of the Cluster {namespace}/{name}: it says {is}, \
                  and its control plane answers elsewhere",
                 other.host, other.port
@@ -75,7 +95,8 @@ impl Misspelt {
 /// Writes the endpoints of Clusters as they are meant where nothing else is wrong with them, and says what was done.
 pub(super) async fn put_right(client: &Client, all: &[Misspelt]) -> anyhow::Result<String> {
     let mut told = String::new();
-    for one in all.iter().filter(|one| one.other.is_none()) {
+    let is_clear = |one: &&Misspelt| !matches!(one.answers, Answers::Elsewhere(_));
+    for one in all.iter().filter(is_clear) {
         let Misspelt {
             namespace,
             name,
