@@ -159,10 +159,12 @@ async fn the_endpoint_of_a_cluster_that_is_a_url_is_shown_and_then_put_right() {
     let told = world.text(&["migrate", "--dry-run"]);
     let shown = "The endpoint https://10.0.0.1 of the Cluster default/blue is written as host and port: 10.0.0.1:6443";
     assert!(told.contains(shown), "{told}");
-    for (namespace, is_shown) in [("default", true), ("elsewhere", false)] {
+    for (namespace, is_shown) in [("default", true), ("kube-system", false)] {
         let told = world.text(&["migrate", "--dry-run", "-n", namespace]);
         assert_eq!(told.contains(shown), is_shown, "{namespace}: {told}");
     }
+    let refusal = world.refusal(&["migrate", "--dry-run", "-n", "elsewhere"]);
+    assert!(refusal.contains("there is no namespace elsewhere"), "{refusal}");
     assert_eq!(host().await["host"], "https://10.0.0.1");
     let told = world.text(&["migrate"]);
     assert!(

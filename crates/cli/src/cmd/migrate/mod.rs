@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod find;
+mod place;
 mod read;
 mod replace;
 mod report;
@@ -9,7 +10,7 @@ mod report;
 use std::{path::PathBuf, process::ExitCode};
 
 use super::print;
-use crate::{access::Access, look::Scope, output::Output};
+use crate::{access::Access, output::Output};
 
 /// Show what the Go implementation of capt left behind, and take over what only this command can
 ///
@@ -51,10 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.access.connect().await?;
-    let scope = match args.access.named_namespace() {
-        Some(namespace) => Scope::Namespace(namespace.to_owned()),
-        None => Scope::All,
-    };
+    let scope = place::scope(&cluster.client, args.access.named_namespace()).await?;
     let left = read::left(&cluster.client, &scope).await?;
     let report = find::report(&left);
     args.output.answer(&report, || report.words())?;
