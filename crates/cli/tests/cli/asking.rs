@@ -480,7 +480,7 @@ async fn every_retry_is_a_new_request() {
     for _ in 0..2 {
         let told = world.text(&["retry", "workspace/network"]);
         assert!(
-            told.contains("capt logs workspace/network -n default -f"),
+            told.contains("Watch it: capt tree workspace/network -n default -w"),
             "{told}"
         );
         tokens.push(world.annotation("network", marks::RETRY_REQUESTED).await.unwrap());

@@ -332,6 +332,23 @@ async fn owners_are_tried_again_alone_or_together() {
     let second = token(&networks).await;
     assert!(second.is_some() && second != first);
     assert_eq!(token(&planes).await, second);
+
+    let paused = kube::api::Patch::Merge(json!({"spec": {"paused": true}}));
+    let clusters = world.objects("cluster.x-k8s.io/v1beta2", "Cluster", "clusters");
+    clusters
+        .patch("demo", &Default::default(), &paused)
+        .await
+        .unwrap();
+    let told = world.text(&["retry", "captcp/demo"]);
+    assert!(
+        told.ends_with(
+            "\nNothing of captcontrolplane/demo is tried while cluster/demo has spec.paused: true; the wish is kept until then. To \
+             go on: kubectl patch cluster demo -n default --type merge -p '{\"spec\":{\"paused\":false}}'\n"
+        ),
+        "{told}"
+    );
+    let third = token(&planes).await;
+    assert!(third.is_some() && third != second, "it is asked for all the same");
     assert!(
         world
             .refusal(&["retry", "captcp/none"])
