@@ -31,6 +31,8 @@ use crate::{
 
 /// What stays: how the runner hides secrets in its logs, and the token of the API that plays the EKS cluster.
 const KEPT_SECRETS: [&str; 2] = ["capt-runner", "sandbox-api"];
+/// What people are told of the sample cluster.
+const QUICKSTART: &str = include_str!("../../../../docs/quickstart.md");
 /// The last of the things to try.
 const LAST_STEP: &str = "kubectl delete cluster demo";
 /// Nothing that is waited for takes longer, unless it never comes.
@@ -185,6 +187,22 @@ impl Demo {
             KEPT_SECRETS.map(str::to_owned).into()
         );
     }
+
+    /// What stays by design is told, so that nobody takes it for forgotten.
+    async fn check_that_what_stays_is_told(&self) {
+        let mut stays = self.names::<Secret>().await;
+        // What is told of a Workspace goes some time after it.
+        let others = ListParams::default().labels(&format!("!{}", capt_api::marks::RUN_OF));
+        let maps = self.api::<ConfigMap>().list(&others).await.unwrap();
+        stays.extend(maps.iter().map(ResourceExt::name_any));
+        for name in stays {
+            let told = match name.ends_with("-statistics") {
+                true => "-statistics`".to_owned(),
+                false => format!("`{name}`"),
+            };
+            assert!(QUICKSTART.contains(&told), "{name}");
+        }
+    }
 }
 
 async fn from_nothing_to_nothing(args: &[&str], is_simulated: bool) {
@@ -205,6 +223,7 @@ async fn from_nothing_to_nothing(args: &[&str], is_simulated: bool) {
     demo.check_that_the_token_is_hidden().await;
     assert_eq!(demo.delete().await, ["demo-eks-controlplane", "demo-vpc"]);
     demo.check_that_nothing_is_left().await;
+    demo.check_that_what_stays_is_told().await;
 }
 
 /// With Terraform or OpenTofu where there is one, and simulated where there is none, unless `CAPT_REQUIRE_TERRAFORM=1` asks
