@@ -210,7 +210,7 @@ impl Reconcile for ControlPlanes {
         if let (Some(control_plane), Some(event)) = (found, failure.event()) {
             let now = (self.hands.options.clock)();
             let teller = self.hands.executor.teller();
-            teller.tell(&subject(&control_plane), &event, now).await;
+            teller.remind(&subject(&control_plane), &event, now).await;
         }
     }
 }

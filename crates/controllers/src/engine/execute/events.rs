@@ -25,9 +25,11 @@ use crate::engine::call::{CallError, within_deadline};
 const REPORTER: &str = "infrastructure.cluster.x-k8s.io/capt";
 /// The API takes no longer ones, in bytes.
 const MAX_NOTE: usize = 1024;
-/// A repetition within this time is the same news, told again by somebody who was restarted. A later one is another: who
-/// asks for another try, and hears only that it began, takes it for running.
-const QUIET: SignedDuration = SignedDuration::from_secs(1);
+/// News that come again within this time are the same ones, told twice. Later ones are others: who asks for another try, and
+/// hears only that it began, takes it for running.
+const SAME_NEWS: SignedDuration = SignedDuration::from_secs(1);
+/// That something is still so is not worth a request within this time.
+const STILL_SO: SignedDuration = SignedDuration::from_secs(60);
 
 /// Tells people what happens.
 #[derive(Clone)]
@@ -40,15 +42,31 @@ impl Teller {
         Self { client }
     }
 
-    /// Tells people something about an object.
-    pub(crate) async fn tell(&self, subject: &Subject, event: &Event, now: Timestamp) {
-        if let Err(error) = self.try_tell(subject, event, now).await {
+    /// Tells people that something happened to an object.
+    pub(super) async fn tell(&self, subject: &Subject, event: &Event, now: Timestamp) {
+        self.tell_unless(SAME_NEWS, subject, event, now).await;
+    }
+
+    /// Tells people something about an object that is found again at every look.
+    pub(crate) async fn remind(&self, subject: &Subject, event: &Event, now: Timestamp) {
+        self.tell_unless(STILL_SO, subject, event, now).await;
+    }
+
+    /// Tells it, unless that was done so short a time ago.
+    async fn tell_unless(&self, within: SignedDuration, subject: &Subject, event: &Event, now: Timestamp) {
+        if let Err(error) = self.try_tell(within, subject, event, now).await {
             let error: &dyn std::error::Error = &error;
             tracing::debug!(error, object = subject.target.name, "an event was not told");
         }
     }
 
-    async fn try_tell(&self, subject: &Subject, event: &Event, now: Timestamp) -> Result<(), CallError> {
+    async fn try_tell(
+        &self,
+        within: SignedDuration,
+        subject: &Subject,
+        event: &Event,
+        now: Timestamp,
+    ) -> Result<(), CallError> {
         let namespace = subject.target.namespace.as_deref().unwrap_or("default");
         let api: Api<Told> = Api::namespaced(self.client.clone(), namespace);
         let told = written(subject, event, namespace, now);
@@ -63,21 +81,26 @@ impl Teller {
             Err(error) => return Err(error),
         }
         let present = within_deadline(api.get(&name)).await?;
-        let (count, last) = match &present.series {
-            Some(series) => (series.count, Some(series.last_observed_time.0)),
-            None => (1, present.event_time.map(|time| time.0)),
-        };
-        if last.is_some_and(|last| now.duration_since(last) < QUIET) {
+        let Some(series) = counted(&present, within, now) else {
             return Ok(());
-        }
-        let series = EventSeries {
-            count: count.saturating_add(1),
-            last_observed_time: MicroTime(now),
         };
         let patch = Patch::Merge(json!({"series": series}));
         within_deadline(api.patch(&name, &PatchParams::default(), &patch)).await?;
         Ok(())
     }
+}
+
+/// How often something was told, with this time, unless it was told so short a time ago.
+fn counted(present: &Told, within: SignedDuration, now: Timestamp) -> Option<EventSeries> {
+    let (count, last) = match &present.series {
+        Some(series) => (series.count, Some(series.last_observed_time.0)),
+        None => (1, present.event_time.as_ref().map(|time| time.0)),
+    };
+    let is_other = last.is_none_or(|last| now.duration_since(last) >= within);
+    is_other.then(|| EventSeries {
+        count: count.saturating_add(1),
+        last_observed_time: MicroTime(now),
+    })
 }
 
 fn written(subject: &Subject, event: &Event, namespace: &str, now: Timestamp) -> Told {
@@ -131,6 +154,29 @@ fn name(subject: &Subject, event: &Event) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn news_that_come_again_are_counted_and_what_is_still_so_now_and_then() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let told = |series: Option<(i32, i64)>| Told {
+            event_time: Some(MicroTime(at(0))),
+            series: series.map(|(count, last)| EventSeries {
+                count,
+                last_observed_time: MicroTime(at(last)),
+            }),
+            ..Told::default()
+        };
+        for (series, within, now, expected) in [
+            (None, SAME_NEWS, 0, None),
+            (None, SAME_NEWS, 2, Some(2)),
+            (Some((2, 30)), SAME_NEWS, 32, Some(3)),
+            (Some((2, 30)), STILL_SO, 32, None),
+            (Some((2, 30)), STILL_SO, 90, Some(3)),
+        ] {
+            let counted = counted(&told(series), within, at(now)).map(|series| series.count);
+            assert_eq!(counted, expected, "{series:?} at {now}");
+        }
+    }
 
     #[test]
     fn a_note_is_as_long_as_the_api_takes_it() {
