@@ -200,7 +200,7 @@ pub(crate) fn news(reason: &str, message: &str) -> String {
     let message = match (reason, message) {
         ("NotPaused", "") => "The pause is over",
         ("NotDeleting", "") => "It is not going away any more",
-        ("NothingToWaitFor", "") => "What was waited for is there",
+        ("NothingToWaitFor", "") => "Nothing is waited for any more",
         ("NotNeeded", "") => "Nothing has to be approved any more",
         ("VariablesKnown", "") => "All variables are known again",
         ("ClusterFound", "") => "The Cluster that owns it is there",

@@ -44,6 +44,8 @@ pub(super) struct Conclusion {
     pub(super) is_there: bool,
     /// The control plane can know all about it.
     pub(super) is_known: bool,
+    /// Something else is wanted of it than it is.
+    pub(super) is_changing: bool,
     /// Why there is a VPC.
     pub(super) made: Reason,
 }
@@ -55,6 +57,7 @@ impl Conclusion {
             stage,
             is_there: false,
             is_known: false,
+            is_changing: false,
             made: Reason::VpcCreated,
         }
     }
@@ -139,6 +142,7 @@ impl<'a> Deciding<'a> {
             stage,
             is_there,
             is_known,
+            is_changing,
             made,
         } = conclusion;
         let was_provisioned = self.was_provisioned();
@@ -202,7 +206,10 @@ impl<'a> Deciding<'a> {
         // What serves goes on serving while something is changed about it, also if that fails.
         let serves = is_ready || (is_kept && is_known);
         let why = match stage {
-            Stage::Creating { .. } if serves && !stage.is_tried_again() => Reason::VpcUpdating,
+            Stage::Creating { .. } if serves && !stage.is_tried_again() => match is_changing {
+                true => Reason::VpcUpdating,
+                false => made,
+            },
             Stage::Ready { .. } => made,
             _ => reason,
         };
@@ -272,6 +279,14 @@ pub(super) fn holds_back(reason: Reason) -> bool {
                 | Reason::TemplateNotShared
                 | Reason::OutputInvalid
         )
+}
+
+/// Whether a person has to do something, by the reason of the condition Ready.
+pub(crate) fn needs_person(reason: &str) -> bool {
+    Reason::from_word(reason).is_some_and(|reason| {
+        let is_unowned = matches!(reason, Reason::WaitingForApproval | Reason::ClusterNotFound);
+        is_unowned || holds_back(reason)
+    })
 }
 
 /// Whether something is wrong with what the spec says, rather than with what was made of it.

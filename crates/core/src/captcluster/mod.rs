@@ -20,6 +20,7 @@ mod validity;
 mod variables;
 mod work;
 
+pub(crate) use deciding::needs_person;
 pub use deciding::{apply_name, apply_of};
 pub use deletion::name_left;
 pub use secrets::{SecretSeen, secrets_to_read};
@@ -204,6 +205,7 @@ impl Gates for Deciding<'_> {
             stage: Stage::Failed { reason, message },
             is_there: self.status.vpc_id.is_some() && apply.is_none_or(|apply| apply.is("Ready")),
             is_known: true,
+            is_changing: false,
             made: if self.snapshot.captcluster.spec.existing_vpc_id.is_some() {
                 Reason::ExistingVpcUsed
             } else {

@@ -39,19 +39,36 @@ impl Stage {
     }
 }
 
-/// How far the Workspace of a network is. None if it is ready.
-pub(super) fn of_apply(apply: &OwnedSeen) -> Option<Stage> {
+/// What keeps a network that is what it should be from being looked after, if anything does.
+pub(super) fn rests(apply: &OwnedSeen) -> Option<String> {
+    match standing(apply) {
+        Standing::Waiting { message, .. } if (apply.holds() || apply.rests_well()) && !apply.is_change() => {
+            Some(format!("The WorkspaceTemplateApply {}: {message}", apply.name()))
+        }
+        _ => None,
+    }
+}
+
+/// How far the Workspace of a network is, which may serve meanwhile. None if it is ready.
+pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Option<Stage> {
     let creating = |reason, message| Stage::Creating {
         reason,
         message,
         steps: vec![Step::Vpc, Step::Workspace],
     };
+    if rests(apply).is_some() {
+        return None;
+    }
     Some(match standing(apply) {
         Standing::Ready => return None,
         // What exactly it does changes often, and stands there.
         Standing::Working => creating(
             Reason::VpcCreating,
-            format!("The WorkspaceTemplateApply {} makes the VPC", apply.name()),
+            format!(
+                "The WorkspaceTemplateApply {} {} the VPC",
+                apply.name(),
+                if is_there { "changes" } else { "makes" }
+            ),
         ),
         Standing::Going { .. } => creating(
             Reason::VpcCreating,

@@ -69,8 +69,8 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
             let mut message = match &facts.private_subnets {
                 Some(_) => format!("The VPC {vpc_id} exists and is used"),
                 None => format!(
-                    "The VPC {vpc_id} exists and is used. spec.existingSubnetIds is not set, so that the template of \
-                     the control plane has to find its subnets"
+                    "The VPC {vpc_id} exists and is used. spec.existingSubnetIds is not set, so that a control plane can \
+                     be made in it only by a template that finds its subnets"
                 ),
             };
             if let Some(secret) = secrets::in_the_way(deciding.snapshot, &deciding.owner) {
@@ -104,6 +104,7 @@ fn existing(deciding: &mut Deciding<'_>, vpc_id: &str) {
         is_known: matches!(stage, Stage::Ready { .. }),
         stage,
         is_there,
+        is_changing: false,
         made: Reason::ExistingVpcUsed,
     });
 }
@@ -266,29 +267,36 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     // What was ready has not failed because of what is told about it.
     let broken = |message: String| {
         let reason = Reason::OutputInvalid;
-        let message = apply.naming_template(&message);
         match has_served {
             true => Stage::Waiting { reason, message },
             false => Stage::Failed { reason, message },
         }
     };
-    let stage = stage::of_apply(apply).unwrap_or_else(|| match (wrong, secret, vpc_id) {
-        (Some(problem), ..) => broken(problem.to_string()),
-        (None, Some(_), Some(vpc_id)) => Stage::Ready {
-            reason: Reason::VpcCreated,
-            message: match &zones {
-                Err(problem @ OutputProblem::WrongType { .. }) => {
-                    format!("The VPC {vpc_id} is there. {problem}")
-                }
-                _ => format!("The VPC {vpc_id} is there"),
-            },
-        },
+    let is_there = apply.is("Ready") && deciding.status.vpc_id.is_some();
+    let in_module = |problem: &OutputProblem| apply.naming_template(&problem.to_string());
+    let stage = stage::of_apply(apply, is_there).unwrap_or_else(|| match (wrong, secret, vpc_id) {
+        (Some(problem), ..) => broken(in_module(problem)),
+        (None, Some(_), Some(vpc_id)) => {
+            let wrong_zones = match &zones {
+                Err(problem @ OutputProblem::WrongType { .. }) => Some(in_module(problem)),
+                _ => None,
+            };
+            let told = [
+                Some(format!("The VPC {vpc_id} is there")),
+                wrong_zones,
+                stage::rests(apply),
+            ];
+            Stage::Ready {
+                reason: Reason::VpcCreated,
+                message: told.into_iter().flatten().collect::<Vec<_>>().join(". "),
+            }
+        }
         _ if secrets::is_unusable(snapshot, apply) => broken(format!(
             "The VPC is there, but {}",
             secrets::trouble(snapshot, apply)
         )),
         _ => match outputs::lacking(snapshot, apply, &told_outputs, has_served) {
-            Some(problem) => broken(problem.to_string()),
+            Some(problem) => broken(in_module(&problem)),
             None => Stage::Creating {
                 reason: Reason::WaitingForSecret,
                 message: format!("The VPC is there, but {}", secrets::trouble(snapshot, apply)),
@@ -298,8 +306,9 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     });
     Conclusion {
         stage,
-        is_there: apply.is("Ready") && deciding.status.vpc_id.is_some(),
+        is_there,
         is_known: secret.is_some(),
+        is_changing: !apply.is_deleting(),
         made: Reason::VpcCreated,
     }
 }

@@ -133,8 +133,8 @@ impl Contracted {
     }
 
     /// Why nothing comes of waiting for it, if it says so.
-    pub(super) fn standstill(&self) -> Option<String> {
-        if self.is_externally_managed {
+    pub(super) fn standstill(&self, role: Role) -> Option<String> {
+        if self.is_externally_managed && role == Role::Infrastructure {
             return Some(format!(
                 "somebody else manages it ({}) and has to set that",
                 foreign_marks::MANAGED_BY

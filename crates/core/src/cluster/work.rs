@@ -7,6 +7,7 @@ use capt_api::{
     },
     foreign::cluster::ContractReference,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::{
     adoption,
@@ -153,12 +154,18 @@ fn report_object(
                 );
                 deciding.say(type_, false, Reason::NameTooLong, message);
             } else if let Some(original) = object.condition(source) {
-                deciding.mirror(type_, original, good);
+                let is_stuck = original.status != "True" && !was_initialized;
+                let why = object.standstill(role).filter(|_| is_stuck);
+                let told = why.map(|why| Condition {
+                    message: format!("{}; {why}", original.message),
+                    ..original.clone()
+                });
+                deciding.mirror(type_, told.as_ref().unwrap_or(original), good);
             } else if was_initialized {
                 deciding.say(type_, true, good, "");
             } else {
                 let lacks = format!("{what} does not have status.initialization.{flag}: true yet");
-                let message = match object.standstill() {
+                let message = match object.standstill(role) {
                     Some(why) => format!("{lacks}; {why}"),
                     None => lacks,
                 };

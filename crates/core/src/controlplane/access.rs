@@ -56,11 +56,11 @@ pub(super) fn look(
             };
             // Nothing hangs on it here, and whoever looks for its Secret has to know why there is none.
             if let (Err(Setup::Broken(_)), false) = (&authority.told, authority.is_told) {
-                let message = format!(
+                let message = seen.naming_template(&format!(
                     "The kubeconfig is there. The module has no output cluster_certificate_authority_data, so that there is \
                      no Secret {}; add the output where somebody needs that",
                     kubeconfig::ca_secret_name(names.cluster)
-                );
+                ));
                 access.outcome = Ok(Some(Note::new(Reason::KubeconfigGenerated, message)));
             }
             from_output(snapshot, owner, seen, names).map(Some)
@@ -152,6 +152,7 @@ impl Authority {
                  cluster has it",
                 seen.workspace_name()
             );
+            let message = seen.naming_template(&message);
             Err(Setup::Broken(Note::new(Reason::OutputInvalid, message)))
         };
         let output = connection::output(snapshot, seen, OUTPUT);
@@ -191,13 +192,15 @@ fn from_output(
             None => Ok(kubeconfig::from_output(names.cluster, text)),
             Some(why) => Err(Setup::Broken(Note::new(
                 Reason::KubeconfigGenerationFailed,
-                format!("The module's output kubeconfig {why}"),
+                seen.naming_template(&format!("The module's output kubeconfig {why}")),
             ))),
         },
         Err(_) if snapshot.connection.is_some() => Err(Setup::Broken(Note::new(
             Reason::OutputInvalid,
-            "The module has no output kubeconfig, from which the kubeconfig is to be taken. Add it, marked as \
-             sensitive, or set spec.kubeconfig.source to AwsIam",
+            seen.naming_template(
+                "The module has no output kubeconfig, from which the kubeconfig is to be taken. Add it, marked as \
+                 sensitive, or set spec.kubeconfig.source to AwsIam",
+            ),
         ))),
         Err(_) => Err(Setup::Outstanding(secret_missing(
             snapshot,
@@ -208,13 +211,13 @@ fn from_output(
     }
 }
 
-/// What is missing is the module's fault only if everything else is there.
+/// What is missing is the module's fault only if everything else is there: what is sensitive stands in the Secret alone.
 fn missing(snapshot: &Snapshot, owner: &Owner<'_>, seen: &OwnedSeen, problem: &str) -> Setup {
-    if snapshot.connection.is_none() && !connection::has_outputs(seen) {
+    if snapshot.connection.is_none() {
         let key = "cluster_certificate_authority_data";
         Setup::Outstanding(secret_missing(snapshot, owner, seen, key))
     } else {
-        Setup::Broken(Note::new(Reason::OutputInvalid, problem))
+        Setup::Broken(Note::new(Reason::OutputInvalid, seen.naming_template(problem)))
     }
 }
 

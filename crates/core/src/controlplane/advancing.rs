@@ -102,7 +102,7 @@ pub(super) fn advance(
         message: Some(message),
         restarts,
         steps_on: operation == Some(progress::UPDATE) && steps_on(deciding),
-        is_open: facts.expired.is_some() || facts.problem.is_some() || waits_for_network(deciding, facts),
+        is_open: facts.expired.is_some() || waits_for_somebody(deciding, facts),
     };
     let before = deciding.status.progress.take();
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
@@ -125,11 +125,27 @@ pub(super) fn advance(
     deciding.status.progress = Some(progress);
 }
 
-/// Whether a network is waited for that nobody is making.
-fn waits_for_network(deciding: &Deciding<'_>, facts: &Facts) -> bool {
-    let infrastructure = deciding.snapshot.infrastructure.as_ref();
-    let is_made = infrastructure.is_some_and(|infrastructure| infrastructure.left_alone.is_none());
-    facts.infrastructure.is_err() && !is_made
+/// Whether nothing goes on before somebody does something.
+fn waits_for_somebody(deciding: &Deciding<'_>, facts: &Facts) -> bool {
+    let problem = facts.problem.as_ref();
+    if facts.infrastructure.is_ok() {
+        return problem.is_some();
+    }
+    let cluster = deciding.snapshot.cluster.as_ref();
+    let is_nobodys = match &deciding.snapshot.infrastructure {
+        Some(network) => {
+            let is_of_another =
+                network.cluster.is_some() && network.cluster.as_ref() != cluster.map(|cluster| &cluster.name);
+            network.left_alone.is_some() || network.waits_for_person || is_of_another
+        }
+        // Those of other kinds have somebody who makes them.
+        None => cluster
+            .and_then(|cluster| cluster.infrastructure_ref.as_ref())
+            .is_some_and(|(kind, _)| kind == "CAPTCluster"),
+    };
+    // What a network has to tell is told when it is there.
+    let is_of_network = |problem: &Problem| problem.note.reason == Reason::SecretError;
+    is_nobodys || problem.is_some_and(|problem| !is_of_network(problem))
 }
 
 /// Whether a cluster has just come to another version than was told before, so that the next step of its upgrade begins, if

@@ -51,11 +51,11 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
             ),
         ))),
-        Standing::Working if is_change(seen) => plain(Eks::Building(working())),
+        Standing::Working if seen.is_change() => plain(Eks::Building(working())),
         Standing::Working => plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, unwell(seen)))),
         Standing::Retrying { message } => {
             let note = Note::new(Reason::Retrying, format!("It is being tried again: {message}"));
-            if is_change(seen) || !seen.is("Ready") {
+            if seen.is_change() || !seen.is("Ready") {
                 plain(Eks::Building(note))
             } else {
                 Reading {
@@ -65,7 +65,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 }
             }
         }
-        Standing::Waiting { message, .. } if holds && !is_change(seen) => Reading {
+        Standing::Waiting { message, .. } if holds && !seen.is_change() => Reading {
             eks: Eks::Up,
             impairment: None,
             remark: Some(Note::new(Reason::Ready, message)),
@@ -99,7 +99,7 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
 /// the turn go first.
 #[must_use]
 pub fn is_unwell(seen: &OwnedSeen) -> bool {
-    !is_change(seen) && matches!(standing(seen), Standing::Working | Standing::Retrying { .. })
+    !seen.is_change() && matches!(standing(seen), Standing::Working | Standing::Retrying { .. })
 }
 
 /// Whether it waits for nothing but its turn.
@@ -107,15 +107,6 @@ pub fn is_unwell(seen: &OwnedSeen) -> bool {
 pub fn waits_for_turn(seen: &OwnedSeen) -> bool {
     let reason = ApplyReason::WaitingForTurn;
     matches!(standing(seen), Standing::Waiting { reason: told, .. } if told == reason)
-}
-
-/// Whether something else is wanted than what Terraform last made real.
-#[must_use]
-pub fn is_change(seen: &OwnedSeen) -> bool {
-    let status = seen.wta.status.as_ref();
-    !seen.is_observed()
-        || status
-            .is_none_or(|status| !status.applied || status.last_applied_revision != status.ready_revision)
 }
 
 /// Whether the cluster is there, whatever it should become: a change that waits for a person, or could not be made, be it
@@ -157,7 +148,7 @@ fn unwell(seen: &OwnedSeen) -> String {
 
 /// What went wrong, and the way out.
 fn failure(seen: &OwnedSeen, message: &str) -> Note {
-    let reason = if was_ready(seen) && is_change(seen) {
+    let reason = if was_ready(seen) && seen.is_change() {
         Reason::UpdateFailed
     } else {
         Reason::WorkspaceError

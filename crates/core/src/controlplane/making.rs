@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     connection,
     deciding::Deciding,
-    eks::{self, Reading},
+    eks::Reading,
     judging::{Eks, Note},
     snapshot::{ClusterSeen, Snapshot},
     validity::Valid,
@@ -191,7 +191,7 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
         rendered,
         running,
         is_settled: seen
-            .is_some_and(|seen| seen.holds() && !eks::is_change(seen) && is_without_template(seen).is_none()),
+            .is_some_and(|seen| seen.holds() && !seen.is_change() && is_without_template(seen).is_none()),
         is_disputed: version_in_secret(deciding).is_some_and(|told| Some(told) != running),
         was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }

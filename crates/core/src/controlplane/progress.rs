@@ -232,12 +232,13 @@ pub fn advance(
         Some(_) if now.is_open => None,
         Some(operation) => {
             let left = remaining(&history, operation, now, statistics, at);
+            let new = left.filter(|left| !left.is_zero()).map(rounded);
             // Time alone makes an estimate no other one, until it has run out. That nobody knows more is no end of it.
             if is_same && percent == old.percent_complete {
                 let has_run_out = left.is_some_and(|left| left.is_zero());
-                old.estimated_time_remaining.filter(|_| !has_run_out)
+                old.estimated_time_remaining.filter(|_| !has_run_out).or(new)
             } else {
-                left.filter(|left| !left.is_zero()).map(rounded)
+                new
             }
         }
     };

@@ -98,13 +98,16 @@ pub fn endpoint_of(snapshot: &Snapshot, seen: &OwnedSeen) -> Result<ApiEndpoint,
         Ok(text) => endpoint::parse(text).map_err(|problem| {
             Note::new(
                 Reason::EndpointError,
-                format!(
+                seen.naming_template(&format!(
                     "The module's output cluster_endpoint cannot be understood: {problem}. Make it a URL or a host, \
                      such as https://example.org"
-                ),
+                )),
             )
         }),
-        Err(problem) => known.ok_or_else(|| Note::new(Reason::OutputInvalid, problem.to_string())),
+        Err(problem) => known.ok_or_else(|| {
+            let message = seen.naming_template(&problem.to_string());
+            Note::new(Reason::OutputInvalid, message)
+        }),
     }
 }
 

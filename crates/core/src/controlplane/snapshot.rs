@@ -13,7 +13,7 @@ use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::Obje
 
 use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
-    captcluster::{is_externally_managed, serves},
+    captcluster::{is_externally_managed, needs_person, serves},
     commands, metadata,
     owned::{Left, OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
@@ -165,6 +165,8 @@ pub struct InfrastructureSeen {
     pub provisioned: bool,
     /// It serves.
     pub ready: bool,
+    /// It is not made before a person does something.
+    pub waits_for_person: bool,
     /// When its condition Ready last changed.
     pub ready_since: Option<Timestamp>,
     /// The message of its condition Ready.
@@ -226,6 +228,8 @@ impl InfrastructureSeen {
             vpc_workspace_name: status.vpc_workspace_name.clone(),
             provisioned: status.initialization.and_then(|reached| reached.provisioned) == Some(true),
             ready: serves(captcluster),
+            waits_for_person: status.failure_reason.is_some()
+                || condition.is_some_and(|ready| needs_person(&ready.reason)),
             ready_since: condition.map(|condition| condition.last_transition_time.0),
             message: condition
                 .map(|condition| condition.message.clone())

@@ -219,7 +219,7 @@ fn network(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<Option<Vpc>,
 const NETWORK: [&str; 2] = [VPC_ID, PRIVATE_SUBNETS];
 
 /// Whether the template asks for one of these variables.
-fn needs(snapshot: &Snapshot, names: &[&str]) -> bool {
+pub(super) fn needs(snapshot: &Snapshot, names: &[&str]) -> bool {
     let template = snapshot
         .template
         .as_ref()

@@ -305,7 +305,10 @@ mod tests {
             secret.controller = writer.map(|writer| (writer.to_owned(), "1".to_owned()));
             let told = problem(&secret, PRIVATE_SUBNETS).to_string();
             let way = format!("has no key private_subnets, and none vpc_config that says it. {expected}");
-            assert!(told.contains(&way), "{told}");
+            assert!(
+                told.contains(&way) && told.ends_with(expected) == (writer.is_none()),
+                "{told}"
+            );
         }
     }
 

@@ -19,7 +19,7 @@ use super::{
     judging::{self, Answer, Eks, Facts, Note, Profiles, Recovery, Setup},
     making,
     setup::{self, Names, Surroundings},
-    snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone, SecretSeen},
+    snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone, Snapshot},
     taking, validity, version, view, vpc,
 };
 use crate::{
@@ -67,7 +67,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         eks: reading.eks,
         setup: around.as_ref().map_or_else(
             || Setup::Outstanding(Note::new(Reason::EndpointNotReady, "EKS is not up yet")),
-            |around| named(&around.setup, seen),
+            |around| around.setup.clone(),
         ),
         answer: around
             .as_ref()
@@ -76,9 +76,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         recovery: Recovery::default(),
         impairments,
         expired: None,
-        remark: reading
-            .remark
-            .or_else(|| kept_subnets(snapshot.infrastructure.as_ref()?, &snapshot.vpc_secret, seen?)),
+        remark: reading.remark.or_else(|| kept_subnets(snapshot, seen?)),
     };
     clock::judge(deciding, &mut facts, seen, restarts);
     let mut late = fargate::late(&parts);
@@ -190,36 +188,25 @@ fn infrastructure_impairment(deciding: &Deciding<'_>) -> Option<Note> {
     })
 }
 
-/// What is wrong with an output, with the template that it is to be mended in.
-fn named(setup: &Setup, seen: Option<&OwnedSeen>) -> Setup {
-    match (setup, seen) {
-        (Setup::Broken(note), Some(seen)) if note.reason == Reason::OutputInvalid => {
-            let message = seen.naming_template(&note.message);
-            Setup::Broken(Note::new(note.reason, message))
-        }
-        _ => setup.clone(),
-    }
-}
-
-/// That a cluster stays in subnets which the network, that was there before, does not name any more.
-fn kept_subnets(
-    infrastructure: &InfrastructureSeen,
-    told: &Option<SecretSeen>,
-    seen: &OwnedSeen,
-) -> Option<Note> {
-    let told = vpc::read(told.as_ref()?).ok()?;
+/// That a cluster stays in subnets which the network, that was there before, does not name any more, if its template cannot
+/// do without.
+fn kept_subnets(snapshot: &Snapshot, seen: &OwnedSeen) -> Option<Note> {
+    let infrastructure = snapshot
+        .infrastructure
+        .as_ref()
+        .filter(|seen| seen.existed_before)?;
+    let told = vpc::read(snapshot.vpc_secret.as_ref()?).ok()?;
     let variables = seen.wta.spec.variables.as_ref()?;
-    let kept = variables
-        .get(PRIVATE_SUBNETS)
-        .filter(|_| told.private_subnets.is_none())?;
-    infrastructure.existed_before.then(|| {
-        let message = format!(
-            "The control plane serves, and stays in the subnets {kept}, which the CAPTCluster {} does not name any more: \
-             write them to its spec.existingSubnetIds again, or others",
-            infrastructure.name
-        );
-        Note::new(Reason::Ready, message)
-    })
+    let kept = variables.get(PRIVATE_SUBNETS)?;
+    if told.private_subnets.is_some() || !validity::needs(snapshot, &[PRIVATE_SUBNETS]) {
+        return None;
+    }
+    let message = format!(
+        "The control plane serves, and stays in the subnets {kept}, which the CAPTCluster {} does not name any more: write \
+         them to its spec.existingSubnetIds again, or others",
+        infrastructure.name
+    );
+    Some(Note::new(Reason::Ready, message))
 }
 
 /// What is around the EKS cluster, if that is up or was.
@@ -355,9 +342,8 @@ fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
     let told = making::certain_version(deciding, seen)
         .filter(|_| eks::is_there(seen) || deciding.status.version.is_some());
     // A module that does not tell is believed when it is done.
-    let rendered = making::rendered_version(seen).filter(|_| {
-        making::running_version(deciding, seen).is_none() && seen.holds() && !eks::is_change(seen)
-    });
+    let rendered = making::rendered_version(seen)
+        .filter(|_| making::running_version(deciding, seen).is_none() && seen.holds() && !seen.is_change());
     if let Some(running) = told.or(rendered) {
         let version = version::in_form_of(&deciding.snapshot.control_plane.spec.version, running);
         deciding.status.versions = Some(vec![ReportedVersion {

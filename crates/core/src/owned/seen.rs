@@ -1,6 +1,9 @@
 //! A WorkspaceTemplateApply as its owner sees it.
 
-use capt_api::{WorkspaceTemplateApply, conditions::find_condition, foreign::marks as foreign_marks, marks};
+use capt_api::{
+    WorkspaceTemplateApply, conditions::find_condition, foreign::marks as foreign_marks, marks,
+    workspacetemplateapply::WorkspaceTemplateApplyStatus,
+};
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
     jiff::Timestamp,
@@ -144,7 +147,7 @@ impl OwnedSeen {
             .map_or_else(String::new, |other| format!(" in namespace {other}"));
         let problem = problem.trim_end_matches('.');
         format!(
-            "{problem}. It is the module of the WorkspaceTemplate {}{namespace}",
+            "{problem} (module of the WorkspaceTemplate {}{namespace})",
             template.name
         )
     }
@@ -287,6 +290,16 @@ impl OwnedSeen {
             synced.is_some_and(|synced| synced.status == "False" && synced.reason == "ReconcilePaused");
         // What failed before is put to rest too.
         rests && self.is_real() && self.is("Ready") && self.annotation(marks::FAILED).is_none()
+    }
+
+    /// Whether something else is wanted than what Terraform last made real.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        let status = self.wta.status.as_ref();
+        let is_done = |status: &WorkspaceTemplateApplyStatus| {
+            status.applied && status.last_applied_revision == status.ready_revision
+        };
+        !self.is_observed() || !status.is_some_and(is_done)
     }
 
     /// Whether Terraform made real what the Workspace holds.

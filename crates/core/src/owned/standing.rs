@@ -146,8 +146,10 @@ pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     // The end of an operation is heard of before what the Workspace says about it.
     let worked_since = seen.run.as_ref().and_then(|run| run.worked_since);
     let is_over = worked_since.is_some_and(|since| synced.last_transition_time.0 < since);
-    let is_told = synced.status == "False" && is_current(seen, synced) && !is_over;
-    seen.trouble.as_ref().filter(|_| is_told)
+    let is_told = synced.status == "False" && is_of_this_generation(seen, synced) && !is_over;
+    // What passes by itself is tried again whether a person asks for that or not.
+    let counts = |trouble: &&Trouble| trouble.class == TroubleClass::Transient || is_answered(seen);
+    seen.trouble.as_ref().filter(|_| is_told).filter(counts)
 }
 
 /// A message that names fields of a WorkspaceTemplateApply, with the fields of its owner that these are written from.
@@ -179,19 +181,21 @@ fn verdict(seen: &OwnedSeen, type_: Type, status: &str) -> Option<(Reason, Strin
     Some((Reason::from_word(&condition.reason)?, condition.message.clone()))
 }
 
-/// Whether a condition of the Workspace speaks about the Workspace as it is now, and about the last try that a person
-/// asked for.
-fn is_current(seen: &OwnedSeen, condition: &Condition) -> bool {
-    let requested = seen.annotation(capt_api::marks::RETRY_REQUESTED);
-    let is_answered = match (&seen.run, requested) {
-        (Some(run), Some(_)) => run.retry_answered.as_deref() == requested && !run.is_running,
-        _ => true,
-    };
-    let is_of_this_generation = seen.workspace.as_ref().is_none_or(|workspace| {
+/// Whether a condition of the Workspace speaks about the Workspace as it is now.
+fn is_of_this_generation(seen: &OwnedSeen, condition: &Condition) -> bool {
+    seen.workspace.as_ref().is_none_or(|workspace| {
         let observed = condition.observed_generation.or(workspace.observed_generation);
         observed.is_none_or(|observed| observed == workspace.generation)
-    });
-    is_answered && is_of_this_generation
+    })
+}
+
+/// Whether the last try that a person asked for is over, if one did.
+fn is_answered(seen: &OwnedSeen) -> bool {
+    let requested = seen.annotation(marks::RETRY_REQUESTED);
+    match (&seen.run, requested) {
+        (Some(run), Some(_)) => run.retry_answered.as_deref() == requested && !run.is_running,
+        _ => true,
+    }
 }
 
 /// Whether somebody must change something.

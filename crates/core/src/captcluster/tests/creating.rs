@@ -1,6 +1,9 @@
 //! A VPC by a template, from nothing to ready.
 
-use super::*;
+use super::{
+    world::{fail, say},
+    *,
+};
 
 #[test]
 fn a_vpc_is_made_by_a_workspacetemplateapply() {
@@ -376,6 +379,37 @@ fn a_change_of_the_spec_reaches_the_workspacetemplateapply_and_what_serves_goes_
     world.make_real();
     world.rest();
     assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+}
+
+/// What serves is not changed because nobody looks after it.
+#[test]
+fn a_network_that_only_rests_or_is_referred_to_anew_is_not_said_to_be_changed() {
+    let now = at(0);
+    let mut paused = ready();
+    say(paused.apply(), "Paused", "True", "Paused", now);
+    let annotations = paused.apply().wta.metadata.annotations.get_or_insert_default();
+    annotations.insert("cluster.x-k8s.io/paused".to_owned(), String::new());
+    paused.rest();
+    assert_eq!(paused.verdict("Ready"), "True/VPCCreated");
+    let told = paused.message("Ready");
+    assert!(
+        told.starts_with("The VPC vpc-7 is there. ") && told.contains("about Paused"),
+        "{told}"
+    );
+    let mut going = ready();
+    going.apply().wta.metadata.deletion_timestamp = Some(Time(now));
+    going.rest();
+    assert_eq!(going.verdict("Ready"), "True/VPCCreated");
+    assert!(going.message("Ready").contains("it is made again"));
+    let mut changed = ready();
+    changed.apply().wta.metadata.generation = Some(99);
+    changed.rest();
+    assert_eq!(changed.verdict("Ready"), "True/VPCUpdating");
+    assert!(changed.message("Ready").ends_with("changes the VPC"));
+    let mut flickering = ready();
+    fail(flickering.apply(), TroubleClass::Transient, now);
+    flickering.rest();
+    assert_eq!(flickering.verdict("Ready"), "True/Retrying");
 }
 
 /// The Go implementation writes the whole spec over what people added, in every pass.

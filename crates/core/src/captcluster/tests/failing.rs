@@ -9,10 +9,6 @@ use super::{
     *,
 };
 
-fn message(world: &World, type_: &str) -> String {
-    condition(&world.snapshot, &Decided::default(), type_).message
-}
-
 #[test]
 fn a_spec_that_cannot_be_done_names_the_field_and_the_fix() {
     let base = json!({"region": "eu-central-1"});
@@ -105,9 +101,9 @@ fn what_infrastructure_was_made_of_cannot_be_changed() {
         let status = world.status();
         assert_eq!((status.ready, status.failure_reason), (true, None), "{told}");
         assert!(
-            message(&world, "Ready").contains(told),
+            world.message("Ready").contains(told),
             "{}",
-            message(&world, "Ready")
+            world.message("Ready")
         );
         let last = world.history.last().expect("a decision");
         let warned = last.events.iter().find(|event| event.message.contains(told));
@@ -125,7 +121,7 @@ fn what_infrastructure_was_made_of_cannot_be_changed() {
     world.snapshot.template = template.template;
     let decision = world.step();
     assert!(decision.children.is_empty());
-    let told = message(&world, "Ready");
+    let told = world.message("Ready");
     assert!(told.contains("The VPC is vpc-1, which existed before"), "{told}");
 }
 
@@ -158,7 +154,7 @@ fn a_missing_template_is_waited_for_and_needed_only_once() {
     for type_ in ["Ready", "VPCReady", "VPCCreating", "VPCFailed"] {
         assert_eq!(world.verdict(type_), "False/WorkspaceTemplateNotFound", "{type_}");
     }
-    assert!(message(&world, "Ready").contains("spec.vpcTemplateRef"));
+    assert!(world.message("Ready").contains("spec.vpcTemplateRef"));
     assert!(world.snapshot.applies.is_empty());
     let status = world.status();
     assert_eq!((status.failure_reason, status.failure_message), (None, None));
@@ -208,7 +204,7 @@ fn trouble_that_passes_is_no_failure() {
     assert_eq!(world.verdict("VPCCreating"), "True/Retrying");
     assert_eq!(world.verdict("VPCFailed"), "False/Retrying");
     assert_eq!(world.status().failure_reason, None);
-    assert!(message(&world, "Ready").contains("no more addresses"));
+    assert!(world.message("Ready").contains("no more addresses"));
     world.snapshot.applies[0].trouble = None;
     world.make_real();
     world.rest();
@@ -279,7 +275,7 @@ fn refusals_of_the_workspacetemplateapply_are_told_in_our_words() {
             reason.contains("TemplateNot") || reason.starts_with("WaitingFor") || type_ == "ApprovalNeeded";
         assert_eq!(world.status().failure_reason.is_none(), passes, "{reason}");
         assert!(
-            message(&world, "Ready").contains(&format!("about {type_}")),
+            world.message("Ready").contains(&format!("about {type_}")),
             "{reason}"
         );
     }
@@ -292,7 +288,7 @@ fn a_failed_change_of_what_serves_does_not_take_it_away() {
     world.rest();
     assert!(world.status().ready);
     assert_eq!(world.verdict("Ready"), "True/VPCUpdateFailed");
-    assert!(message(&world, "Ready").contains("Terraform failed: "));
+    assert!(world.message("Ready").contains("Terraform failed: "));
     assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
     assert_eq!(world.verdict("VPCFailed"), "False/VPCUpdateFailed");
     assert_eq!(world.status().failure_reason, None);
@@ -329,7 +325,7 @@ fn what_was_moved_and_cannot_be_changed_serves_as_it_was() {
             false => ("False/VPCCreationFailed", "True/VPCCreationFailed"),
         };
         assert_eq!((&*world.verdict("Ready"), &*world.verdict("VPCFailed")), expected);
-        assert!(message(&world, "Ready").contains("no more addresses"));
+        assert!(world.message("Ready").contains("no more addresses"));
     }
 }
 
@@ -346,7 +342,7 @@ fn what_was_moved_serves_while_its_first_run_is_tried_again() {
         world.rest();
         assert_eq!(world.status().ready, is_handed_out, "at once");
         assert_eq!(world.verdict("VPCCreating").starts_with("True"), !is_handed_out);
-        assert!(message(&world, "Ready").contains("no more addresses"));
+        assert!(world.message("Ready").contains("no more addresses"));
         world.now = minute(600);
         world.rest();
         assert_eq!(world.status().ready, is_handed_out, "and however long it takes");
@@ -389,7 +385,11 @@ fn a_deleted_secret_is_told_and_comes_back() {
     world.rest();
     assert_eq!(world.verdict("Ready"), "False/WaitingForSecret");
     assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
-    assert!(message(&world, "Ready").contains("the Secret net-vpc-connection is not there"));
+    assert!(
+        world
+            .message("Ready")
+            .contains("the Secret net-vpc-connection is not there")
+    );
     let decision = world
         .history
         .iter()
@@ -459,7 +459,7 @@ fn outputs_that_are_missing_or_wrong_are_named() {
             expected == wrong,
             "{outputs}: {failed}"
         );
-        let message = message(&world, "Ready");
+        let message = world.message("Ready");
         assert!(message.contains(told), "{outputs}: {message}");
     }
 }
@@ -519,7 +519,11 @@ fn what_cannot_be_used_any_more_is_told_and_no_failure_of_what_was_ready() {
     assert_eq!(world.verdict("VPCReady"), "True/VPCCreated");
     assert_eq!(world.verdict("VPCFailed"), "False/OutputInvalid");
     assert_eq!(world.status().failure_reason, None);
-    assert!(message(&world, "Ready").contains("private_subnets that is a list without subnets"));
+    assert!(
+        world
+            .message("Ready")
+            .contains("private_subnets that is a list without subnets")
+    );
     let mut told = world.history.iter().flat_map(|decision| &decision.events);
     assert!(told.any(|event| event.reason == "OutputInvalid" && event.kind == EventKind::Warning));
     // What never was ready cannot get so.
@@ -542,9 +546,9 @@ fn what_to_do_about_an_empty_key_is_told_once() {
     ])];
     world.rest();
     assert_eq!(
-        message(&world, "Ready"),
+        world.message("Ready"),
         "The VPC is there, but the Secret net-vpc-connection has a key vpc_id that is empty; give the module outputs of \
-         these names. It is the module of the WorkspaceTemplate vpc"
+         these names"
     );
 }
 
@@ -557,9 +561,8 @@ fn an_output_that_becomes_wrong_is_told_and_takes_nothing_away() {
     world.rest();
     assert_eq!(world.verdict("Ready"), "True/OutputInvalid");
     assert_eq!(world.verdict("VPCFailed"), "False/OutputInvalid");
-    let told =
-        "The module's output vpc_id is a list. Make it a text. It is the module of the WorkspaceTemplate vpc";
-    assert_eq!(message(&world, "Ready"), told);
+    let told = "The module's output vpc_id is a list. Make it a text (module of the WorkspaceTemplate vpc)";
+    assert_eq!(world.message("Ready"), told);
     assert_eq!(world.status().vpc_id.as_deref(), Some("vpc-7"));
     let mut events = world.history.iter().flat_map(|decision| &decision.events);
     assert!(events.any(|event| event.kind == EventKind::Warning && event.message == told));

@@ -34,6 +34,10 @@ impl World {
         verdict(&self.snapshot, &Decided::default(), type_)
     }
 
+    pub(super) fn message(&self, type_: &str) -> String {
+        condition(&self.snapshot, &Decided::default(), type_).message
+    }
+
     pub(super) fn apply(&mut self) -> &mut OwnedSeen {
         &mut self.snapshot.applies[0]
     }

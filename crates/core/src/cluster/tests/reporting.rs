@@ -56,6 +56,18 @@ fn conditions_mirror_what_the_objects_say() {
         ),
         (
             snapshot(),
+            infrastructure(
+                &json!({}),
+                &json!({"conditions": [
+                    {"type": "Ready", "status": "False", "reason": "VPCCreating", "message": "Being made"},
+                    {"type": "Paused", "status": "True", "message": "Nothing is done"},
+                ]}),
+            ),
+            "False/VPCCreating",
+            "Being made; it is paused: Nothing is done",
+        ),
+        (
+            snapshot(),
             externally_managed(),
             "False/NotReady",
             "CAPTCluster blue does not have status.initialization.provisioned: true yet; somebody else manages it \

@@ -118,10 +118,20 @@ fn nobody_promises_an_end_of_what_waits_for_somebody() {
         let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
         infrastructure.left_alone = Some(LeftAlone::ExternallyManaged);
     };
+    let failed: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.waits_for_person = true;
+    };
+    let of_another: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.cluster = Some("green".to_owned());
+    };
     let invalid: Edit = |world| world.snapshot.template = None;
     for (name, change, is_promised) in [
         ("it is made", made, true),
         ("somebody else manages it", managed, false),
+        ("a person has to mend it", failed, false),
+        ("it is another cluster's", of_another, false),
         ("it is not there", without_network, false),
         ("nor is the template", invalid, false),
     ] {
@@ -131,10 +141,18 @@ fn nobody_promises_an_end_of_what_waits_for_somebody() {
         cluster.infrastructure_provisioned = false;
         let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
         infrastructure.provisioned = false;
+        world.snapshot.vpc_secret = None;
+        let made = world.snapshot.clone();
         change(&mut world);
         world.calm();
         let progress = world.status().progress.expect("progress");
         assert_eq!(progress.current_operation.as_deref(), Some("Create"), "{name}");
         assert_eq!(progress.estimated_time_remaining.is_some(), is_promised, "{name}");
+        world.snapshot.infrastructure = made.infrastructure;
+        world.snapshot.template = made.template;
+        world.calm();
+        let progress = world.status().progress.expect("progress");
+        assert_eq!(progress.percent_complete, Some(0), "{name}");
+        assert!(progress.estimated_time_remaining.is_some(), "{name}: it goes on");
     }
 }

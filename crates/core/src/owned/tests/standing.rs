@@ -80,6 +80,19 @@ fn how_it_stands_is_read_from_what_it_says() {
             "working",
         ),
         (
+            "it passes, and another try of those that come by themselves runs",
+            |seen| {
+                fail(seen, TroubleClass::Transient);
+                annotate(seen, marks::RETRY_REQUESTED, "2");
+                seen.run = Some(RunGlance {
+                    retry_answered: Some("2".to_owned()),
+                    is_running: true,
+                    ..RunGlance::default()
+                });
+            },
+            "retrying",
+        ),
+        (
             "it failed again",
             |seen| {
                 fail(seen, TroubleClass::Terminal);
