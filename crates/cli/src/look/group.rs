@@ -214,6 +214,7 @@ fn seen(
         *message = readable(message).into_owned();
     }
     WorkspaceSeen {
+        generation: metadata.generation,
         group,
         name: metadata.name.clone().unwrap_or_default(),
         labels: metadata.labels.clone().unwrap_or_default(),

@@ -42,6 +42,8 @@ pub struct WorkspaceSeen {
     pub group: WorkspaceGroup,
     /// Its name.
     pub name: String,
+    /// `metadata.generation`.
+    pub generation: Option<i64>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// It is going away.

@@ -209,6 +209,8 @@ pub(super) fn apply(wta: &WorkspaceTemplateApply) -> Node {
     let status = wta.status.clone().unwrap_or_default();
     let conditions = status.conditions.as_deref().unwrap_or_default();
     let at = |type_: &str| find_condition(conditions, type_);
+    // What is there serves while it is made another one.
+    let is_behind = status.last_applied_revision != status.ready_revision;
     let said = going_or_paused(&wta.metadata, conditions).unwrap_or_else(|| {
         let (word, health, why) = if is_true(at("ApprovalNeeded")) {
             ("ApprovalNeeded", Health::Busy, at("ApprovalNeeded"))
@@ -221,10 +223,10 @@ pub(super) fn apply(wta: &WorkspaceTemplateApply) -> Node {
             ("NotApplied", Health::Busy, at("Applied"))
         } else if is_false(at("Synced")) {
             ("NotSynced", Health::Bad, at("Synced"))
-        } else if is_true(at("Ready")) && is_true(at("Synced")) {
+        } else if is_true(at("Ready")) && is_true(at("Synced")) && !is_behind {
             ("Ready", Health::Good, at("Ready"))
         } else {
-            ("Working", Health::Busy, at("Ready"))
+            ("Working", Health::Busy, at("Ready").filter(|_| !is_behind))
         };
         Said {
             word,
@@ -267,6 +269,9 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
         conditions.find(|condition| condition.type_ == type_)
     };
     let is = |type_: &str, status: &str| at(type_).is_some_and(|condition| condition.status == status);
+    // What is there serves while it is made another one.
+    let observed = at("Synced").and_then(|synced| synced.observed_generation);
+    let is_behind = observed.is_some_and(|observed| workspace.generation.is_some_and(|now| observed < now));
     let failed = at("Synced").filter(|synced| has_failed(&synced.status, &synced.reason));
     let (word, health, why) = if workspace.deleting && failed.is_some() {
         ("Deleting", Health::Bad, failed)
@@ -278,10 +283,10 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
         ("Paused", Health::Busy, at("Synced"))
     } else if is("Synced", "False") {
         ("NotSynced", Health::Bad, at("Synced"))
-    } else if is("Ready", "True") && is("Synced", "True") {
+    } else if is("Ready", "True") && is("Synced", "True") && !is_behind {
         ("Ready", Health::Good, at("Ready"))
     } else {
-        ("Working", Health::Busy, at("Ready"))
+        ("Working", Health::Busy, at("Ready").filter(|_| !is_behind))
     };
     let kept = "It was kept on purpose when what it was made for went";
     Node {

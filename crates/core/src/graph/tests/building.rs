@@ -287,6 +287,10 @@ fn how_an_object_is_stands_in_one_word() {
             json!({"applied": true, "conditions": ready("Available")}),
             said("Ready", Health::Good, "Available"),
         ),
+        (
+            json!({"applied": true, "lastAppliedRevision": "2", "readyRevision": "1", "conditions": ready("Available")}),
+            said("Working", Health::Busy, ""),
+        ),
     ] {
         assert_eq!(with(status), expected);
     }

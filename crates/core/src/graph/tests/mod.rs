@@ -67,6 +67,7 @@ fn apply(name: &str, owner: &str, spec: &Value) -> WorkspaceTemplateApply {
 
 fn workspace(name: &str, spec: Value) -> WorkspaceSeen {
     WorkspaceSeen {
+        generation: Some(1),
         group: WorkspaceGroup::Namespaced,
         name: name.to_owned(),
         labels: BTreeMap::default(),

@@ -132,6 +132,24 @@ fn a_network_that_serves_says_that_a_change_of_it_is_refused_or_failed() {
 }
 
 #[test]
+fn a_workspace_whose_spec_is_ahead_of_what_it_is_works() {
+    for (generation, expected) in [
+        (None, ("Ready", Health::Good)),
+        (Some(2), ("Ready", Health::Good)),
+        (Some(3), ("Working", Health::Busy)),
+    ] {
+        let mut snapshot = demo();
+        let mut synced = condition("Synced", "True", "ReconcileSuccess", "");
+        synced["observedGeneration"] = json!(2);
+        let ready = condition("Ready", "True", "Available", "");
+        snapshot.workspaces[0].conditions = read(json!([synced, ready]));
+        snapshot.workspaces[0].generation = generation;
+        let node = node(&snapshot, "Workspace/net-vpc");
+        assert_eq!((node.status.as_str(), node.health), expected, "{generation:?}");
+    }
+}
+
+#[test]
 fn what_was_kept_on_purpose_is_neither_paused_nor_broken() {
     let mut snapshot = demo();
     snapshot.workspaces[0].retained = true;
