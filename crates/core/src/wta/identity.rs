@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use capt_api::marks;
+use capt_api::{foreign::marks as foreign_marks, marks};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
@@ -204,9 +204,21 @@ fn carries_an_identity(workspace: &WorkspaceSeen) -> bool {
 /// Destruction needs more than that: who took the labels away may have wanted to keep what it stands for.
 fn is_stripped(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let status = snapshot.wta.status.as_ref();
-    !carries_an_identity(workspace)
-        && snapshot.wta.metadata.deletion_timestamp.is_none()
-        && status.and_then(|status| status.workspace_uid.as_deref()) == Some(workspace.uid.as_str())
+    let is_the_same = match status.and_then(|status| status.workspace_uid.as_deref()) {
+        Some(uid) => uid == workspace.uid,
+        None => is_made_as_recorded(snapshot, workspace),
+    };
+    !carries_an_identity(workspace) && snapshot.wta.metadata.deletion_timestamp.is_none() && is_the_same
+}
+
+/// Whether a Workspace is the one that was to be made, although nobody wrote down yet that it was. Its name was free when it was
+/// recorded, and it keeps its state under a name that nobody else would think of.
+fn is_made_as_recorded(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+    let state = workspace.annotations.get(foreign_marks::EXTERNAL_NAME);
+    let is_recorded = recorded(snapshot)
+        .is_some_and(|(group, name)| workspace.group == Some(group) && workspace.name == name);
+    is_recorded && state == Some(&names::external_name(namespace, &workspace.name))
 }
 
 /// The Go implementation marks nothing on a Workspace; its finalizer and status on our side are all there is. Where the

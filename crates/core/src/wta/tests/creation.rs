@@ -185,6 +185,29 @@ fn labels_that_were_taken_away_come_back_to_the_very_same_workspace_only() {
     );
 }
 
+/// It is written down a moment after the Workspace was made.
+#[test]
+fn labels_that_were_taken_away_before_anything_was_written_down_come_back_too() {
+    for (state, is_ours) in [(None, true), (Some("other"), false)] {
+        let mut world = living();
+        world.snapshot.wta.status = None;
+        let before = world.workspace().labels.clone();
+        let workspace = world.workspace_mut();
+        workspace.labels.clear();
+        if let Some(state) = state {
+            let mark = foreign_marks::EXTERNAL_NAME.to_owned();
+            workspace.annotations.insert(mark, state.to_owned());
+        }
+        world.settle();
+        assert_eq!(world.workspace().labels == before, is_ours, "{state:?}");
+        assert_eq!(
+            world.snapshot.wta.status.as_ref().expect("a status").applied,
+            is_ours,
+            "{state:?}"
+        );
+    }
+}
+
 #[test]
 fn what_carries_somebody_elses_identity_is_refused() {
     let mut world = World::new(fresh());
