@@ -128,6 +128,7 @@ impl Gates for Deciding<'_> {
 
     fn deletion(&mut self) -> Option<()> {
         if !self.is_deleting() {
+            self.prepare();
             self.say(view::deleting(None));
             return None;
         }
@@ -140,9 +141,6 @@ impl Gates for Deciding<'_> {
         let is_owned = metadata::cluster_owner(owners.unwrap_or_default()).is_some();
         // A reference that was stripped from something that was begun comes back.
         let is_begun = self.status.state.is_some_and(|state| state != State::Pending);
-        if is_owned || is_begun {
-            self.prepare();
-        }
         if self.snapshot.cluster.is_some() && (is_owned || is_begun) {
             return None;
         }
