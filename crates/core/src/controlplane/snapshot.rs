@@ -205,6 +205,11 @@ impl InfrastructureSeen {
         commands::kubectl("annotate captcluster", &metadata, &end)
     }
 
+    /// Whether it is going to tell which Workspace makes the network, and does not yet, or somebody emptied its status.
+    pub(super) fn owes_workspace(&self) -> bool {
+        !self.existed_before && self.left_alone.is_none() && self.vpc_workspace_name.is_none()
+    }
+
     /// What counts of a CAPTCluster. `template_connection_secret` is what its template names.
     #[must_use]
     pub fn of(captcluster: &CAPTCluster, template_connection_secret: Option<String>) -> Self {

@@ -190,6 +190,15 @@ fn template(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<(), Problem
 /// The facts about the network, if the template asks for them or they are there.
 fn network(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<Option<Vpc>, Problem> {
     let is_made = seen.is_some_and(OwnedSeen::has_workspace);
+    if let Some(network) = snapshot.infrastructure.as_ref().filter(|_| !is_made)
+        && network.owes_workspace()
+    {
+        let message = format!(
+            "Waiting for the CAPTCluster {} to tell which Workspace makes its network",
+            network.name
+        );
+        return Err(waits(Reason::WaitingForVpc, message));
+    }
     match &snapshot.vpc_secret {
         Some(secret) => match vpc::read(secret) {
             Ok(vpc) if vpc.private_subnets.is_none() && !is_made && needs(snapshot, &[PRIVATE_SUBNETS]) => {

@@ -415,7 +415,7 @@ fn a_network_that_somebody_else_manages_serves_once_it_is_provisioned() {
         let captcluster: CAPTCluster = serde_json::from_value(json!({
             "metadata": {"name": "blue", "annotations": managed_by.map(|who| json!({"cluster.x-k8s.io/managed-by": who}))},
             "spec": {"region": "eu-central-1"},
-            "status": {"initialization": {"provisioned": true}},
+            "status": {"initialization": {"provisioned": true}, "vpcWorkspaceName": "blue-vpc"},
         }))
         .expect("a CAPTCluster");
         let mut world = World::new(fresh());

@@ -156,3 +156,26 @@ fn nobody_promises_an_end_of_what_waits_for_somebody() {
         assert!(progress.estimated_time_remaining.is_some(), "{name}: it goes on");
     }
 }
+
+/// Its status was emptied by somebody, and tells again in a moment.
+#[test]
+fn nothing_is_made_before_the_network_tells_what_is_to_be_waited_for() {
+    let mut world = World::new(fresh());
+    let network = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+    let told = network.vpc_workspace_name.take();
+    assert!(told.is_some());
+    world.calm();
+    assert!(world.snapshot.applies.is_empty());
+    let network = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+    network.vpc_workspace_name.clone_from(&told);
+    world.calm();
+    let awaited = world.apply().wta.spec.wait_for_workspaces.iter().flatten();
+    assert_eq!(awaited.map(|one| one.name.clone()).next(), told);
+    // One that nobody tells anything of has no such Workspace.
+    let mut managed = World::new(fresh());
+    let network = managed.snapshot.infrastructure.as_mut().expect("infrastructure");
+    network.vpc_workspace_name = None;
+    network.left_alone = Some(LeftAlone::ExternallyManaged);
+    managed.calm();
+    assert_eq!(managed.snapshot.applies.len(), 1);
+}
