@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capt_api::{
     WorkspaceTemplate,
-    foreign::{ClusterWorkspace, Workspace, workspace::WorkspaceStatus},
+    foreign::{ClusterWorkspace, Workspace, marks as foreign_marks, workspace::WorkspaceStatus},
     marks,
     run::{REPORT_KEY, RunReport},
 };
@@ -215,6 +215,11 @@ fn seen(
     }
     WorkspaceSeen {
         generation: metadata.generation,
+        paused_by_hand: metadata.annotations.as_ref().is_some_and(|annotations| {
+            annotations
+                .get(foreign_marks::CROSSPLANE_PAUSED)
+                .is_some_and(|value| value == "true")
+        }),
         group,
         name: metadata.name.clone().unwrap_or_default(),
         labels: metadata.labels.clone().unwrap_or_default(),

@@ -67,7 +67,11 @@ pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Option<Stage> {
             format!(
                 "The WorkspaceTemplateApply {} {} the VPC",
                 apply.name(),
-                if is_there { "changes" } else { "makes" }
+                match (is_there, apply.is_change()) {
+                    (false, _) => "makes",
+                    (true, true) => "changes",
+                    (true, false) => "looks after",
+                }
             ),
         ),
         Standing::Going { .. } => creating(

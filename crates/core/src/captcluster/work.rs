@@ -308,7 +308,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
         stage,
         is_there,
         is_known: secret.is_some(),
-        is_changing: !apply.is_deleting(),
+        is_changing: apply.is_change() && !apply.is_deleting(),
         made: Reason::VpcCreated,
     }
 }

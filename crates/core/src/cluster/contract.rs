@@ -140,6 +140,11 @@ impl Contracted {
                 foreign_marks::MANAGED_BY
             ));
         }
+        self.paused()
+    }
+
+    /// That it is paused, if it says so.
+    pub(super) fn paused(&self) -> Option<String> {
         let paused = self
             .condition("Paused")
             .filter(|paused| paused.status == "True")?;

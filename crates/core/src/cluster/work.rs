@@ -155,9 +155,11 @@ fn report_object(
                 deciding.say(type_, false, Reason::NameTooLong, message);
             } else if let Some(original) = object.condition(source) {
                 let is_stuck = original.status != "True" && !was_initialized;
-                let why = object.standstill(role).filter(|_| is_stuck);
-                let told = why.map(|why| Condition {
-                    message: format!("{}; {why}", original.message),
+                let told = object.paused().filter(|_| is_stuck).map(|why| Condition {
+                    message: match original.message.trim_end_matches('.') {
+                        "" => format!("{what}: {why}"),
+                        said => format!("{said}; {why}"),
+                    },
                     ..original.clone()
                 });
                 deciding.mirror(type_, told.as_ref().unwrap_or(original), good);

@@ -50,6 +50,8 @@ pub struct WorkspaceSeen {
     pub deleting: bool,
     /// It is nobody's any more, and was kept on purpose.
     pub retained: bool,
+    /// A person paused it: its annotation `crossplane.io/paused` is `true`.
+    pub paused_by_hand: bool,
     /// `metadata.creationTimestamp`.
     pub created_at: Option<Timestamp>,
     /// Its spec.

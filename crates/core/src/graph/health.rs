@@ -209,8 +209,10 @@ pub(super) fn apply(wta: &WorkspaceTemplateApply) -> Node {
     let status = wta.status.clone().unwrap_or_default();
     let conditions = status.conditions.as_deref().unwrap_or_default();
     let at = |type_: &str| find_condition(conditions, type_);
-    // What is there serves while it is made another one.
-    let is_behind = status.last_applied_revision != status.ready_revision;
+    // What was written last is not real yet. Whoever never says of which generation he speaks does not tell that either.
+    let speaks = |type_: &str| at(type_).is_some_and(|said| said.observed_generation.is_some());
+    let is_behind =
+        status.last_applied_revision != status.ready_revision && (speaks("Synced") || speaks("Ready"));
     let said = going_or_paused(&wta.metadata, conditions).unwrap_or_else(|| {
         let (word, health, why) = if is_true(at("ApprovalNeeded")) {
             ("ApprovalNeeded", Health::Busy, at("ApprovalNeeded"))
@@ -269,7 +271,7 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
         conditions.find(|condition| condition.type_ == type_)
     };
     let is = |type_: &str, status: &str| at(type_).is_some_and(|condition| condition.status == status);
-    // What is there serves while it is made another one.
+    // Its spec is another one than what it says it is in sync with.
     let observed = at("Synced").and_then(|synced| synced.observed_generation);
     let is_behind = observed.is_some_and(|observed| workspace.generation.is_some_and(|now| observed < now));
     let failed = at("Synced").filter(|synced| has_failed(&synced.status, &synced.reason));
@@ -281,6 +283,8 @@ pub(super) fn workspace(workspace: &WorkspaceSeen) -> Node {
         ("Retained", Health::Good, at("Synced"))
     } else if at("Synced").is_some_and(|synced| synced.reason == "ReconcilePaused") {
         ("Paused", Health::Busy, at("Synced"))
+    } else if is("ApprovalNeeded", "True") {
+        ("ApprovalNeeded", Health::Busy, at("ApprovalNeeded"))
     } else if is("Synced", "False") {
         ("NotSynced", Health::Bad, at("Synced"))
     } else if is("Ready", "True") && is("Synced", "True") && !is_behind {

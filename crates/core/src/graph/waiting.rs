@@ -31,9 +31,10 @@ impl Graph {
         let mut causes = Vec::new();
         while let Some(id) = open.pop_front() {
             let mut is_last = true;
-            // What is paused waits for nothing but the end of that, and what it is made of is paused with it.
+            // What is paused waits for nothing but the end of that, and what it is made of is paused with it. The same holds for
+            // what waits for a person's approval.
             let is = |id: &str, status: &str| self.node(id).is_some_and(|node| node.status == status);
-            let is_paused = is(id, "Paused");
+            let is_paused = is(id, "Paused") || is(id, "ApprovalNeeded");
             // Who goes waits for nobody's leave to change what goes with it.
             let is_going = is(id, "Deleting");
             let needed = self.needs(id).filter(|(needed, _)| self.is_unwell(needed));

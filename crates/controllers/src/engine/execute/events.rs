@@ -28,7 +28,7 @@ const MAX_NOTE: usize = 1024;
 /// News that come again within this time are the same ones, told twice. Later ones are others: who asks for another try, and
 /// hears only that it began, takes it for running.
 const SAME_NEWS: SignedDuration = SignedDuration::from_secs(1);
-/// That something is still so is not worth a request within this time.
+/// That something is still so is not worth another write within this time.
 const STILL_SO: SignedDuration = SignedDuration::from_secs(60);
 
 /// Tells people what happens.

@@ -406,6 +406,14 @@ fn a_network_that_only_rests_or_is_referred_to_anew_is_not_said_to_be_changed() 
     changed.rest();
     assert_eq!(changed.verdict("Ready"), "True/VPCUpdating");
     assert!(changed.message("Ready").ends_with("changes the VPC"));
+    let mut retried = ready();
+    say(retried.apply(), "Ready", "False", "Creating", now);
+    retried.rest();
+    assert_ne!(
+        retried.verdict("Ready"),
+        "True/VPCUpdating",
+        "nothing else is wanted"
+    );
     let mut flickering = ready();
     fail(flickering.apply(), TroubleClass::Transient, now);
     flickering.rest();

@@ -68,6 +68,18 @@ fn conditions_mirror_what_the_objects_say() {
         ),
         (
             snapshot(),
+            infrastructure(
+                &json!({}),
+                &json!({"conditions": [
+                    {"type": "Ready", "status": "False", "reason": "VPCCreating"},
+                    {"type": "Paused", "status": "True"},
+                ]}),
+            ),
+            "False/VPCCreating",
+            "CAPTCluster blue: it is paused",
+        ),
+        (
+            snapshot(),
             externally_managed(),
             "False/NotReady",
             "CAPTCluster blue does not have status.initialization.provisioned: true yet; somebody else manages it \

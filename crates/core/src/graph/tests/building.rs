@@ -214,6 +214,12 @@ fn a_connection_secret_is_known_before_there_is_a_workspace() {
 
 #[test]
 fn how_an_object_is_stands_in_one_word() {
+    let observed = |mut conditions: Value| {
+        for condition in conditions.as_array_mut().into_iter().flatten() {
+            condition["observedGeneration"] = json!(1);
+        }
+        conditions
+    };
     let not = |type_: &str, reason: &str| json!([condition(type_, "False", reason, "why")]);
     let is = |type_: &str, reason: &str| json!([condition(type_, "True", reason, "why")]);
     let with = |status: Value| {
@@ -288,7 +294,7 @@ fn how_an_object_is_stands_in_one_word() {
             said("Ready", Health::Good, "Available"),
         ),
         (
-            json!({"applied": true, "lastAppliedRevision": "2", "readyRevision": "1", "conditions": ready("Available")}),
+            json!({"applied": true, "lastAppliedRevision": "2", "readyRevision": "1", "conditions": observed(ready("Available"))}),
             said("Working", Health::Busy, ""),
         ),
     ] {

@@ -68,6 +68,7 @@ fn apply(name: &str, owner: &str, spec: &Value) -> WorkspaceTemplateApply {
 fn workspace(name: &str, spec: Value) -> WorkspaceSeen {
     WorkspaceSeen {
         generation: Some(1),
+        paused_by_hand: false,
         group: WorkspaceGroup::Namespaced,
         name: name.to_owned(),
         labels: BTreeMap::default(),

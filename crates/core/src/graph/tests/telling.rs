@@ -149,6 +149,31 @@ fn a_workspace_whose_spec_is_ahead_of_what_it_is_works() {
     }
 }
 
+/// Its Workspace stays behind as long as nobody approves.
+#[test]
+fn what_waits_for_an_approval_waits_for_nothing_else() {
+    let mut snapshot = demo();
+    let asks = condition(
+        "ApprovalNeeded",
+        "True",
+        "DestructiveChange",
+        "It would replace the VPC",
+    );
+    let mut synced = condition("Synced", "True", "ReconcileSuccess", "");
+    synced["observedGeneration"] = json!(1);
+    let ready = condition("Ready", "True", "Available", "");
+    snapshot.applies[0].status = Some(read(
+        json!({"applied": true, "conditions": [asks, synced, ready]}),
+    ));
+    snapshot.workspaces[0].generation = Some(2);
+    snapshot.workspaces[0].conditions = read(json!([asks, synced, ready]));
+    let workspace = node(&snapshot, "Workspace/net-vpc");
+    assert_eq!(workspace.status, "ApprovalNeeded");
+    let causes = build(&snapshot).causes("WorkspaceTemplateApply/net-vpc");
+    let ids: Vec<&str> = causes.iter().map(|cause| cause.id.as_str()).collect();
+    assert_eq!(ids, ["WorkspaceTemplateApply/net-vpc"]);
+}
+
 #[test]
 fn what_was_kept_on_purpose_is_neither_paused_nor_broken() {
     let mut snapshot = demo();
