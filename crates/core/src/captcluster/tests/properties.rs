@@ -17,6 +17,10 @@ enum Happening {
     Trouble(bool),
     LoseSecret,
     LoseApply,
+    /// Its WorkspaceTemplateApply has another spec, which nobody has seen yet.
+    ChangeApply,
+    /// Somebody pauses it.
+    PauseApply(bool),
     Pause(bool),
     LoseCluster(bool),
     ControlPlane(bool),
@@ -34,6 +38,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => any::<bool>().prop_map(Happening::Trouble),
         1 => Just(Happening::LoseSecret),
         1 => Just(Happening::LoseApply),
+        1 => Just(Happening::ChangeApply),
+        1 => any::<bool>().prop_map(Happening::PauseApply),
         1 => any::<bool>().prop_map(Happening::Pause),
         1 => any::<bool>().prop_map(Happening::LoseCluster),
         1 => any::<bool>().prop_map(Happening::ControlPlane),
@@ -65,6 +71,12 @@ fn happen(world: &mut World, happening: &Happening) {
         }
         Happening::LoseSecret => world.snapshot.secrets.clear(),
         Happening::LoseApply => world.snapshot.applies.clear(),
+        Happening::ChangeApply if !world.snapshot.applies.is_empty() => {
+            *world.apply().wta.metadata.generation.get_or_insert_default() += 1;
+        }
+        Happening::PauseApply(is_paused) if !world.snapshot.applies.is_empty() => {
+            pause_apply(world, *is_paused);
+        }
         Happening::Pause(is_paused) => {
             if let Some(cluster) = &mut world.snapshot.cluster {
                 cluster.paused = *is_paused;
@@ -85,8 +97,27 @@ fn happen(world: &mut World, happening: &Happening) {
             world.snapshot.captcluster.spec.retain_vpc_on_delete = Some(*is_retained);
         }
         Happening::WipeStatus => world.snapshot.captcluster.status = None,
-        Happening::Workspace | Happening::Real | Happening::Trouble(_) => {}
+        Happening::Workspace
+        | Happening::Real
+        | Happening::Trouble(_)
+        | Happening::ChangeApply
+        | Happening::PauseApply(_) => {}
     }
+}
+
+fn pause_apply(world: &mut World, is_paused: bool) {
+    let now = world.now;
+    let (status, reason) = if is_paused {
+        ("True", "Paused")
+    } else {
+        ("False", "NotPaused")
+    };
+    say(world.apply(), "Paused", status, reason, now);
+    let annotations = world.apply().wta.metadata.annotations.get_or_insert_default();
+    match is_paused {
+        true => annotations.insert(foreign_marks::PAUSED.to_owned(), String::new()),
+        false => annotations.remove(foreign_marks::PAUSED),
+    };
 }
 
 proptest! {
@@ -104,6 +135,7 @@ proptest! {
         world.rest();
         if !world.snapshot.applies.is_empty() {
             world.apply().trouble = None;
+            pause_apply(&mut world, false);
         }
         world.make_real();
         world.rest();
@@ -133,6 +165,14 @@ proptest! {
             prop_assert!(!(is("VPCCreating") && is("VPCReady")));
             prop_assert!(!(is("VPCFailed") && is("Ready")));
             prop_assert!(!is("Ready") || is("VPCReady"));
+            let why = find_condition(&conditions, "Ready").map(|ready| ready.reason.as_str());
+            let is_paused = before.cluster.as_ref().is_some_and(|cluster| cluster.paused);
+            if why == Some("VPCUpdating") {
+                prop_assert!(is("Ready"));
+                let is_looked_at = before.cluster.is_some() && !is_paused && !is_going;
+                let is_change = before.applies.iter().any(OwnedSeen::is_change);
+                prop_assert!(is_change || !decision.children.is_empty() || !is_looked_at);
+            }
             let latch = |status: &CAPTClusterStatus| {
                 status.initialization.as_ref().and_then(|flags| flags.provisioned) == Some(true)
             };
@@ -140,7 +180,6 @@ proptest! {
             let is_provisioned = latch(status);
             prop_assert!(is_provisioned || !was_provisioned, "a latch stays");
             prop_assert!(is_provisioned || !status.ready);
-            let is_paused = before.cluster.as_ref().is_some_and(|cluster| cluster.paused);
             if is_paused || before.cluster.is_none() && !is_going {
                 prop_assert!(decision.children.is_empty() && decision.removals.is_empty());
             }
