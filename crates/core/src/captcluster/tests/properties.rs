@@ -21,6 +21,8 @@ enum Happening {
     ChangeApply,
     /// Somebody pauses it.
     PauseApply(bool),
+    /// Somebody deletes it, and it is not gone yet.
+    EndApply,
     Pause(bool),
     LoseCluster(bool),
     ControlPlane(bool),
@@ -40,6 +42,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::LoseApply),
         1 => Just(Happening::ChangeApply),
         1 => any::<bool>().prop_map(Happening::PauseApply),
+        1 => Just(Happening::EndApply),
         1 => any::<bool>().prop_map(Happening::Pause),
         1 => any::<bool>().prop_map(Happening::LoseCluster),
         1 => any::<bool>().prop_map(Happening::ControlPlane),
@@ -77,6 +80,9 @@ fn happen(world: &mut World, happening: &Happening) {
         Happening::PauseApply(is_paused) if !world.snapshot.applies.is_empty() => {
             pause_apply(world, *is_paused);
         }
+        Happening::EndApply if !world.snapshot.applies.is_empty() => {
+            world.apply().wta.metadata.deletion_timestamp = Some(Time(now));
+        }
         Happening::Pause(is_paused) => {
             if let Some(cluster) = &mut world.snapshot.cluster {
                 cluster.paused = *is_paused;
@@ -101,7 +107,8 @@ fn happen(world: &mut World, happening: &Happening) {
         | Happening::Real
         | Happening::Trouble(_)
         | Happening::ChangeApply
-        | Happening::PauseApply(_) => {}
+        | Happening::PauseApply(_)
+        | Happening::EndApply => {}
     }
 }
 
@@ -135,6 +142,7 @@ proptest! {
         world.rest();
         if !world.snapshot.applies.is_empty() {
             world.apply().trouble = None;
+            world.apply().wta.metadata.deletion_timestamp = None;
             pause_apply(&mut world, false);
         }
         world.make_real();
