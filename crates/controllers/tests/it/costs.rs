@@ -146,7 +146,7 @@ async fn a_cluster_costs_few_writes_and_fewer_reads() {
     assert!(writes.len() <= 52, "{} writes: {told:#?}", writes.len());
     // What an operation reads before it begins, and what is in Secrets that somebody else writes.
     assert!(reads.len() <= 8, "{} reads: {read:#?}", reads.len());
-    assert!(events(&asked) <= 9, "{} events", events(&asked));
+    assert!(events(&asked) <= 6, "{} events", events(&asked));
     // Nothing is searched for: that would cost the more the more clusters there are.
     let searches = reads.iter().filter(|entry| entry.call.verb == Verb::List);
     assert_eq!(searches.count(), 0, "{read:#?}");
@@ -175,8 +175,8 @@ async fn clusters_on_a_slow_server_cost_only_the_words_that_tell_so() {
         writes.len()
     );
     assert!(reads.len() <= 8 * names.len(), "{} reads: {read:#?}", reads.len());
-    // What was told of each: twice of the network and of each Workspace once, and five times of the control plane.
-    assert!(events(&asked) <= 9 * names.len(), "{} events", events(&asked));
+    // What was told of each: twice of the network, once of each Workspace, and twice of the control plane.
+    assert!(events(&asked) <= 6 * names.len(), "{} events", events(&asked));
     for (line, most) in [
         // State says at once that it moves, and how far an operation is is told only if that takes long.
         // Its certificate authority is among them.
