@@ -89,16 +89,18 @@ pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// The lines of a text that say anything, each in as many lines as the room asks for, on the indent that it has.
+/// The lines of a text that say anything, each in as many lines as the room asks for, on the indent that it has. At least half of
+/// the room is left to the words.
 pub(crate) fn hung(text: &str, room: Option<usize>) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let hung = |line: &str| {
         let words = line.trim_start();
-        let indent = line.len() - words.len();
         let Some(room) = room else {
             return vec![line.trim_end().to_owned()];
         };
-        let parts = wrapped(words, room.saturating_sub(indent)).into_iter();
+        let indent = line.chars().count() - words.chars().count();
+        let indent = indent.min(room / 2);
+        let parts = wrapped(words, room - indent).into_iter();
         parts
             .map(|part| format!("{}{part}", " ".repeat(indent)))
             .collect()
@@ -236,6 +238,25 @@ mod tests {
             assert_eq!(wrapped(text, most), expected, "{most}");
         }
         assert!(wrapped("", 20).is_empty());
+    }
+
+    #[test]
+    fn an_indent_leaves_room_for_the_words() {
+        let deep = format!("{}one two three four", " ".repeat(60));
+        let half = " ".repeat(10);
+        for (text, room, expected) in [
+            (
+                deep.as_str(),
+                Some(20),
+                vec![format!("{half}one two"), format!("{half}three four")],
+            ),
+            (deep.as_str(), None, vec![deep.clone()]),
+            // Wide spaces are one character each, and several bytes.
+            ("\u{3000}\u{3000}one two", Some(9), vec!["  one two".to_owned()]),
+            ("  one", Some(0), vec!["one".to_owned()]),
+        ] {
+            assert_eq!(hung(text, room), expected, "{text:?} {room:?}");
+        }
     }
 
     #[test]
