@@ -45,6 +45,23 @@ pub(crate) fn header<const N: usize>(names: [&str; N]) -> Vec<Cell> {
         .collect()
 }
 
+/// The name of the last column stays beside the others, although texts that find no room in that column stand below their rows.
+fn header_line(row: &[Cell], widths: &[usize], style: Style) -> String {
+    let no_end = Style { width: None, ..style };
+    let Some(((last, others), width)) = row.split_last().zip(style.width) else {
+        return line(row, widths, no_end) + "\n";
+    };
+    let length = last.text.chars().count();
+    let mut widths = widths.to_vec();
+    // It moves to the left as far as it has to and as the name before it lets it.
+    let before: usize = widths.iter().take(others.len()).map(|width| width + GAP).sum();
+    let excess = (before + length).saturating_sub(width);
+    if let (Some(previous), Some(padded)) = (others.last(), widths.get_mut(others.len().saturating_sub(1))) {
+        *padded = padded.saturating_sub(excess).max(previous.text.chars().count());
+    }
+    line(row, &widths, no_end) + "\n"
+}
+
 /// How wide each column of a table is, at least as wide as it was before.
 pub(crate) fn widths(rows: &[Vec<Cell>], before: &[usize]) -> Vec<usize> {
     let mut widths = before.to_vec();
@@ -66,6 +83,11 @@ pub(crate) fn laid_out(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> St
 /// if there is too little room for that. Lines of a text stay lines everywhere.
 pub(crate) fn wrapped(rows: &[Vec<Cell>], widths: &[usize], style: Style) -> String {
     rows.iter().map(|row| hanging(row, widths, style)).collect()
+}
+
+/// The same below a line of column names.
+pub(crate) fn titled(header: &[Cell], rows: &[Vec<Cell>], widths: &[usize], style: Style) -> String {
+    header_line(header, widths, style) + &wrapped(rows, widths, style)
 }
 
 /// A row whose last column hangs on an indent.
@@ -142,15 +164,12 @@ mod tests {
     #[test]
     fn a_message_goes_on_below_itself_and_loses_nothing() {
         let message = "the Secret is not there; to have it written again: capt retry captcluster/x -n team";
-        let rows = [
-            header(["NAME", "MESSAGE"]),
-            vec!["a".into(), message.into()],
-            vec!["b".into(), "".into()],
-        ];
-        let widths = widths(&rows, &[]);
+        let header = header(["NAME", "MESSAGE"]);
+        let rows = [vec!["a".into(), message.into()], vec!["b".into(), "".into()]];
+        let widths = widths(&rows, &super::widths(std::slice::from_ref(&header), &[]));
         let on = |width| {
             let style = Style { colour: false, width };
-            wrapped(&rows, &widths, style)
+            titled(&header, &rows, &widths, style)
         };
         assert_eq!(
             on(Some(47)),
@@ -174,6 +193,42 @@ mod tests {
              b\n",
             "too little room beside the name"
         );
+    }
+
+    #[test]
+    fn the_name_of_a_column_stays_beside_the_others() {
+        let header = header(["AGE", "OBJECT", "MESSAGE"]);
+        for (object, width, expected) in [
+            (
+                "a-name-of-thirty-characters-00",
+                40,
+                "AGE   OBJECT                     MESSAGE\n",
+            ),
+            (
+                "a-name-of-thirty-characters-00",
+                80,
+                "AGE   OBJECT                           MESSAGE\n",
+            ),
+            (
+                "a-name-of-forty-characters-0000000000000",
+                20,
+                "AGE   OBJECT   MESSAGE\n",
+            ),
+        ] {
+            let rows = [vec![
+                "1m".into(),
+                object.into(),
+                "many words, for which there is no room beside it".into(),
+            ]];
+            let widths = widths(&rows, &super::widths(std::slice::from_ref(&header), &[]));
+            let style = Style {
+                colour: false,
+                width: Some(width),
+            };
+            let text = titled(&header, &rows, &widths, style);
+            let first = text.split_inclusive('\n').next();
+            assert_eq!(first, Some(expected), "{width}\n{text}");
+        }
     }
 
     #[test]

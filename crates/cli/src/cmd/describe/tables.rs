@@ -9,7 +9,7 @@ use super::{At, description::Description};
 use crate::look::{
     row::Columns,
     style::{Colour, Style},
-    table::{Cell, header, widths, wrapped},
+    table::{Cell, header, titled, widths},
     text,
 };
 
@@ -154,16 +154,18 @@ fn section(
     rows: impl Iterator<Item = Vec<Cell>>,
     style: Style,
 ) {
-    let mut table = vec![header];
-    table.extend(rows);
-    if table.len() == 1 {
-        return;
-    }
-    for row in &mut table {
+    let indented = |mut row: Vec<Cell>| {
         if let Some(first) = row.first_mut() {
             first.text.insert_str(0, "  ");
         }
+        row
+    };
+    let rows: Vec<Vec<Cell>> = rows.map(indented).collect();
+    if rows.is_empty() {
+        return;
     }
+    let header = indented(header);
+    let widths = widths(&rows, &widths(std::slice::from_ref(&header), &[]));
     let _ = writeln!(text, "\n{title}:");
-    text.push_str(&wrapped(&table, &widths(&table, &[]), style));
+    text.push_str(&titled(&header, &rows, &widths, style));
 }

@@ -13,7 +13,7 @@ use crate::{
         live::Live,
         row::{Columns, Row, rows},
         style::Style,
-        table::{widths, wrapped},
+        table::{Cell, titled, widths, wrapped},
     },
     objects::ObjectError,
     target::Kind,
@@ -117,9 +117,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         None | Some(Format::Wide) => {
             let style = style(columns);
-            let mut table = vec![columns.header()];
-            table.extend(found.iter().map(|row| columns.cells(row, gathered.now)));
-            print(&wrapped(&table, &widths(&table, &[]), style))?;
+            let header = columns.header();
+            let cells = found.iter().map(|row| columns.cells(row, gathered.now));
+            let table: Vec<Vec<Cell>> = cells.collect();
+            let widths = widths(&table, &widths(std::slice::from_ref(&header), &[]));
+            print(&titled(&header, &table, &widths, style))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -143,9 +145,10 @@ async fn watch(
 ) -> anyhow::Result<ExitCode> {
     let style = style(columns);
     let mut known: BTreeMap<(String, String), Row> = BTreeMap::new();
-    let mut table = vec![columns.header()];
-    let mut all_widths = Vec::new();
+    let mut header = Some(columns.header());
+    let mut all_widths = widths(header.as_slice(), &[]);
     loop {
+        let mut table = Vec::new();
         let gathered = live.gathered();
         let mut now_there = BTreeMap::new();
         for mut row in rows(&gathered, kind, name) {
@@ -172,10 +175,13 @@ async fn watch(
         }
         known = now_there;
         all_widths = widths(&table, &all_widths);
-        if print_more(&wrapped(&table, &all_widths, style))? == Printed::NobodyReads {
+        let text = match header.take() {
+            Some(header) => titled(&header, &table, &all_widths, style),
+            None => wrapped(&table, &all_widths, style),
+        };
+        if print_more(&text)? == Printed::NobodyReads {
             return Ok(ExitCode::SUCCESS);
         }
-        table.clear();
         live.changed().await?;
     }
 }
