@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use capt_api::{CAPTControlPlane, endpoint::ApiEndpoint, foreign::Cluster};
-use capt_core::controlplane::endpoint;
+use capt_core::controlplane::endpoint::{self, EndpointProblem};
 use kube::{
     Api, Client, ResourceExt as _,
     api::{Patch, PatchParams},
@@ -38,6 +38,37 @@ enum Answers {
     Elsewhere(ApiEndpoint),
     /// It does not say yet. The controllers write it down when the module's outputs are known.
     Unknown,
+    /// It says something that cannot be read, and why not. What it answers to is then nobody's guess.
+    Unreadable {
+        control_plane: String,
+        host: String,
+        problem: EndpointProblem,
+    },
+}
+
+impl Answers {
+    /// What a control plane says, seen from what its Cluster means.
+    fn of(control_plane: &CAPTControlPlane, meant: &ApiEndpoint) -> Self {
+        let told = control_plane.spec.control_plane_endpoint.as_ref();
+        let Some(told) = told.filter(|told| !told.host.trim().is_empty()) else {
+            return Self::Unknown;
+        };
+        match (endpoint::stored(told), endpoint::parse(&told.host)) {
+            (Some(answers), _) if endpoint::is_same(meant, &answers) => Self::There,
+            (Some(answers), _) => Self::Elsewhere(answers),
+            (None, Ok(_)) => Self::Unknown,
+            (None, Err(problem)) => Self::Unreadable {
+                control_plane: control_plane.name_any(),
+                host: told.host.clone(),
+                problem,
+            },
+        }
+    }
+
+    /// Whether the endpoint of the Cluster may be written as it is meant.
+    fn is_no_obstacle(&self) -> bool {
+        matches!(self, Self::There | Self::Unknown)
+    }
 }
 
 impl Misspelt {
@@ -55,16 +86,10 @@ impl Misspelt {
             port: told.port?,
         };
         let meant = endpoint::stored(&written).filter(|meant| *meant != written)?;
-        let answers = control_plane.spec.control_plane_endpoint.as_ref();
-        let answers = match answers.and_then(endpoint::stored) {
-            None => Answers::Unknown,
-            Some(answers) if endpoint::is_same(&meant, &answers) => Answers::There,
-            Some(answers) => Answers::Elsewhere(answers),
-        };
         Some(Self {
             namespace: cluster.namespace().unwrap_or_default(),
             name: cluster.name_any(),
-            answers,
+            answers: Answers::of(control_plane, &meant),
             written,
             meant,
         })
@@ -88,6 +113,14 @@ impl Misspelt {
                  and its control plane answers elsewhere",
                 other.host, other.port
             )),
+            Answers::Unreadable {
+                control_plane,
+                host,
+                problem,
+            } => Err(format!(
+                "Mend spec.controlPlaneEndpoint of the CAPTControlPlane {namespace}/{control_plane}, whose host {host} cannot be \
+                 read: {problem}. Until then the Cluster {namespace}/{name} keeps its endpoint {is}"
+            )),
         }
     }
 }
@@ -95,8 +128,7 @@ impl Misspelt {
 /// Writes the endpoints of Clusters as they are meant where nothing else is wrong with them, and says what was done.
 pub(super) async fn put_right(client: &Client, all: &[Misspelt]) -> anyhow::Result<String> {
     let mut told = String::new();
-    let is_clear = |one: &&Misspelt| !matches!(one.answers, Answers::Elsewhere(_));
-    for one in all.iter().filter(is_clear) {
+    for one in all.iter().filter(|one| one.answers.is_no_obstacle()) {
         let Misspelt {
             namespace,
             name,

@@ -3,7 +3,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{super::endpoints::Misspelt, *};
+use super::*;
+
+mod endpoints;
 
 fn read<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
@@ -202,76 +204,5 @@ fn what_a_person_has_to_do_comes_first() {
         "crd/captmachines.infrastructure.cluster.x-k8s.io\n    has no successor",
     ] {
         assert!(words.contains(expected), "{expected}\n{words}");
-    }
-}
-
-#[test]
-fn an_endpoint_is_put_right_also_if_the_control_plane_says_none() {
-    for told in [Value::Null, json!({"host": "", "port": 0})] {
-        let mut left = Left {
-            control_planes: vec![read(json!({
-                "metadata": {"name": "demo", "namespace": "team"},
-                "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}, "controlPlaneEndpoint": told},
-            }))],
-            ..Left::default()
-        };
-        let cluster = read(json!({
-            "metadata": {"name": "demo", "namespace": "team"},
-            "spec": {
-                "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "CAPTControlPlane", "name": "demo"},
-                "controlPlaneEndpoint": {"host": "https://abc.eks.amazonaws.com", "port": 443},
-            },
-        }));
-        left.misspelt = Misspelt::of(&cluster, &left.control_planes).into_iter().collect();
-        assert_eq!(
-            report(&left).replaced,
-            [
-                "The endpoint https://abc.eks.amazonaws.com of the Cluster team/demo is written as host and port: \
-              abc.eks.amazonaws.com:443; its control plane has no endpoint, gets one from the outputs of its module, and says \
-              EndpointChanged if that is another"
-            ],
-            "{told}"
-        );
-    }
-}
-
-#[test]
-fn an_endpoint_that_cluster_api_copied_as_a_url_is_put_right_if_it_is_the_same_otherwise() {
-    for (host, port, kind, expected) in [
-        ("abc.eks.amazonaws.com", 443, "CAPTControlPlane", None),
-        (
-            "https://abc.eks.amazonaws.com",
-            443,
-            "CAPTControlPlane",
-            Some(Ok(
-                "The endpoint https://abc.eks.amazonaws.com of the Cluster team/demo is written as host and port: \
-                 abc.eks.amazonaws.com:443",
-            )),
-        ),
-        (
-            "https://other.eks.amazonaws.com",
-            443,
-            "CAPTControlPlane",
-            Some(Err(
-                "Write the host abc.eks.amazonaws.com and the port 443 into spec.controlPlaneEndpoint of the Cluster team/demo: \
-                 it says https://other.eks.amazonaws.com, and its control plane answers elsewhere",
-            )),
-        ),
-        ("https://abc.eks.amazonaws.com", 443, "KubeadmControlPlane", None),
-    ] {
-        let mut left = left();
-        let cluster = read(json!({
-            "metadata": {"name": "demo", "namespace": "team"},
-            "spec": {
-                "controlPlaneRef": {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": kind, "name": "demo"},
-                "controlPlaneEndpoint": {"host": host, "port": port},
-            },
-        }));
-        left.misspelt = Misspelt::of(&cluster, &left.control_planes).into_iter().collect();
-        let report = report(&left);
-        let expected = expected.map(|words| words.map(str::to_owned).map_err(str::to_owned));
-        let told = report.replaced.first().cloned().map(Ok);
-        let told = told.or_else(|| report.first.first().cloned().map(Err));
-        assert_eq!(told, expected, "{host}");
     }
 }
