@@ -7,7 +7,7 @@ use capt_api::{
 
 use crate::{
     access::Cluster,
-    look::{self, Scope, gather, tree::Gathered},
+    look::{self, Scope, gather, kinds::ids, tree::Gathered},
     objects::ObjectError,
     target::{Kind, Placed, Target},
 };
@@ -47,17 +47,9 @@ pub(super) async fn find(cluster: &Cluster, target: &Target) -> anyhow::Result<F
 
 /// The object among all that was read.
 fn pick(everything: look::Gathered, namespace: &str, target: &Target) -> Option<Gathered> {
-    let kinds: &[&str] = match target.kind {
-        Kind::Cluster => &["Cluster"],
-        Kind::CaptCluster => &["CAPTCluster"],
-        Kind::ControlPlane => &["CAPTControlPlane"],
-        Kind::Apply => &["WorkspaceTemplateApply"],
-        Kind::Workspace(_) => &["Workspace", "ClusterWorkspace"],
-        Kind::Template => &[],
-    };
     let mut found = Gathered::of(everything, namespace, "");
-    for kind in kinds {
-        found.root = format!("{kind}/{}", target.name);
+    for id in ids(target) {
+        found.root = id;
         if found.is_there() {
             return Some(found);
         }

@@ -2,9 +2,12 @@
 //!
 //! Nothing here writes anything. Texts that come from objects pass [`text`] before they reach a terminal.
 
+mod absent;
 mod gather;
 mod group;
+pub(crate) mod kinds;
 pub(crate) mod live;
+mod object;
 pub(crate) mod pause;
 pub(crate) mod row;
 pub(crate) mod style;

@@ -62,7 +62,7 @@ impl Pause {
 
 /// How to go on with an object, as it is written after "To" or "You can".
 pub(crate) fn ways_on(view: &View<'_>, id: &str) -> Vec<String> {
-    let is_going = is_going(view, id);
+    let is_going = view.object(id).is_some_and(|object| object.is_going());
     let way_on = |pause: Pause| {
         let go_on = match is_going || pause.holds_deletion() {
             true => "go on with its deletion, which destroys its infrastructure unless that is to be kept",
@@ -117,13 +117,7 @@ fn of_cluster(view: &View<'_>, name: &str) -> Option<Pause> {
 }
 
 fn of_annotation(view: &View<'_>, id: &str) -> Option<Pause> {
-    let metadata = match view.object(id)? {
-        Object::Cluster(one) => &one.metadata,
-        Object::CaptCluster(one) => &one.metadata,
-        Object::ControlPlane(one) => &one.metadata,
-        Object::Apply(one) => &one.metadata,
-        Object::Workspace(_) => return None,
-    };
+    let metadata = view.object(id)?.metadata()?;
     let annotations = metadata.annotations.as_ref()?;
     annotations
         .contains_key(foreign_marks::PAUSED)
@@ -131,17 +125,6 @@ fn of_annotation(view: &View<'_>, id: &str) -> Option<Pause> {
             id: id.to_owned(),
             is_going: metadata.deletion_timestamp.is_some(),
         })
-}
-
-fn is_going(view: &View<'_>, id: &str) -> bool {
-    match view.object(id) {
-        Some(Object::Cluster(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::CaptCluster(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::ControlPlane(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::Apply(one)) => one.metadata.deletion_timestamp.is_some(),
-        Some(Object::Workspace(one)) => one.deleting,
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! One line about an object.
 
 use capt_api::foreign::marks as foreign_marks;
-use capt_core::{
-    graph::{Health, Node, age},
-    render::WorkspaceGroup,
-};
+use capt_core::graph::{Health, Node, age};
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     Gathered,
+    kinds::shown,
     style::{Colour, colour},
     table::Cell,
     text,
@@ -51,39 +49,12 @@ pub(crate) struct Row {
     pub(crate) line: String,
 }
 
-/// The kinds in the order in which they are shown, and how a graph calls them.
-const ORDER: [(Kind, &str); 7] = [
-    (Kind::Cluster, "Cluster"),
-    (Kind::CaptCluster, "CAPTCluster"),
-    (Kind::ControlPlane, "CAPTControlPlane"),
-    (Kind::Apply, "WorkspaceTemplateApply"),
-    (Kind::Workspace(Some(WorkspaceGroup::Namespaced)), "Workspace"),
-    (
-        Kind::Workspace(Some(WorkspaceGroup::ClusterScoped)),
-        "ClusterWorkspace",
-    ),
-    (Kind::Template, "WorkspaceTemplate"),
-];
-
-/// How the graph calls the kinds that are asked for. Templates are shown only when they are.
-fn kinds(wanted: Option<Kind>) -> impl Iterator<Item = &'static str> {
-    let is_wanted = move |kind: Kind| match (wanted, kind) {
-        (None, Kind::Template) => false,
-        (None, _) | (Some(Kind::Workspace(None)), Kind::Workspace(_)) => true,
-        (Some(wanted), kind) => wanted == kind,
-    };
-    ORDER
-        .into_iter()
-        .filter(move |(kind, _)| is_wanted(*kind))
-        .map(|(_, name)| name)
-}
-
 /// The lines about the objects of some kind and of some name, or about all of them.
 pub(crate) fn rows(gathered: &Gathered, kind: Option<Kind>, name: Option<&str>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (namespace, part) in &gathered.namespaces {
         let view = View::new(part);
-        for kind in kinds(kind) {
+        for kind in shown(kind) {
             let of_kind = view.graph.nodes().filter(|(id, node)| {
                 // What is named and is not there is no object, and a template of another namespace is not this one's.
                 let is_here = id.split('/').count() == 2 && node.created_at.is_some();

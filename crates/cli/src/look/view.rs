@@ -1,47 +1,23 @@
 //! What can be said about each object of a namespace.
 
 use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
-    conditions::find_condition,
-    foreign::{Cluster, marks as foreign_marks},
-    run::RunReport,
+    conditions::find_condition, foreign::marks as foreign_marks, run::RunReport,
     workspacetemplateapply::WorkspaceProgress,
 };
 use capt_core::{
     captcluster::{is_externally_managed, serves},
-    graph::{Cause, Graph, Health, Node, Relation, WorkspaceSeen, build, workspace_id},
+    graph::{Cause, Graph, Health, Node, Relation, build, workspace_id},
 };
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 use kube::ResourceExt as _;
 
-use super::{group::Part, text};
+pub(crate) use super::object::Object;
+use super::{absent::not_missing, group::Part, text};
 
 /// The objects of a namespace, and how it is with each.
 pub(crate) struct View<'a> {
     pub(crate) part: &'a Part,
     pub(crate) graph: Graph,
-}
-
-/// An object of a kind that something more is known about than a graph has.
-pub(crate) enum Object<'a> {
-    Cluster(&'a Cluster),
-    CaptCluster(&'a CAPTCluster),
-    ControlPlane(&'a CAPTControlPlane),
-    Apply(&'a WorkspaceTemplateApply),
-    Workspace(&'a WorkspaceSeen),
-}
-
-impl Object<'_> {
-    /// Its uid, if that is known.
-    pub(crate) fn uid(&self) -> Option<String> {
-        match self {
-            Self::Cluster(one) => one.metadata.uid.clone(),
-            Self::CaptCluster(one) => one.metadata.uid.clone(),
-            Self::ControlPlane(one) => one.metadata.uid.clone(),
-            Self::Apply(one) => one.metadata.uid.clone(),
-            Self::Workspace(_) => None,
-        }
-    }
 }
 
 impl<'a> View<'a> {
@@ -296,51 +272,6 @@ impl<'a> View<'a> {
             _ => false,
         }
     }
-}
-
-/// What is not there, but is only yet to come, was taken away or may not be looked at, is not missing.
-fn not_missing(part: &Part, graph: &Graph, id: &str, node: &Node) -> Option<Node> {
-    let place = id.strip_prefix("WorkspaceTemplate/");
-    let is_hidden = match node.kind.as_str() {
-        "Secret" => part.secrets_unseen,
-        "Workspace" => part.workspaces_unseen,
-        _ => place.is_some_and(|place| part.templates_unseen.contains(place)),
-    };
-    if is_hidden {
-        return Some(Node {
-            status: "Unknown".to_owned(),
-            health: Health::Unknown,
-            message: "You may not look at it".to_owned(),
-            ..node.clone()
-        });
-    }
-    let is = |id: &str, is: fn(&Node) -> bool| graph.node(id).is_some_and(is);
-    let owners = || {
-        let owners = graph.needed_by(id);
-        owners.filter(|(_, relation)| *relation == Relation::Part)
-    };
-    if owners().any(|(owner, _)| is(owner, |owner| owner.status == "Deleting")) {
-        return Some(Node {
-            status: "Gone".to_owned(),
-            health: Health::Good,
-            ..node.clone()
-        });
-    }
-    // A Secret is written by what it needs, and a part is made by what needs it.
-    let writers = graph
-        .needs(id)
-        .filter(|(_, relation)| *relation == Relation::Product);
-    let is_made = matches!(node.kind.as_str(), "WorkspaceTemplateApply" | "Workspace");
-    let makers = owners().filter(|_| is_made);
-    let is_awaited = writers
-        .chain(makers)
-        .any(|(maker, _)| is(maker, |maker| maker.health != Health::Good));
-    is_awaited.then(|| Node {
-        status: "Pending".to_owned(),
-        health: Health::Busy,
-        message: "to be made".to_owned(),
-        ..node.clone()
-    })
 }
 
 /// How far Terraform is, in words.

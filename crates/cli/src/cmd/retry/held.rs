@@ -13,7 +13,7 @@ use crate::{
         view::{View, typed},
     },
     objects::Subject,
-    target::{Kind, Target},
+    target::Target,
 };
 
 /// A pause, and what of that which is to be tried again it reaches.
@@ -35,14 +35,6 @@ pub(super) fn id(subject: &Subject) -> String {
     match (&subject.apply, &subject.workspace) {
         (None, Some(workspace)) => workspace_id(workspace.group, &workspace.name),
         _ => format!("WorkspaceTemplateApply/{}", subject.target().name),
-    }
-}
-
-/// How the graph calls a network or a control plane.
-pub(super) fn id_of_owner(owner: &Target) -> String {
-    match owner.kind {
-        Kind::CaptCluster => format!("CAPTCluster/{}", owner.name),
-        _ => format!("CAPTControlPlane/{}", owner.name),
     }
 }
 

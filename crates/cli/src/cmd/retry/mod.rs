@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     access::{Access, Cluster},
+    look::kinds::ids,
     objects::{ObjectError, call_opt},
     output::Output,
     target::{Kind, Placed, Target},
@@ -137,7 +138,7 @@ async fn owners_again(
     if asked.is_empty() {
         return Err(NothingOfOurs(target.name.clone()).into());
     }
-    let ids: Vec<String> = asked.iter().map(held::id_of_owner).collect();
+    let ids: Vec<String> = asked.iter().flat_map(ids).collect();
     let pauses = held::of_objects(cluster, Some(&cluster.namespace), &ids).await;
     let object = target.clone().placed(Some(cluster.namespace.clone()));
     let asked = asked.iter().map(ToString::to_string).collect();
