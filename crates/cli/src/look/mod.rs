@@ -17,6 +17,7 @@ pub(crate) mod testing;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod view;
+pub(crate) mod ways;
 
 pub(crate) use self::{
     gather::{Scope, gather, list},

@@ -1,6 +1,8 @@
 //! Through what an object is paused, and how that ends.
 
-use capt_api::foreign::marks as foreign_marks;
+use std::collections::BTreeSet;
+
+use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks};
 use capt_core::{captcluster::snapshot::owner, controlplane::snapshot::cluster_of};
 use kube::ResourceExt as _;
 
@@ -9,28 +11,26 @@ use super::view::{Object, View, typed};
 /// One cause for which nothing is done about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// `spec.paused` of a Cluster, which counts for all that belongs to it.
-    Cluster {
-        /// Its name.
-        name: String,
-        /// It is being deleted, which goes on when the pause ends.
-        is_going: bool,
-    },
-    /// The annotation on an object, which counts for what that makes too.
-    Annotation {
-        /// The object, as the graph calls it.
-        id: String,
-        /// It is being deleted, which goes on when the pause ends.
-        is_going: bool,
-    },
+    /// `spec.paused` of the Cluster of this name, which counts for all that belongs to it.
+    Cluster(String),
+    /// The annotation on an object, as the graph calls it, which counts for what that makes too.
+    Annotation(String),
 }
 
 impl Pause {
+    /// What is paused by it in the first place, as the graph calls it.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Cluster(name) => format!("Cluster/{name}"),
+            Self::Annotation(id) => id.clone(),
+        }
+    }
+
     /// What says that nothing be done.
     pub(crate) fn source(&self) -> String {
         match self {
-            Self::Cluster { name, .. } => format!("cluster/{name} has spec.paused: true"),
-            Self::Annotation { id, .. } => {
+            Self::Cluster(name) => format!("cluster/{name} has spec.paused: true"),
+            Self::Annotation(id) => {
                 format!("{} has the annotation {}", typed(id), foreign_marks::PAUSED)
             }
         }
@@ -39,10 +39,10 @@ impl Pause {
     /// The command that ends it.
     pub(crate) fn end(&self, namespace: &str) -> String {
         match self {
-            Self::Cluster { name, .. } => format!(
+            Self::Cluster(name) => format!(
                 "kubectl patch cluster {name} -n {namespace} --type merge -p '{{\"spec\":{{\"paused\":false}}}}'"
             ),
-            Self::Annotation { id, .. } => {
+            Self::Annotation(id) => {
                 let object = typed(id).replacen('/', " ", 1);
                 format!(
                     "kubectl annotate {object} -n {namespace} {}-",
@@ -52,25 +52,40 @@ impl Pause {
         }
     }
 
-    /// Whether its end lets a deletion go on.
-    fn holds_deletion(&self) -> bool {
-        match self {
-            Self::Cluster { is_going, .. } | Self::Annotation { is_going, .. } => *is_going,
-        }
+    /// All that nothing is done about because of it, as far as the graph has it.
+    pub(super) fn reach(&self, view: &View<'_>) -> BTreeSet<String> {
+        let roots = match self {
+            // It stops who looks after the Cluster, and nobody else.
+            Self::Annotation(id) if id.starts_with("Cluster/") => return BTreeSet::from([id.clone()]),
+            Self::Annotation(id) => vec![id.clone()],
+            Self::Cluster(name) => {
+                let mut roots = belonging(view, name);
+                roots.push(self.place());
+                roots
+            }
+        };
+        roots.iter().flat_map(|root| view.graph.whole(root)).collect()
     }
 }
 
-/// How to go on with an object, as it is written after "To" or "You can".
-pub(crate) fn ways_on(view: &View<'_>, id: &str) -> Vec<String> {
-    let is_going = view.object(id).is_some_and(|object| object.is_going());
-    let way_on = |pause: Pause| {
-        let go_on = match is_going || pause.holds_deletion() {
-            true => "go on with its deletion, which destroys its infrastructure unless that is to be kept",
-            false => "go on",
-        };
-        format!("{go_on}: {}", pause.end(&view.part.snapshot.namespace))
-    };
-    pauses(view, id).into_iter().map(way_on).collect()
+/// What says itself that it belongs to a Cluster, whether or not that refers to it.
+fn belonging(view: &View<'_>, cluster: &str) -> Vec<String> {
+    let snapshot = &view.part.snapshot;
+    let networks = snapshot.captclusters.iter();
+    let networks = networks.filter(|one| owner(one) == Some(cluster));
+    let planes = snapshot.control_planes.iter();
+    let planes = planes.filter(|one| cluster_of(one) == Some(cluster));
+    let applies = snapshot.applies.iter();
+    let applies = applies.filter(|one| cluster_of_apply(one).is_some_and(|name| name == cluster));
+    networks
+        .map(|one| format!("CAPTCluster/{}", one.name_any()))
+        .chain(planes.map(|one| format!("CAPTControlPlane/{}", one.name_any())))
+        .chain(applies.map(|one| format!("WorkspaceTemplateApply/{}", one.name_any())))
+        .collect()
+}
+
+fn cluster_of_apply(apply: &WorkspaceTemplateApply) -> Option<&String> {
+    apply.labels().get(foreign_marks::CLUSTER_NAME)
 }
 
 /// All that pauses an object, as the controllers see it. None of it, if it is paused by something else, such as a move.
@@ -80,7 +95,7 @@ pub(crate) fn pauses(view: &View<'_>, id: &str) -> Vec<Pause> {
         Some(Object::Cluster(one)) => Some(one.name_any()),
         Some(Object::CaptCluster(one)) => owner(one).map(str::to_owned).or_else(|| referrer(view, id)),
         Some(Object::ControlPlane(one)) => cluster_of(one).map(str::to_owned).or_else(|| referrer(view, id)),
-        Some(Object::Apply(one)) => one.labels().get(foreign_marks::CLUSTER_NAME).cloned(),
+        Some(Object::Apply(one)) => cluster_of_apply(one).cloned(),
         Some(Object::Workspace(_)) | None => None,
     };
     let mut pauses: Vec<Pause> = cluster
@@ -110,21 +125,13 @@ fn of_cluster(view: &View<'_>, name: &str) -> Option<Pause> {
     let Some(Object::Cluster(cluster)) = view.object(&format!("Cluster/{name}")) else {
         return None;
     };
-    (cluster.spec.paused == Some(true)).then(|| Pause::Cluster {
-        name: name.to_owned(),
-        is_going: cluster.metadata.deletion_timestamp.is_some(),
-    })
+    (cluster.spec.paused == Some(true)).then(|| Pause::Cluster(name.to_owned()))
 }
 
 fn of_annotation(view: &View<'_>, id: &str) -> Option<Pause> {
-    let metadata = view.object(id)?.metadata()?;
-    let annotations = metadata.annotations.as_ref()?;
-    annotations
-        .contains_key(foreign_marks::PAUSED)
-        .then(|| Pause::Annotation {
-            id: id.to_owned(),
-            is_going: metadata.deletion_timestamp.is_some(),
-        })
+    let annotations = view.object(id)?.metadata()?.annotations.as_ref()?;
+    let is_paused = annotations.contains_key(foreign_marks::PAUSED);
+    is_paused.then(|| Pause::Annotation(id.to_owned()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::{
     style::{Colour, Style, colour, glyph},
     table::{Cell, header, laid_out, widths},
     view::{View, typed},
+    ways,
 };
 use crate::objects::CallError;
 
@@ -121,7 +122,7 @@ fn ways_on(view: &View<'_>, root: &str) -> String {
     let causes = view.causes(root).into_iter().map(|cause| cause.id);
     let paused = causes.filter(is_paused).take(MANY_CAUSES);
     let mut ways: Vec<String> = Vec::new();
-    for way in paused.flat_map(|id| pause::ways_on(view, &id)) {
+    for way in paused.flat_map(|id| ways::ways_on(view, &id)) {
         if !ways.contains(&way) {
             ways.push(way);
         }

@@ -3,13 +3,13 @@
 use capt_api::foreign::marks as foreign_marks;
 
 use crate::look::{
-    pause,
     view::{Object, View},
+    ways,
 };
 
 /// How to go on with an object that is paused.
 pub(super) fn ways_on(view: &View<'_>, id: &str) -> Vec<String> {
-    let ways = pause::ways_on(view, id);
+    let ways = ways::ways_on(view, id);
     if !ways.is_empty() {
         return ways;
     }

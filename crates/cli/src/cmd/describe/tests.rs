@@ -359,7 +359,8 @@ fn a_pause_is_no_error_and_its_end_is_no_surprise() {
     let told = words(&objects, "WorkspaceTemplateApply/plane-eks");
     for expected in [
         "Why:          Nothing is done, because somebody said so. It is being deleted",
-        "go on with its deletion, which destroys its infrastructure unless that is to be kept: kubectl annotate wtapply",
+        "go on with the deletion of wtapply/plane-eks, which destroys its infrastructure unless that is to be kept: kubectl \
+         annotate wtapply",
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
     }

@@ -9,8 +9,9 @@ use crate::{
     access::Cluster,
     look::{
         Scope, gather,
-        pause::{Pause, pauses, ways_on},
+        pause::{Pause, pauses},
         view::{View, typed},
+        ways::way_on,
     },
     objects::Subject,
     target::Target,
@@ -52,24 +53,24 @@ pub(super) async fn of_objects(cluster: &Cluster, namespace: Option<&str>, ids: 
 }
 
 fn in_view(view: &View<'_>, ids: &[String]) -> Vec<Held> {
-    let mut found: Vec<(Pause, Held)> = Vec::new();
-    for id in ids {
-        for (pause, way_on) in pauses(view, id).into_iter().zip(ways_on(view, id)) {
-            match found.iter_mut().find(|(known, _)| *known == pause) {
-                Some((_, held)) => held.objects.push(typed(id)),
-                None => {
-                    let held = Held {
-                        objects: vec![typed(id)],
-                        because: pause.source(),
-                        end: pause.end(&view.part.snapshot.namespace),
-                        way_on,
-                    };
-                    found.push((pause, held));
-                }
-            }
+    let of_each: Vec<(&String, Vec<Pause>)> = ids.iter().map(|id| (id, pauses(view, id))).collect();
+    let mut all: Vec<&Pause> = Vec::new();
+    for pause in of_each.iter().flat_map(|(_, pauses)| pauses) {
+        if !all.contains(&pause) {
+            all.push(pause);
         }
     }
-    found.into_iter().map(|(_, held)| held).collect()
+    let held = |pause: &Pause| {
+        let reached = || of_each.iter().filter(|(_, pauses)| pauses.contains(pause));
+        let most = reached().map(|(_, pauses)| pauses.len()).max();
+        Held {
+            objects: reached().map(|(id, _)| typed(id)).collect(),
+            because: pause.source(),
+            end: pause.end(&view.part.snapshot.namespace),
+            way_on: way_on(view, pause, most.unwrap_or_default().saturating_sub(1)),
+        }
+    };
+    all.into_iter().map(held).collect()
 }
 
 /// What a person wrote on the Workspace of an object so that nobody works on it.

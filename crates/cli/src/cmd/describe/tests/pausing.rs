@@ -18,7 +18,7 @@ fn whatever_a_paused_cluster_has_tells_how_that_ends() {
     objects["workspaces"][0]["status"]["conditions"] =
         json!([condition("Synced", "False", "ReconcilePaused", "nothing is done")]);
     let end = "kubectl patch cluster blue -n team --type merge -p '{\"spec\":{\"paused\":false}}'";
-    let destroys = "go on with its deletion, which destroys its infrastructure unless that is to be kept";
+    let destroys = "go on with the deletion of cluster/blue, which destroys its infrastructure unless that is to be kept";
     for is_deleted in [false, true] {
         let way = if is_deleted { destroys } else { "go on" };
         if is_deleted {
