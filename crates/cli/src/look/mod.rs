@@ -8,6 +8,7 @@ mod group;
 pub(crate) mod kinds;
 pub(crate) mod live;
 mod object;
+pub(crate) mod once;
 pub(crate) mod pause;
 pub(crate) mod row;
 pub(crate) mod style;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     gather::Scope,
     group::{Gathered as Everything, Part},
-    pause,
+    once, pause,
     style::{Colour, Style, colour, glyph},
     table::{Cell, header, laid_out, widths},
     view::{View, typed},
@@ -121,13 +121,9 @@ fn ways_on(view: &View<'_>, root: &str) -> String {
     let is_paused = |id: &String| view.graph.node(id).is_some_and(|node| node.status == "Paused");
     let causes = view.causes(root).into_iter().map(|cause| cause.id);
     let paused = causes.filter(is_paused).take(MANY_CAUSES);
-    let mut ways: Vec<String> = Vec::new();
-    for way in paused.flat_map(|id| ways::ways_on(view, &id)) {
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
-    ways.iter().map(|way| format!("To {way}\n")).collect()
+    let ways = paused.flat_map(|id| ways::ways_on(view, &id)).collect();
+    let ways = once::each(ways).into_iter();
+    ways.map(|way| format!("To {way}\n")).collect()
 }
 
 /// What the object waits for in the end.

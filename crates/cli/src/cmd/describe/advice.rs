@@ -6,6 +6,7 @@ use kube::ResourceExt as _;
 
 use super::{going, once, pausing, profiles};
 use crate::look::{
+    once::each,
     text,
     view::{Object, View, typed},
 };
@@ -80,7 +81,7 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         advice.extend(profiles::advice(view, control_plane, namespace));
     }
     if is_well && causes.is_empty() {
-        return once::each(advice);
+        return each(advice);
     }
     let mut told: Vec<&str> = Vec::new();
     for id in std::iter::once(id).chain(causes.iter().map(|cause| cause.id.as_str())) {
@@ -91,7 +92,7 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         advice.extend(once::news(view, id, lines, &told, &advice, namespace));
         told.push(id);
     }
-    let mut advice = once::each(advice);
+    let mut advice = each(advice);
     if advice.is_empty() {
         advice.push("wait: it goes on by itself".to_owned());
     }

@@ -203,6 +203,29 @@ fn a_tree_never_ends_without_a_word_on_how_it_is() {
 }
 
 #[test]
+fn a_command_that_ends_a_pause_of_several_is_told_once() {
+    let mut objects = beginning();
+    objects["captclusters"][0]["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+    let mut apply = objects["applies"][0].clone();
+    apply["status"]["conditions"] = json!([condition("Paused", "True", "Paused", "Nothing is done")]);
+    let mut other = apply.clone();
+    other["metadata"]["name"] = json!("net-dns");
+    other["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+    objects["applies"] = json!([apply, other]);
+    let drawn = render(&gathered(&objects, "CAPTCluster/net"), Style::default());
+    let ways: Vec<&str> = drawn.lines().filter(|line| line.starts_with("To ")).collect();
+    let too = "To go on, when the other pause has ended too: kubectl annotate";
+    assert_eq!(
+        ways,
+        [
+            format!("{too} wtapply net-dns -n team cluster.x-k8s.io/paused-"),
+            format!("{too} captcluster net -n team cluster.x-k8s.io/paused-"),
+        ],
+        "\n{drawn}"
+    );
+}
+
+#[test]
 fn what_is_not_there_is_said_to_be_gone() {
     let gathered = gathered(&beginning(), "Cluster/green");
     assert!(!gathered.is_there());
