@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use capt_api::{WorkspaceTemplateApply, foreign::marks as foreign_marks};
-use capt_core::{captcluster::snapshot::owner, controlplane::snapshot::cluster_of};
+use capt_core::{
+    captcluster::snapshot::owner, controlplane::snapshot::cluster_of, graph::workspace_id,
+    render::WorkspaceGroup,
+};
 use kube::ResourceExt as _;
 
 use super::view::{Object, View, typed};
@@ -15,6 +18,8 @@ pub(crate) enum Pause {
     Cluster(String),
     /// The annotation on an object, as the graph calls it, which counts for what that makes too.
     Annotation(String),
+    /// What a person wrote on a Workspace so that nobody works on it.
+    Workspace(WorkspaceGroup, String),
 }
 
 impl Pause {
@@ -23,6 +28,7 @@ impl Pause {
         match self {
             Self::Cluster(name) => format!("Cluster/{name}"),
             Self::Annotation(id) => id.clone(),
+            Self::Workspace(group, name) => workspace_id(*group, name),
         }
     }
 
@@ -32,6 +38,12 @@ impl Pause {
             Self::Cluster(name) => format!("cluster/{name} has spec.paused: true"),
             Self::Annotation(id) => {
                 format!("{} has the annotation {}", typed(id), foreign_marks::PAUSED)
+            }
+            Self::Workspace(_, name) => {
+                format!(
+                    "workspace/{name} has the annotation {}",
+                    foreign_marks::CROSSPLANE_PAUSED
+                )
             }
         }
     }
@@ -49,6 +61,17 @@ impl Pause {
                     foreign_marks::PAUSED
                 )
             }
+            Self::Workspace(group, name) => {
+                let place = match group {
+                    WorkspaceGroup::Namespaced => format!(" -n {namespace}"),
+                    WorkspaceGroup::ClusterScoped => String::new(),
+                };
+                format!(
+                    "kubectl annotate workspaces.{} {name}{place} {}-",
+                    group.name(),
+                    foreign_marks::CROSSPLANE_PAUSED
+                )
+            }
         }
     }
 
@@ -57,7 +80,7 @@ impl Pause {
         let roots = match self {
             // It stops who looks after the Cluster, and nobody else.
             Self::Annotation(id) if id.starts_with("Cluster/") => return BTreeSet::from([id.clone()]),
-            Self::Annotation(id) => vec![id.clone()],
+            Self::Annotation(_) | Self::Workspace(..) => vec![self.place()],
             Self::Cluster(name) => {
                 let mut roots = belonging(view, name);
                 roots.push(self.place());
@@ -105,14 +128,27 @@ pub(crate) fn pauses(view: &View<'_>, id: &str) -> Vec<Pause> {
     pauses.extend(of_annotation(view, id));
     match object {
         Some(Object::Apply(_)) => {
-            pauses.extend(view.makers(id).filter_map(|maker| of_annotation(view, maker)))
+            pauses.extend(view.makers(id).filter_map(|maker| of_annotation(view, maker)));
+            let made = view.graph.made_by(id);
+            pauses.extend(made.filter_map(|workspace| by_hand(view, workspace)));
         }
         Some(Object::Workspace(_)) => {
-            pauses.extend(view.makers(id).flat_map(|maker| self::pauses(view, maker)))
+            pauses.extend(view.makers(id).flat_map(|maker| self::pauses(view, maker)));
+            pauses.extend(by_hand(view, id).filter(|pause| !pauses.contains(pause)));
         }
         _ => {}
     }
     pauses
+}
+
+/// What stands still of an object for a cause of its own, although the object may go on, and through what.
+pub(crate) fn below(view: &View<'_>, id: &str) -> Vec<(String, Pause)> {
+    let parts = view.graph.whole(id).into_iter().filter(|part| part != id);
+    let own = |part: String| {
+        let pause = of_annotation(view, &part).or_else(|| by_hand(view, &part))?;
+        Some((part, pause))
+    };
+    parts.filter_map(own).collect()
 }
 
 /// A Cluster that refers to an object and will own it.
@@ -132,6 +168,14 @@ fn of_annotation(view: &View<'_>, id: &str) -> Option<Pause> {
     let annotations = view.object(id)?.metadata()?.annotations.as_ref()?;
     let is_paused = annotations.contains_key(foreign_marks::PAUSED);
     is_paused.then(|| Pause::Annotation(id.to_owned()))
+}
+
+fn by_hand(view: &View<'_>, id: &str) -> Option<Pause> {
+    let Object::Workspace(workspace) = view.object(id)? else {
+        return None;
+    };
+    let is_paused = workspace.paused_by_hand && !workspace.retained;
+    is_paused.then(|| Pause::Workspace(workspace.group, workspace.name.clone()))
 }
 
 #[cfg(test)]
@@ -202,6 +246,22 @@ mod tests {
                 3,
                 "kubectl annotate wtapply net-vpc -n team cluster.x-k8s.io/paused-",
             ),
+            (
+                "workspaces",
+                MARK,
+                json!({"crossplane.io/paused": "true"}),
+                2,
+                3,
+                "kubectl annotate workspaces.tf.m.upbound.io net-vpc -n team crossplane.io/paused-",
+            ),
+            (
+                "workspaces",
+                MARK,
+                json!({"crossplane.io/paused": "false"}),
+                4,
+                4,
+                "",
+            ),
         ] {
             let mut objects = objects();
             let (place, key) = path.rsplit_once('/').unwrap();
@@ -213,6 +273,25 @@ mod tests {
                 let expected: &[&str] = if (first..=last).contains(&at) { &[end] } else { &[] };
                 assert_eq!(ends, expected, "{list} {path}: {id}");
             }
+        }
+    }
+    #[test]
+    fn what_stands_still_for_a_cause_of_its_own_is_found_below_what_goes_on() {
+        let mut objects = objects();
+        objects["applies"][0]["metadata"]["annotations"]["cluster.x-k8s.io/paused"] = json!("");
+        objects["workspaces"][0]["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
+        let part = part(&objects);
+        let view = View::new(&part);
+        let both = &["WorkspaceTemplateApply/net-vpc", "Workspace/net-vpc"][..];
+        for (id, expected) in [
+            ("Cluster/blue", both),
+            ("CAPTCluster/net", both),
+            ("WorkspaceTemplateApply/net-vpc", &both[1..]),
+            ("Workspace/net-vpc", &[]),
+        ] {
+            let mut found: Vec<String> = below(&view, id).into_iter().map(|(part, _)| part).collect();
+            found.sort_by_key(|part| part.starts_with("Workspace/"));
+            assert_eq!(found, expected, "{id}");
         }
     }
 }

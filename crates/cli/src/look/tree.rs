@@ -116,13 +116,14 @@ fn standing(view: &View<'_>, root: &str) -> String {
     format!("{} is {}{why}\n", typed(root), status.unwrap_or("Unknown"))
 }
 
-/// How all goes on that is waited for and is paused.
+/// How all goes on that is waited for and is paused, or that stands still all the same.
 fn ways_on(view: &View<'_>, root: &str) -> String {
     let is_paused = |id: &String| view.graph.node(id).is_some_and(|node| node.status == "Paused");
     let causes = view.causes(root).into_iter().map(|cause| cause.id);
     let paused = causes.filter(is_paused).take(MANY_CAUSES);
-    let ways = paused.flat_map(|id| ways::ways_on(view, &id)).collect();
-    let ways = once::each(ways).into_iter();
+    let ways = paused.flat_map(|id| ways::ways_on(view, &id));
+    let below = ways::ways_on_below(view, root).into_iter().take(MANY_CAUSES);
+    let ways = once::each(ways.chain(below).collect()).into_iter();
     ways.map(|way| format!("To {way}\n")).collect()
 }
 

@@ -3,22 +3,37 @@
 use std::collections::BTreeSet;
 
 use super::{
-    pause::{Pause, pauses},
+    pause::{Pause, below, pauses},
     view::{View, typed},
 };
 
 /// How to go on with an object.
 pub(crate) fn ways_on(view: &View<'_>, id: &str) -> Vec<String> {
     let pauses = pauses(view, id);
-    let others = pauses.len().saturating_sub(1);
-    pauses.iter().map(|pause| way_on(view, pause, others)).collect()
+    let way = |pause: &Pause| way_on(view, pause, "go on", others(view, id));
+    pauses.iter().map(way).collect()
 }
 
-/// How to end one pause, with what that lets go on. So many others hold the same up.
-pub(crate) fn way_on(view: &View<'_>, pause: &Pause, others: usize) -> String {
+/// How to go on with what stands still of an object, whether or not that goes on itself.
+pub(crate) fn ways_on_below(view: &View<'_>, id: &str) -> Vec<String> {
+    let parts = below(view, id).into_iter();
+    let way = |(part, pause): (String, Pause)| {
+        let go_on = format!("go on with {}", typed(&part));
+        way_on(view, &pause, &go_on, others(view, &part))
+    };
+    parts.map(way).collect()
+}
+
+/// How many pauses hold an object up, beside one.
+pub(crate) fn others(view: &View<'_>, id: &str) -> usize {
+    pauses(view, id).len().saturating_sub(1)
+}
+
+/// How to end one pause, and what that lets go on. So many others hold the same up.
+pub(crate) fn way_on(view: &View<'_>, pause: &Pause, go_on: &str, others: usize) -> String {
     let deletions: Vec<String> = deletions(view, pause).iter().map(|id| typed(id)).collect();
     let go_on = match &deletions[..] {
-        [] => "go on".to_owned(),
+        [] => go_on.to_owned(),
         [one] => format!(
             "go on with the deletion of {one}, which destroys its infrastructure unless that is to be kept"
         ),

@@ -81,6 +81,7 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         advice.extend(profiles::advice(view, control_plane, namespace));
     }
     if is_well && causes.is_empty() {
+        advice.extend(pausing::of_parts(view, id));
         return each(advice);
     }
     let mut told: Vec<&str> = Vec::new();
@@ -92,6 +93,7 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         advice.extend(once::news(view, id, lines, &told, &advice, namespace));
         told.push(id);
     }
+    advice.extend(pausing::of_parts(view, id));
     let mut advice = each(advice);
     if advice.is_empty() {
         advice.push("wait: it goes on by itself".to_owned());

@@ -1,20 +1,17 @@
 //! Pauses that hold another try up.
 
-use capt_api::foreign::marks::CROSSPLANE_PAUSED;
 use capt_core::graph::workspace_id;
-use capt_runner::view::WorkspaceView;
 use serde::Serialize;
 
 use crate::{
     access::Cluster,
     look::{
         Scope, gather,
-        pause::{Pause, pauses},
+        pause::{Pause, below, pauses},
         view::{View, typed},
-        ways::way_on,
+        ways::{others, way_on},
     },
     objects::Subject,
-    target::Target,
 };
 
 /// A pause, and what of that which is to be tried again it reaches.
@@ -41,10 +38,8 @@ pub(super) fn id(subject: &Subject) -> String {
 
 /// What pauses objects of a namespace. Another try is asked for already: who may not look at all of that is told less.
 pub(super) async fn of_objects(cluster: &Cluster, namespace: Option<&str>, ids: &[String]) -> Vec<Held> {
-    let Some(namespace) = namespace else {
-        return Vec::new();
-    };
-    let scope = Scope::Namespace(namespace.to_owned());
+    let scope = namespace.map_or(Scope::All, |namespace| Scope::Namespace(namespace.to_owned()));
+    let namespace = namespace.unwrap_or_default();
     let Ok(mut everything) = gather(&cluster.client, &scope).await else {
         return Vec::new();
     };
@@ -53,50 +48,34 @@ pub(super) async fn of_objects(cluster: &Cluster, namespace: Option<&str>, ids: 
 }
 
 fn in_view(view: &View<'_>, ids: &[String]) -> Vec<Held> {
-    let of_each: Vec<(&String, Vec<Pause>)> = ids.iter().map(|id| (id, pauses(view, id))).collect();
-    let mut all: Vec<&Pause> = Vec::new();
-    for pause in of_each.iter().flat_map(|(_, pauses)| pauses) {
-        if !all.contains(&pause) {
-            all.push(pause);
+    let own = |id: &String| {
+        let pauses = pauses(view, id).into_iter();
+        pauses.map(|pause| (id.clone(), pause)).collect::<Vec<_>>()
+    };
+    let mut reached: Vec<(String, Pause)> = ids.iter().flat_map(own).collect();
+    // The wish is passed down, and stays there.
+    for (id, pause) in ids.iter().flat_map(|id| below(view, id)) {
+        if !reached.iter().any(|(_, known)| *known == pause) {
+            reached.push((id, pause));
         }
     }
-    let held = |pause: &Pause| {
-        let reached = || of_each.iter().filter(|(_, pauses)| pauses.contains(pause));
-        let most = reached().map(|(_, pauses)| pauses.len()).max();
-        Held {
-            objects: reached().map(|(id, _)| typed(id)).collect(),
-            because: pause.source(),
-            end: pause.end(&view.part.snapshot.namespace),
-            way_on: way_on(view, pause, most.unwrap_or_default().saturating_sub(1)),
+    let mut held: Vec<(Pause, Vec<String>)> = Vec::new();
+    for (id, pause) in reached {
+        match held.iter_mut().find(|(known, _)| *known == pause) {
+            Some((_, ids)) => ids.push(id),
+            None => held.push((pause, vec![id])),
         }
+    }
+    let told = |(pause, ids): (Pause, Vec<String>)| Held {
+        objects: ids.iter().map(|id| typed(id)).collect(),
+        because: pause.source(),
+        end: pause.end(&view.part.snapshot.namespace),
+        way_on: {
+            let others = ids.iter().map(|id| others(view, id)).max();
+            way_on(view, &pause, "go on", others.unwrap_or_default())
+        },
     };
-    all.into_iter().map(held).collect()
-}
-
-/// What a person wrote on the Workspace of an object so that nobody works on it.
-pub(super) fn by_hand(object: &Target, workspace: &WorkspaceView) -> Option<Held> {
-    let value = workspace.annotations.get(CROSSPLANE_PAUSED)?;
-    (value == "true").then(|| {
-        let place = workspace
-            .namespace
-            .as_ref()
-            .map(|namespace| format!(" -n {namespace}"));
-        let end = format!(
-            "kubectl annotate workspaces.{} {}{} {CROSSPLANE_PAUSED}-",
-            workspace.group.name(),
-            workspace.name,
-            place.unwrap_or_default()
-        );
-        Held {
-            objects: vec![object.to_string()],
-            because: format!(
-                "workspace/{} has the annotation {CROSSPLANE_PAUSED}",
-                workspace.name
-            ),
-            way_on: format!("go on: {end}"),
-            end,
-        }
-    })
+    held.into_iter().map(told).collect()
 }
 
 #[cfg(test)]
@@ -136,11 +115,34 @@ mod tests {
             &["captcluster/blue"][..],
             "captcluster/blue has the annotation cluster.x-k8s.io/paused",
         );
+        let mut of_parts = objects(false, json!({}));
+        of_parts["applies"] = json!([{
+            "metadata": {
+                "name": "blue-eks", "labels": {"infrastructure.cluster.x-k8s.io/owner": "CAPTControlPlane.blue"},
+                "annotations": {
+                    "infrastructure.cluster.x-k8s.io/workspace": "tf.m.upbound.io/blue-eks", "cluster.x-k8s.io/paused": "",
+                },
+            },
+            "spec": {"templateRef": {"name": "eks"}},
+        }]);
+        of_parts["workspaces"] = json!([{
+            "metadata": {"name": "blue-eks", "annotations": {"crossplane.io/paused": "true"}},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        }]);
+        let by_apply = (
+            &["wtapply/blue-eks"][..],
+            "wtapply/blue-eks has the annotation cluster.x-k8s.io/paused",
+        );
+        let by_hand = (
+            &["workspace/blue-eks"][..],
+            "workspace/blue-eks has the annotation crossplane.io/paused",
+        );
         for (objects, expected) in [
             (objects(false, json!({})), vec![]),
             (objects(true, json!({})), vec![by_cluster]),
             (objects(false, mark.clone()), vec![by_mark]),
             (objects(true, mark), vec![by_cluster, by_mark]),
+            (of_parts, vec![by_hand, by_apply]),
         ] {
             let part = part(&objects);
             let ids = ["CAPTCluster/blue", "CAPTControlPlane/blue"].map(str::to_owned);

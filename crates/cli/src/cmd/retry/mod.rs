@@ -97,9 +97,7 @@ async fn run_again(cluster: &Cluster, target: &Target, token: String) -> anyhow:
         target: asked,
         namespace,
     } = subject.placed();
-    let mut pauses = held::of_objects(cluster, namespace.as_deref(), &[held::id(&subject)]).await;
-    let workspace = subject.workspace.as_ref();
-    pauses.extend(workspace.and_then(|workspace| held::by_hand(&asked, workspace)));
+    let pauses = held::of_objects(cluster, namespace.as_deref(), &[held::id(&subject)]).await;
     let stop = plan::stop(&subject);
     let object = target.clone().placed(namespace);
     let mut answer = Answer::new(object, vec![asked.to_string()], token, pauses);

@@ -191,7 +191,7 @@ fn a_tree_never_ends_without_a_word_on_how_it_is() {
         (
             by_part,
             "cluster/blue waits for captcluster/net, which is Paused: Nothing is done\n\
-             To go on: kubectl annotate captcluster net -n team cluster.x-k8s.io/paused-\n"
+             To go on with captcluster/net: kubectl annotate captcluster net -n team cluster.x-k8s.io/paused-\n"
                 .to_owned(),
         ),
         (without_parts, "cluster/blue is Provisioning.\n".to_owned()),
@@ -199,6 +199,24 @@ fn a_tree_never_ends_without_a_word_on_how_it_is() {
         let drawn = render(&gathered(&objects, "Cluster/blue"), Style::default());
         let (_, summary) = drawn.split_once("\n\n").expect("a tree and a summary");
         assert_eq!(summary, expected, "\n{drawn}");
+    }
+}
+
+#[test]
+fn a_workspace_that_somebody_paused_is_told_below_the_tree_of_what_it_is_made_for() {
+    let mut objects = beginning();
+    objects["workspaces"][0]["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
+    let end = "kubectl annotate workspaces.tf.m.upbound.io net-vpc -n team crossplane.io/paused-";
+    for root in [
+        "Cluster/blue",
+        "CAPTCluster/net",
+        "WorkspaceTemplateApply/net-vpc",
+    ] {
+        let drawn = render(&gathered(&objects, root), Style::default());
+        assert!(
+            drawn.ends_with(&format!("\nTo go on with workspace/net-vpc: {end}\n")),
+            "{drawn}"
+        );
     }
 }
 
@@ -214,12 +232,12 @@ fn a_command_that_ends_a_pause_of_several_is_told_once() {
     objects["applies"] = json!([apply, other]);
     let drawn = render(&gathered(&objects, "CAPTCluster/net"), Style::default());
     let ways: Vec<&str> = drawn.lines().filter(|line| line.starts_with("To ")).collect();
-    let too = "To go on, when the other pause has ended too: kubectl annotate";
+    let too = "when the other pause has ended too: kubectl annotate";
     assert_eq!(
         ways,
         [
-            format!("{too} wtapply net-dns -n team cluster.x-k8s.io/paused-"),
-            format!("{too} captcluster net -n team cluster.x-k8s.io/paused-"),
+            format!("To go on with wtapply/net-dns, {too} wtapply net-dns -n team cluster.x-k8s.io/paused-"),
+            format!("To go on, {too} captcluster net -n team cluster.x-k8s.io/paused-"),
         ],
         "\n{drawn}"
     );

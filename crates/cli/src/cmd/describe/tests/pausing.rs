@@ -39,3 +39,49 @@ fn whatever_a_paused_cluster_has_tells_how_that_ends() {
         }
     }
 }
+
+#[test]
+fn a_workspace_that_somebody_paused_is_told_by_all_that_it_is_made_for() {
+    let end = "kubectl annotate workspaces.tf.m.upbound.io plane-eks -n team crossplane.io/paused-";
+    let synced = condition("Synced", "False", "ReconcilePaused", "nothing is done");
+    for (is_ready, is_deleted) in [(false, false), (true, false), (false, true)] {
+        let mut objects = provisioning();
+        objects["workspaces"][0]["metadata"]["annotations"] = json!({"crossplane.io/paused": "true"});
+        objects["workspaces"][0]["status"]["conditions"] = json!([synced]);
+        objects["applies"][0]["status"]["conditions"] = json!([synced]);
+        objects["controlPlanes"][0]["status"]["fargateProfileStatuses"] = json!([]);
+        if is_ready {
+            objects["controlPlanes"][0]["status"]["state"] = json!("Ready");
+        }
+        if is_deleted {
+            for list in ["applies", "workspaces"] {
+                objects[list][0]["metadata"]["deletionTimestamp"] = json!(at(90).to_string());
+            }
+        }
+        for root in [
+            "Cluster/blue",
+            "CAPTControlPlane/plane",
+            "WorkspaceTemplateApply/plane-eks",
+            "Workspace/plane-eks",
+        ] {
+            let go_on = match (is_deleted, root) {
+                (true, _) => {
+                    "go on with the deletion of wtapply/plane-eks, which destroys its infrastructure unless that is to be kept"
+                }
+                (false, "Workspace/plane-eks") => "go on",
+                (false, _) => "go on with workspace/plane-eks",
+            };
+            let advice = describe(&objects, root).advice;
+            let told: Vec<&String> = advice.iter().filter(|line| line.contains("kubectl")).collect();
+            assert_eq!(
+                told,
+                [&format!("{go_on}: {end}")],
+                "{root} {is_ready} {is_deleted}"
+            );
+            assert!(
+                !advice.iter().any(|line| line.starts_with("wait")),
+                "{root}: {advice:?}"
+            );
+        }
+    }
+}
