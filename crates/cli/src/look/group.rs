@@ -43,6 +43,15 @@ pub(crate) struct Part {
     pub(super) templates_unseen: BTreeSet<String>,
 }
 
+impl From<Snapshot> for Part {
+    fn from(snapshot: Snapshot) -> Self {
+        Self {
+            snapshot,
+            ..Self::default()
+        }
+    }
+}
+
 impl Gathered {
     pub(super) fn new(objects: Objects, scope: &Scope, now: Timestamp) -> Self {
         let mut gathered = Self {
@@ -127,15 +136,12 @@ impl Gathered {
 
     /// What was read in a namespace.
     fn part(&mut self, namespace: &str) -> &mut Part {
-        self.namespaces
-            .entry(namespace.to_owned())
-            .or_insert_with(|| Part {
-                snapshot: Snapshot {
-                    namespace: namespace.to_owned(),
-                    ..Snapshot::default()
-                },
-                ..Part::default()
+        self.namespaces.entry(namespace.to_owned()).or_insert_with(|| {
+            Part::from(Snapshot {
+                namespace: namespace.to_owned(),
+                ..Snapshot::default()
             })
+        })
     }
 
     fn add_workspace(

@@ -31,6 +31,12 @@ pub(crate) fn shown(wanted: Option<Kind>) -> impl Iterator<Item = &'static str> 
         .map(|(_, name)| name)
 }
 
+/// The kind that is called so.
+pub(crate) fn kind(name: &str) -> Option<Kind> {
+    let mut kinds = ORDER.into_iter();
+    kinds.find(|(_, known)| *known == name).map(|(kind, _)| kind)
+}
+
 /// What an object may be called. A Workspace whose group is not said may be of either.
 pub(crate) fn ids(target: &Target) -> impl Iterator<Item = String> {
     shown(Some(target.kind)).map(|kind| format!("{kind}/{}", target.name))

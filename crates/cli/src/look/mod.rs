@@ -22,5 +22,5 @@ pub(crate) mod ways;
 
 pub(crate) use self::{
     gather::{Scope, gather, list},
-    group::Gathered,
+    group::{Gathered, Part},
 };

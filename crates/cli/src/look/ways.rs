@@ -31,7 +31,7 @@ pub(crate) fn others(view: &View<'_>, id: &str) -> usize {
 
 /// How to end one pause, and what that lets go on. So many others hold the same up.
 pub(crate) fn way_on(view: &View<'_>, pause: &Pause, go_on: &str, others: usize) -> String {
-    let deletions: Vec<String> = deletions(view, pause).iter().map(|id| typed(id)).collect();
+    let deletions = deletions(view, pause);
     let go_on = match &deletions[..] {
         [] => go_on.to_owned(),
         [one] => format!(
@@ -51,12 +51,12 @@ pub(crate) fn way_on(view: &View<'_>, pause: &Pause, go_on: &str, others: usize)
 }
 
 /// What was deleted and goes when a pause ends: of what goes together, that with which the others go.
-fn deletions(view: &View<'_>, pause: &Pause) -> Vec<String> {
+pub(crate) fn deletions(view: &View<'_>, pause: &Pause) -> Vec<String> {
     let mut ids = pause.reach(view);
     ids.extend(above(view, &pause.place()));
     ids.retain(|id| view.object(id).is_some_and(|object| object.is_going()));
     let is_first = |id: &&String| !view.makers(id).any(|maker| ids.contains(maker));
-    ids.iter().filter(is_first).cloned().collect()
+    ids.iter().filter(is_first).map(|id| typed(id)).collect()
 }
 
 /// All that an object is made for. What it is made of goes with it, although nobody said so of that yet.

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::held::Held;
+use super::held::{Held, Holdup};
 use crate::target::Placed;
 
 /// What becomes of another try that is asked for.
@@ -15,10 +15,14 @@ pub(super) struct Answer {
     /// What carries the wish.
     pub(super) asked: Vec<String>,
     pub(super) token: String,
-    /// Nothing is tried of some of it before a pause ends.
-    pub(super) paused: bool,
+    /// Nothing is tried of some of it before a pause ends. Left out, if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) paused: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) pauses: Vec<Held>,
+    /// What could not be read, so that there may be more pauses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) not_read: Vec<String>,
     /// Others go first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) waits_for_turn: bool,
@@ -34,13 +38,14 @@ pub(super) struct Answer {
 
 impl Answer {
     /// What is tried as soon as somebody sees the wish, unless one of these pauses is in the way.
-    pub(super) fn new(object: Placed, asked: Vec<String>, token: String, pauses: Vec<Held>) -> Self {
+    pub(super) fn new(object: Placed, asked: Vec<String>, token: String, holdup: Holdup) -> Self {
         Self {
             object,
             asked,
             token,
-            paused: !pauses.is_empty(),
-            pauses,
+            paused: holdup.paused,
+            pauses: holdup.pauses,
+            not_read: holdup.unread,
             waits_for_turn: false,
             looks: Vec::new(),
             not_reached: Vec::new(),
@@ -57,7 +62,7 @@ impl Answer {
             self.aside
         );
         let is_held = |one: &String| self.pauses.iter().any(|held| held.objects.contains(one));
-        words.push_str(&if self.paused && self.pauses.is_empty() {
+        words.push_str(&if self.paused == Some(true) && self.pauses.is_empty() {
             format!(" It is paused, and nothing is tried before that ends; see: capt describe {object}")
         } else if asked.iter().all(is_held) {
             String::new()
@@ -73,6 +78,16 @@ impl Answer {
                 held.objects.join(" and "),
                 held.because,
                 held.way_on
+            ));
+        }
+        if !self.not_read.is_empty() {
+            let unknown = match self.pauses.is_empty() {
+                true => "Whether a pause holds it up",
+                false => "Whether anything else holds it up, and what the end of a pause destroys,",
+            };
+            words.push_str(&format!(
+                "{unknown} is not known, because these could not be read: {}.\n",
+                self.not_read.join(", ")
             ));
         }
         words
@@ -101,7 +116,11 @@ mod tests {
             object.placed(Some("team".to_owned())),
             asked,
             "t".to_owned(),
-            pauses,
+            Holdup {
+                paused: Some(!pauses.is_empty()),
+                pauses,
+                unread: Vec::new(),
+            },
         )
     }
 
@@ -110,6 +129,7 @@ mod tests {
             objects: objects.iter().map(|one| (*one).to_owned()).collect(),
             because: "cluster/blue has spec.paused: true".to_owned(),
             end: "kubectl patch cluster blue".to_owned(),
+            destroys: Vec::new(),
             way_on: "go on: kubectl patch cluster blue".to_owned(),
         }
     }
@@ -157,7 +177,7 @@ mod tests {
         for (answer, expected) in [
             (
                 Answer {
-                    paused: true,
+                    paused: Some(true),
                     ..one(vec![])
                 },
                 format!(
@@ -181,6 +201,27 @@ mod tests {
                 two(vec![held(&["captcluster/net"])]),
                 format!(
                     "{both} Watch it: capt tree cluster/blue -n team -w\nNothing of captcluster/net {until}"
+                ),
+            ),
+            (
+                Answer {
+                    paused: None,
+                    not_read: vec!["cluster/blue".to_owned()],
+                    ..one(vec![])
+                },
+                format!(
+                    "{asked} Watch it: capt tree wtapply/x -n team -w\nWhether a pause holds it up is not known, because these could \
+                     not be read: cluster/blue.\n"
+                ),
+            ),
+            (
+                Answer {
+                    not_read: vec!["captcluster/net".to_owned()],
+                    ..one(vec![held(&["wtapply/x"])])
+                },
+                format!(
+                    "{asked}\nNothing of wtapply/x {until}Whether anything else holds it up, and what the end of a pause destroys, is \
+                     not known, because these could not be read: captcluster/net.\n"
                 ),
             ),
             (

@@ -3,13 +3,12 @@
 use capt_core::graph::workspace_id;
 use serde::Serialize;
 
+use super::nearby::Nearby;
 use crate::{
-    access::Cluster,
     look::{
-        Scope, gather,
         pause::{Pause, below, pauses},
         view::{View, typed},
-        ways::{others, way_on},
+        ways::{deletions, others, way_on},
     },
     objects::Subject,
 };
@@ -23,6 +22,9 @@ pub(super) struct Held {
     pub(super) because: String,
     /// The command that ends it.
     pub(super) end: String,
+    /// What was deleted, and goes when it ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) destroys: Vec<String>,
     /// The same in words.
     #[serde(skip)]
     pub(super) way_on: String,
@@ -36,15 +38,33 @@ pub(super) fn id(subject: &Subject) -> String {
     }
 }
 
-/// What pauses objects of a namespace. Another try is asked for already: who may not look at all of that is told less.
-pub(super) async fn of_objects(cluster: &Cluster, namespace: Option<&str>, ids: &[String]) -> Vec<Held> {
-    let scope = namespace.map_or(Scope::All, |namespace| Scope::Namespace(namespace.to_owned()));
-    let namespace = namespace.unwrap_or_default();
-    let Ok(mut everything) = gather(&cluster.client, &scope).await else {
-        return Vec::new();
+/// What is known of the pauses that hold objects up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holdup {
+    pub(super) pauses: Vec<Held>,
+    /// Something is paused, also if it is not known through what. None, if that is not known either.
+    pub(super) paused: Option<bool>,
+    /// What could not be read.
+    pub(super) unread: Vec<String>,
+}
+
+/// What holds objects up, by what was read around them.
+pub(super) fn holdup(nearby: Nearby, ids: &[String]) -> Holdup {
+    let view = View::new(&nearby.part);
+    let pauses = in_view(&view, ids);
+    let unread: Vec<String> = nearby.unread.into_iter().collect();
+    // What they say of themselves may be over, and counts only where nothing better is known.
+    let says = |id: &String| view.graph.node(id).is_some_and(|node| node.status == "Paused");
+    let paused = match unread.is_empty() {
+        _ if !pauses.is_empty() => Some(true),
+        true => Some(false),
+        false => ids.iter().any(says).then_some(true),
     };
-    let part = everything.namespaces.remove(namespace).unwrap_or_default();
-    in_view(&View::new(&part), ids)
+    Holdup {
+        pauses,
+        paused,
+        unread,
+    }
 }
 
 fn in_view(view: &View<'_>, ids: &[String]) -> Vec<Held> {
@@ -70,6 +90,7 @@ fn in_view(view: &View<'_>, ids: &[String]) -> Vec<Held> {
         objects: ids.iter().map(|id| typed(id)).collect(),
         because: pause.source(),
         end: pause.end(&view.part.snapshot.namespace),
+        destroys: deletions(view, &pause),
         way_on: {
             let others = ids.iter().map(|id| others(view, id)).max();
             way_on(view, &pause, "go on", others.unwrap_or_default())

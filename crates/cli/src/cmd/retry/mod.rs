@@ -3,6 +3,7 @@
 mod answer;
 mod held;
 mod looks;
+mod nearby;
 
 use std::process::ExitCode;
 
@@ -97,12 +98,15 @@ async fn run_again(cluster: &Cluster, target: &Target, token: String) -> anyhow:
         target: asked,
         namespace,
     } = subject.placed();
-    let pauses = held::of_objects(cluster, namespace.as_deref(), &[held::id(&subject)]).await;
+    let nearby = nearby::of_subject(cluster, &subject).await;
+    let mut holdup = held::holdup(nearby, &[held::id(&subject)]);
     let stop = plan::stop(&subject);
+    if stop == Some(Stop::Pause) {
+        holdup.paused = Some(true);
+    }
     let object = target.clone().placed(namespace);
-    let mut answer = Answer::new(object, vec![asked.to_string()], token, pauses);
-    answer.paused |= stop == Some(Stop::Pause);
-    answer.waits_for_turn = !answer.paused && stop == Some(Stop::Turn);
+    let mut answer = Answer::new(object, vec![asked.to_string()], token, holdup);
+    answer.waits_for_turn = answer.paused != Some(true) && stop == Some(Stop::Turn);
     Ok(answer)
 }
 
@@ -137,14 +141,15 @@ async fn owners_again(
         return Err(NothingOfOurs(target.name.clone()).into());
     }
     let ids: Vec<String> = asked.iter().flat_map(ids).collect();
-    let pauses = held::of_objects(cluster, Some(&cluster.namespace), &ids).await;
+    let of = (target.kind == Kind::Cluster).then_some(target.name.as_str());
+    let holdup = held::holdup(nearby::of_owners(cluster, &asked, of).await, &ids);
     let object = target.clone().placed(Some(cluster.namespace.clone()));
     let asked = asked.iter().map(ToString::to_string).collect();
     Ok(Answer {
         not_reached: seen.unreached().into_iter().cloned().collect(),
         aside: seen.words(),
         looks: seen.looks,
-        ..Answer::new(object, asked, token, pauses)
+        ..Answer::new(object, asked, token, holdup)
     })
 }
 
@@ -154,22 +159,7 @@ async fn parts(cluster: &Cluster, name: &str) -> Result<Vec<Target>, anyhow::Err
     let Some(found) = call_opt(api.get(name)).await? else {
         return Err(missing(cluster, Kind::Cluster, name).await.into());
     };
-    let references = [&found.spec.infrastructure_ref, &found.spec.control_plane_ref];
-    let parts: Vec<Target> = references
-        .into_iter()
-        .flatten()
-        .filter_map(|reference| {
-            let kind = match reference.kind.as_str() {
-                "CAPTCluster" => Kind::CaptCluster,
-                "CAPTControlPlane" => Kind::ControlPlane,
-                _ => return None,
-            };
-            Some(Target {
-                kind,
-                name: reference.name.clone(),
-            })
-        })
-        .collect();
+    let parts = nearby::parts(&found);
     if parts.is_empty() {
         return Err(NothingOfOurs(name.to_owned()).into());
     }
