@@ -32,22 +32,24 @@ pub(crate) fn others(view: &View<'_>, id: &str) -> usize {
 /// How to end one pause, and what that lets go on. So many others hold the same up.
 pub(crate) fn way_on(view: &View<'_>, pause: &Pause, go_on: &str, others: usize) -> String {
     let deletions = deletions(view, pause);
-    let go_on = match &deletions[..] {
-        [] => go_on.to_owned(),
-        [one] => format!(
-            "go on with the deletion of {one}, which destroys its infrastructure unless that is to be kept"
-        ),
-        several => format!(
-            "go on with the deletion of {}, which destroys their infrastructure unless that is to be kept",
-            several.join(" and ")
-        ),
+    let whose = if deletions.len() > 1 { "their" } else { "its" };
+    let deletion = format!(
+        "deletion of {}, which destroys {whose} infrastructure unless that is to be kept",
+        deletions.join(" and ")
+    );
+    let others = match others {
+        0 => None,
+        1 => Some("when the other pause has ended too"),
+        _ => Some("when the other pauses have ended too"),
     };
-    let too = match others {
-        0 => "",
-        1 => ", when the other pause has ended too",
-        _ => ", when the other pauses have ended too",
+    let words = match (others, deletions.is_empty()) {
+        (None, true) => go_on.to_owned(),
+        (None, false) => format!("go on with the {deletion}"),
+        (Some(others), true) => format!("{go_on}, {others}"),
+        // What is deleted need not be held up by the others, and may go at once.
+        (Some(others), false) => format!("{go_on}, {others}, and with the {deletion}"),
     };
-    format!("{go_on}{too}: {}", pause.end(&view.part.snapshot.namespace))
+    format!("{words}: {}", pause.end(&view.part.snapshot.namespace))
 }
 
 /// What was deleted and goes when a pause ends: of what goes together, that with which the others go.
@@ -227,5 +229,15 @@ mod tests {
             assert_eq!(ways.len(), count, "{id}: {ways:?}");
             assert!(ways.iter().all(|way| way.contains(words)), "{id}: {ways:?}");
         }
+        objects["controlPlanes"][0]["metadata"]["deletionTimestamp"] = json!(at(90).to_string());
+        let part = self::part(&objects);
+        assert_eq!(
+            ways_on(&View::new(&part), "CAPTCluster/blue")[0],
+            format!(
+                "go on, when the other pause has ended too, and with the deletion of captcontrolplane/blue, which destroys its \
+                 infrastructure unless that is to be kept: {BY_CLUSTER}"
+            ),
+            "the other pause does not hold up what is destroyed"
+        );
     }
 }
