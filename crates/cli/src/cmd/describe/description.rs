@@ -6,7 +6,10 @@ use capt_core::graph::age;
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
-use super::At;
+use super::{
+    At,
+    again::{again, is_known},
+};
 use crate::look::{
     row::Row,
     style::{Colour, Style},
@@ -218,9 +221,9 @@ impl Description {
         if let Some(error) = self
             .last_error
             .as_ref()
-            .filter(|error| !self.message.contains(*error))
+            .filter(|error| !self.message.contains(*error) && !is_known(error, &self.message))
         {
-            let lines = text::lines(error);
+            let lines = text::lines(&again(error, &self.message));
             let _ = writeln!(text, "\nLast error:");
             for line in lines.iter().take(MAX_ERROR) {
                 let _ = writeln!(text, "  {line}");

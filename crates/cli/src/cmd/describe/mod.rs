@@ -1,6 +1,7 @@
 //! `capt describe`: all about one object: what it does, what it waits for and why, and what a person can do.
 
 mod advice;
+mod again;
 mod description;
 mod details;
 mod events;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use capt_core::graph::age;
 use k8s_openapi::jiff::Timestamp;
 
-use super::{At, description::Description};
+use super::{At, again::again, description::Description};
 use crate::look::{
     row::Columns,
     style::{Colour, Style},
@@ -18,7 +18,7 @@ impl Description {
     pub(super) fn tables(&self, text: &mut String, now: Timestamp, style: Style) {
         let ago = |time: At| time.map_or_else(String::new, |time| age(time, now));
         // What to do often stands at the end of a message.
-        let whole = |message: &str| Cell::from(text::whole(message));
+        let whole = |message: &str| Cell::from(again(message, &self.message));
         let plain = |word: &str| Cell::from(text::plain(word));
         let timeouts = self.timeouts.iter().map(|one| {
             let left = match &one.left {
@@ -81,7 +81,7 @@ impl Description {
             };
             if let Some(failure) = &one.failure {
                 let _ = writeln!(text, "\n  {} went wrong:", text::plain(&one.name));
-                told(text, failure);
+                told(text, &again(failure, &self.message));
             }
         }
         let conditions = self.conditions.iter().map(|one| {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{super::*, describe, provisioning};
-use crate::look::testing::at;
+use crate::look::testing::{at, condition};
 
 #[test]
 fn no_message_of_a_table_is_cut() {
@@ -11,7 +11,7 @@ fn no_message_of_a_table_is_cut() {
     let message = format!("{long}\nMend it, and ask for another try: capt retry workspace/plane-eks -n team");
     let mut objects = provisioning();
     let plane = &mut objects["controlPlanes"][0]["status"];
-    plane["conditions"][0]["message"] = json!(message);
+    plane["conditions"][1] = condition("Available", "False", "Whatever", &message);
     plane["progress"]["history"][0]["message"] = json!(message);
     plane["fargateProfileStatuses"][0]["message"] = json!(message);
     let mut description = describe(&objects, "CAPTControlPlane/plane");
@@ -47,4 +47,33 @@ fn no_message_of_a_table_is_cut() {
             "{width:?}\n{told}"
         );
     }
+}
+
+#[test]
+fn an_error_is_printed_in_full_once() {
+    let error = "create failed: no room\n\n  with aws_vpc.this\nVpcLimitExceeded: too many";
+    let mut objects = provisioning();
+    objects["workspaces"][0]["status"]["conditions"] = json!([
+        condition("Synced", "False", "ReconcileError", error),
+        condition(
+            "Failing",
+            "True",
+            "Quota",
+            &format!("{error}\nAsk for more of it")
+        ),
+    ]);
+    objects["workspaces"][0]["report"] = json!({"operation": {"kind": "apply", "outcome": "failed", "endedAt": at(9).to_string(), "message": error}});
+    let told = super::words(&objects, "Workspace/plane-eks");
+    assert_eq!(told.matches("VpcLimitExceeded").count(), 1, "{told}");
+    assert_eq!(
+        told.matches("create failed: no room (see Why)\n").count(),
+        3,
+        "{told}"
+    );
+    assert!(told.contains("Ask for more of it\n"), "{told}");
+    let json = serde_json::to_string(&describe(&objects, "Workspace/plane-eks")).unwrap();
+    assert!(
+        json.matches("VpcLimitExceeded").count() > 3,
+        "programs get all of it"
+    );
 }
