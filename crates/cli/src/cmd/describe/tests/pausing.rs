@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{describe, provisioning};
+use super::{describe, provisioning, words};
 use crate::look::testing::{at, condition};
 
 #[test]
@@ -83,5 +83,32 @@ fn a_workspace_that_somebody_paused_is_told_by_all_that_it_is_made_for() {
                 "{root}: {advice:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a_pause_is_no_error_and_its_end_is_no_surprise() {
+    let mut objects = provisioning();
+    objects["applies"][0]["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+    objects["applies"][0]["metadata"]["deletionTimestamp"] = json!(at(90).to_string());
+    let message = "Nothing is done, because somebody said so. It is being deleted: ending the pause destroys";
+    objects["applies"][0]["status"]["conditions"] = json!([
+        condition("Paused", "True", "Paused", message),
+        condition("Synced", "False", "ReconcilePaused", "nothing is done"),
+    ]);
+    objects["workspaces"][0]["status"]["conditions"] =
+        json!([condition("Synced", "False", "ReconcilePaused", "nothing is done")]);
+    for root in ["WorkspaceTemplateApply/plane-eks", "Workspace/plane-eks"] {
+        let told = words(&objects, root);
+        assert!(!told.contains("Last error"), "{told}");
+        assert!(told.contains("State:        Paused"), "{told}");
+    }
+    let told = words(&objects, "WorkspaceTemplateApply/plane-eks");
+    for expected in [
+        "Why:          Nothing is done, because somebody said so. It is being deleted",
+        "go on with the deletion of wtapply/plane-eks, which destroys its infrastructure unless that is to be kept: kubectl \
+         annotate wtapply",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
     }
 }
