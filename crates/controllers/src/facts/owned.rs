@@ -246,6 +246,8 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
     let plan = report.plan.as_ref();
     RunGlance {
         is_running: operation.is_some_and(|operation| operation.ended_at.is_none()),
+        is_applying: operation
+            .is_some_and(|operation| operation.ended_at.is_none() && operation.kind == "apply"),
         started_at: operation.and_then(|operation| operation.started_at),
         worked_since: operation
             .filter(|operation| operation.outcome.as_deref() == Some("succeeded") && operation.kind != "plan")

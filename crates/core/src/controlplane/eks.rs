@@ -51,7 +51,8 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
             ),
         ))),
-        Standing::Working if seen.is_change() => plain(Eks::Building(working())),
+        // What was half changed by what failed is changed also where it becomes what it was.
+        Standing::Working if seen.is_change() || seen.has_failed() => plain(Eks::Building(working())),
         Standing::Working => plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, unwell(seen)))),
         Standing::Retrying { message } => {
             let note = Note::new(Reason::Retrying, format!("It is being tried again: {message}"));
@@ -68,7 +69,10 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         Standing::Waiting { message, .. } if holds && !seen.is_change() => Reading {
             eks: Eks::Up,
             impairment: None,
-            remark: Some(Note::new(Reason::Ready, message)),
+            remark: Some(Note::new(
+                Reason::Ready,
+                format!("The control plane serves. The WorkspaceTemplateApply {name}: {message}"),
+            )),
         },
         Standing::Waiting { message, .. } => {
             let message = format!("The WorkspaceTemplateApply {name} waits: {message}");

@@ -77,6 +77,8 @@ pub struct WorkspaceGlance {
 pub struct RunGlance {
     /// An operation runs: `operation` has no `endedAt`.
     pub is_running: bool,
+    /// It makes or changes something: its `kind` is `apply`.
+    pub is_applying: bool,
     /// When the running or last operation began: `operation.startedAt`.
     pub started_at: Option<Timestamp>,
     /// When the last operation began, if it changed something or found nothing to change: `operation.startedAt`, if its
@@ -300,6 +302,13 @@ impl OwnedSeen {
             status.applied && status.last_applied_revision == status.ready_revision
         };
         !self.is_observed() || !status.is_some_and(is_done)
+    }
+
+    /// Whether Terraform failed last, as far as its Workspace tells.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let synced = self.condition("Synced");
+        synced.is_some_and(|synced| synced.status == "False" && synced.reason == "ReconcileError")
     }
 
     /// Whether Terraform made real what the Workspace holds.

@@ -72,6 +72,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
         return Standing::Going { message };
     }
     let is_applied = seen.wta.status.as_ref().is_some_and(|status| status.applied);
+    let is_applying = seen.run.as_ref().is_some_and(|run| run.is_applying);
     let is_well = seen.is_observed() && is_applied && (seen.holds() || seen.rests_well());
     // A pause is told before anything is observed. One that the Cluster asked for is over, or the owner would be paused
     // too: that it is not told yet everywhere makes nothing worse that was well.
@@ -126,7 +127,7 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     }
     // While what failed is put to rest, nothing says that it failed, until it says that it waits for its turn. What is
     // not applied yet has not been tried, whatever the one before it failed with.
-    match failure::remembered(&seen.wta).filter(|_| is_applied) {
+    match failure::remembered(&seen.wta).filter(|_| is_applied && !is_applying) {
         Some(message) => Standing::Failed { message },
         None => or_paused(Standing::Working),
     }
@@ -147,8 +148,18 @@ pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     let worked_since = seen.run.as_ref().and_then(|run| run.worked_since);
     let is_over = worked_since.is_some_and(|since| synced.last_transition_time.0 < since);
     let is_told = synced.status == "False" && is_of_this_generation(seen, synced) && !is_over;
-    // What passes by itself is tried again whether a person asks for that or not.
-    let counts = |trouble: &&Trouble| trouble.class == TroubleClass::Transient || is_answered(seen);
+    // What passes by itself is tried again whether a person asks for that or not. What does not is not tried for nothing:
+    // somebody mended what it failed with.
+    let is_mended = seen.run.as_ref().is_some_and(|run| {
+        let is_later = run
+            .started_at
+            .is_some_and(|began| synced.last_transition_time.0 < began);
+        run.is_applying && is_later
+    });
+    let counts = |trouble: &&Trouble| match trouble.class {
+        TroubleClass::Transient => true,
+        TroubleClass::Terminal => is_answered(seen) && !is_mended,
+    };
     seen.trouble.as_ref().filter(|_| is_told).filter(counts)
 }
 

@@ -9,7 +9,7 @@ use capt_api::{
 use serde_json::json;
 
 use super::{
-    World, living, message, said,
+    World, at, living, message, said,
     world::{Terraform, say},
 };
 use crate::owned::{Peer, PlanGlance, RunGlance, Trouble, TroubleClass};
@@ -572,4 +572,27 @@ fn infrastructure_that_is_not_ready_any_more_degrades() {
     assert_eq!(world.status().state, Some(State::Degraded));
     assert!(message(&world.status(), "Ready").contains("the VPC is gone"));
     assert!(world.status().ready);
+}
+
+/// Terraform may have changed half of it before it failed, so that what was there before is made real again.
+#[test]
+fn going_back_to_what_was_real_after_a_failed_change_is_a_change_too() {
+    let mut world = living();
+    let seen = world.apply_mut();
+    say(seen, "Synced", false, "ReconcileError", at(0));
+    seen.trouble = Some(Trouble {
+        class: TroubleClass::Terminal,
+        message: "no subnets".to_owned(),
+    });
+    let workspace = seen.workspace.as_mut().expect("a Workspace");
+    workspace.observed_generation = Some(workspace.generation);
+    workspace.generation += 1;
+    assert!(!seen.is_change(), "the same is wanted as was real");
+    world.calm();
+    let status = world.status();
+    assert_eq!(status.state, Some(State::Provisioning));
+    let progress = status.progress.expect("progress");
+    assert_eq!(progress.current_operation.as_deref(), Some("Update"));
+    world.settle();
+    assert_eq!(world.status().state, Some(State::Ready));
 }

@@ -93,6 +93,44 @@ fn how_it_stands_is_read_from_what_it_says() {
             "retrying",
         ),
         (
+            "it failed, and is applied again by itself, because what was missing is there",
+            |seen| {
+                fail(seen, TroubleClass::Terminal);
+                seen.run = Some(RunGlance {
+                    is_running: true,
+                    is_applying: true,
+                    started_at: Some(at(60)),
+                    ..RunGlance::default()
+                });
+            },
+            "working",
+        ),
+        (
+            "it failed, and is looked at again",
+            |seen| {
+                fail(seen, TroubleClass::Terminal);
+                seen.run = Some(RunGlance {
+                    is_running: true,
+                    started_at: Some(at(60)),
+                    ..RunGlance::default()
+                });
+            },
+            "failed",
+        ),
+        (
+            "it fails at this moment",
+            |seen| {
+                fail(seen, TroubleClass::Terminal);
+                seen.run = Some(RunGlance {
+                    is_running: true,
+                    is_applying: true,
+                    started_at: Some(at(-60)),
+                    ..RunGlance::default()
+                });
+            },
+            "failed",
+        ),
+        (
             "it failed again",
             |seen| {
                 fail(seen, TroubleClass::Terminal);
