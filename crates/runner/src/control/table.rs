@@ -18,7 +18,7 @@ use crate::{
     decide::{ConnectionFacts, What},
     operation::Stop,
     view::WorkspaceView,
-    workspace::{Connection, Record, Reference},
+    workspace::{Connection, Record, Reference, Standing},
 };
 
 /// Changes that are remembered while somebody works. With more, everything counts as changed.
@@ -41,6 +41,8 @@ pub(crate) struct Entry {
     is_state_lost: bool,
     /// Its connection Secret was changed since then, perhaps by who works with it.
     is_connection_touched: bool,
+    /// Somebody emptied its status since then.
+    is_status_lost: bool,
     /// The connection Secret that it is found by.
     wants: Option<Name>,
     due: Option<Timestamp>,
@@ -114,6 +116,7 @@ impl Table {
                     is_input_stale: false,
                     is_state_lost: false,
                     is_connection_touched: false,
+                    is_status_lost: false,
                     wants: None,
                     meanwhile: HashSet::new(),
                     references: BTreeSet::new(),
@@ -132,6 +135,11 @@ impl Table {
             entry.view = view;
             self.dirty.insert(key);
             return true;
+        }
+        let is_emptied = is_newer(&view, &entry.view) && says(&entry.view) && !says(&view);
+        if is_emptied {
+            entry.lose_status(&view);
+            self.dirty.insert(key.clone());
         }
         if !is_newer(&view, &entry.view) || is_same_to_us(&view, &entry.view) {
             if is_newer(&view, &entry.view) {
@@ -385,6 +393,10 @@ impl Table {
             settle(&mut self.homes, key, Some(&entry.view), Some(&view));
             entry.view = view;
         }
+        if std::mem::take(&mut entry.is_status_lost) && !says(&entry.view) {
+            record.told = Standing::read(&entry.view.status);
+            self.dirty.insert(key.clone());
+        }
         if std::mem::take(&mut entry.is_state_lost) {
             record.is_state_doubted = true;
             record.state = None;
@@ -449,6 +461,14 @@ impl Table {
 }
 
 impl Entry {
+    /// Takes note that somebody emptied its status, so that everything is told again.
+    fn lose_status(&mut self, view: &WorkspaceView) {
+        match &mut self.record {
+            Some(record) => record.told = Standing::read(&view.status),
+            None => self.is_status_lost = true,
+        }
+    }
+
     /// Somebody wrote its connection Secret, which now is there in this version, or removed it. Says whether it has to be
     /// looked at.
     fn doubt_connection(&mut self, version: Option<&String>) -> bool {
@@ -558,6 +578,12 @@ fn are_same_to_inputs(one: &WorkspaceView, other: &WorkspaceView) -> bool {
     let of_inputs = |(name, _): &(&String, &String)| !OF_CREATION.contains(&name.as_str());
     let one = one.annotations.iter().filter(of_inputs);
     one.eq(other.annotations.iter().filter(of_inputs))
+}
+
+/// Whether anybody said anything in the status of a Workspace.
+fn says(view: &WorkspaceView) -> bool {
+    let conditions = view.status.conditions.as_ref();
+    conditions.is_some_and(|conditions| !conditions.is_empty())
 }
 
 /// Nothing differs but what we write ourselves.

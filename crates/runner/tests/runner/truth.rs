@@ -530,3 +530,28 @@ async fn an_output_that_became_secret_or_is_gone_is_published_no_more() {
     assert_eq!(outputs(&world).await, None);
     world.finish().await;
 }
+
+/// Whoever waits for the Workspace would take it for one that was never made.
+#[tokio::test]
+async fn a_status_that_somebody_empties_is_told_again_without_a_run() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    world.settle().await;
+    let before = get(&world, "vpc").await.status;
+    let plans = script.with(|stage| stage.plans);
+    for _ in 0..2 {
+        let nothing = Patch::Merge(json!({"status": null}));
+        let emptied = workspaces(&world)
+            .patch_status("vpc", &PatchParams::default(), &nothing)
+            .await
+            .unwrap();
+        assert_eq!(emptied.status, None);
+        world.settle().await;
+        assert_eq!(get(&world, "vpc").await.status, before);
+    }
+    assert_eq!(script.with(|stage| stage.plans), plans, "nothing is run");
+    world.finish().await;
+}
