@@ -39,6 +39,10 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
     };
     let is_retained = captcluster.spec.retain_vpc_on_delete == Some(true);
     match apply.filter(|apply| apply.has_workspace()) {
+        Some(apply) if apply.is_being_destroyed() && !is_retained && !apply.is_retained() => {
+            "It is being deleted, and the destruction of its VPC has begun. What that leaves is destroyed when the pause ends"
+                .to_owned()
+        }
         Some(apply) if is_retained || apply.is_retained() => {
             "It is being deleted, and goes when the pause ends; its VPC is kept".to_owned()
         }

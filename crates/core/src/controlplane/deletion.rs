@@ -114,11 +114,23 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
     if destroyed.is_empty() {
         return "It is being deleted, and goes when the pause ends; nothing is destroyed".to_owned();
     }
-    format!(
-        "It is being deleted: ending the pause destroys what these WorkspaceTemplateApplies made, in this order: {}. To \
-         keep something of it, first write spec.retainWorkspaceOnDelete: true into its WorkspaceTemplateApply",
-        listed(&destroyed, &[])
-    )
+    let (begun, others): (Vec<&OwnedSeen>, Vec<&OwnedSeen>) =
+        destroyed.into_iter().partition(|seen| seen.is_being_destroyed());
+    let begun = (!begun.is_empty()).then(|| {
+        format!(
+            "the destruction of what these made has begun, and what it leaves is destroyed when the pause ends: {}",
+            listed(&begun, &[])
+        )
+    });
+    let others = (!others.is_empty()).then(|| {
+        format!(
+            "ending the pause destroys what these WorkspaceTemplateApplies made, in this order: {}. To keep something of \
+             it, first write spec.retainWorkspaceOnDelete: true into its WorkspaceTemplateApply",
+            listed(&others, &[])
+        )
+    });
+    let told: Vec<String> = [begun, others].into_iter().flatten().collect();
+    format!("It is being deleted: {}", told.join(". Besides, "))
 }
 
 fn listed(applies: &[&OwnedSeen], left: &[&Left]) -> String {

@@ -232,6 +232,12 @@ impl OwnedSeen {
         !was_ready && rests && is_empty
     }
 
+    /// Whether the destruction of its infrastructure has begun: its Workspace is going away, which cannot be taken back.
+    #[must_use]
+    pub fn is_being_destroyed(&self) -> bool {
+        self.is_deleting() && self.workspace.as_ref().is_some_and(|seen| seen.deleting)
+    }
+
     /// Whether its infrastructure stays when it goes.
     #[must_use]
     pub fn is_retained(&self) -> bool {

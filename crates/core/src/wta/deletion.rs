@@ -95,10 +95,21 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
     let is_recorded = identity::annotation(&snapshot.wta.metadata, marks::WORKSPACE).is_some();
     let is_over = matches!(deciding.found, Found::Absent | Found::LeftBehind(_)) && !is_recorded;
     let is_hidden = identity::hidden(snapshot, deciding.found).is_some();
+    let begun = deciding.found.ours().filter(|workspace| workspace.deleting);
     match policy::fate(snapshot, deciding.found) {
         _ if is_over && !is_hidden => "It is being deleted, and goes when the pause ends; it has no infrastructure".to_owned(),
-        Fate::Retained => {
-            "It is being deleted, and goes when the pause ends; its infrastructure is kept".to_owned()
+        Fate::Retained => match begun {
+            Some(workspace) => format!(
+                "It is being deleted, and goes when the pause ends. The destruction of its infrastructure had begun: what \
+                 that leaves is kept with the Workspace {}",
+                workspace.name
+            ),
+            None => "It is being deleted, and goes when the pause ends; its infrastructure is kept".to_owned(),
+        },
+        Fate::Destroyed if begun.is_some() => {
+            "It is being deleted, and the destruction of its infrastructure has begun. What that leaves is destroyed when \
+             the pause ends"
+                .to_owned()
         }
         Fate::Destroyed => format!(
             "It is being deleted: ending the pause destroys its infrastructure. To keep that, first: {}",

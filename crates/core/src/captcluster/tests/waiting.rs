@@ -160,8 +160,12 @@ fn what_the_end_of_a_pause_does_to_a_network_that_goes_is_said_before_it_ends() 
         "ending the pause destroys its VPC. To keep that, first: kubectl patch captcluster net -n team";
     let mut retained = ready().snapshot;
     retained.captcluster.spec.retain_vpc_on_delete = Some(true);
+    let mut begun = ready();
+    begun.apply().wta.metadata.deletion_timestamp = Some(Time(at(1)));
+    begun.apply().workspace.get_or_insert_default().deleting = true;
     for (mut snapshot, expected) in [
         (ready().snapshot, to_keep),
+        (begun.snapshot, "the destruction of its VPC has begun"),
         (retained, "its VPC is kept"),
         (with_existing(), "nothing is destroyed"),
     ] {

@@ -117,6 +117,11 @@ fn what_the_end_of_a_pause_does_to_an_object_that_goes_is_said_before_it_ends() 
         }
     };
     let gone = |snapshot: &mut Snapshot| snapshot.owner = None;
+    let begun = |snapshot: &mut Snapshot| Arc::make_mut(&mut snapshot.workspaces[0]).deleting = true;
+    let kept_too_late = |snapshot: &mut Snapshot| {
+        kept(snapshot);
+        begun(snapshot);
+    };
     for (mut world, change, expected) in [
         (
             living(),
@@ -124,6 +129,16 @@ fn what_the_end_of_a_pause_does_to_an_object_that_goes_is_said_before_it_ends() 
             "ending the pause destroys its infrastructure",
         ),
         (living(), &kept, "its infrastructure is kept"),
+        (
+            living(),
+            &begun,
+            "has begun. What that leaves is destroyed when the pause ends",
+        ),
+        (
+            living(),
+            &kept_too_late,
+            "had begun: what that leaves is kept with the Workspace blue",
+        ),
         (owned(), &nothing, "its owner makes it again"),
         (owned(), &dying, "the owner says when"),
         (owned(), &gone, "until somebody says"),
