@@ -246,10 +246,14 @@ impl<'a> View<'a> {
     /// Who has to look at an object before anything happens, if nobody did.
     pub(crate) fn is_awaited(&self, id: &str) -> Option<&'static str> {
         let (is_new, who) = match self.object(id)? {
-            Object::Cluster(one) => (
-                one.status.as_ref().is_none_or(|status| status.phase.is_none()),
-                "controller",
-            ),
+            // One that is paused from the beginning has conditions, and no phase.
+            Object::Cluster(one) => {
+                let is_new = one.status.as_ref().is_none_or(|status| {
+                    let says = status.conditions.as_ref().is_some_and(|all| !all.is_empty());
+                    status.phase.is_none() && !says
+                });
+                (is_new, "controller")
+            }
             Object::CaptCluster(one) => (one.status.is_none(), "controller"),
             Object::ControlPlane(one) => (one.status.is_none(), "controller"),
             Object::Apply(one) => (one.status.is_none(), "controller"),

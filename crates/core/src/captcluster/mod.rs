@@ -169,7 +169,9 @@ impl Gates for Deciding<'_> {
             return None;
         }
         let message = match self.owner.cluster {
-            None => "No Cluster owns this object yet; name it in spec.infrastructureRef of one".to_owned(),
+            None => "No Cluster owns this object yet; name it in spec.infrastructureRef of one. One that names it takes it \
+                     over as soon as somebody looks after Clusters: Cluster API, or capt by --cluster-controller"
+                .to_owned(),
             Some(name) => {
                 let spec = &self.snapshot.captcluster.spec;
                 let fate = match (&spec.vpc_template_ref, spec.retain_vpc_on_delete) {

@@ -32,6 +32,8 @@ pub(super) struct Made {
     pub(super) is_written: bool,
     /// What is not wholly as it should be.
     pub(super) impairments: Vec<Note>,
+    /// Why it is not made by the template as that is now.
+    pub(super) held_back: Option<String>,
 }
 
 /// Makes the WorkspaceTemplateApply what it should be.
@@ -42,6 +44,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
     let mut made = Made {
         is_written: false,
         impairments: Vec::new(),
+        held_back: None,
     };
     let name = deciding.found.name().to_owned();
     let named = spec.workspace_template_apply_name.as_deref();
@@ -71,6 +74,7 @@ pub(super) fn make(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, valid: &V
             .map(|template| template.revision.as_str()),
         &snapshot.peers,
     );
+    made.held_back = released.held_back;
     let template = snapshot
         .template
         .as_ref()

@@ -146,7 +146,8 @@ impl Gates for Deciding<'_> {
         }
         // What was begun stays as it is until its Cluster is there again.
         if !is_begun {
-            let message = "Waiting for a Cluster to own this object, by its spec.controlPlaneRef";
+            let message = "Waiting for a Cluster to own this object, by its spec.controlPlaneRef, and for somebody to look \
+                           after Clusters: Cluster API, or capt by --cluster-controller";
             let verdict = deciding::waiting(Reason::WaitingForCluster, message);
             self.arrive(&verdict, &Answer::Unknown);
         }

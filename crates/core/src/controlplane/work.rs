@@ -37,9 +37,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     let infrastructure = infrastructure(deciding, cluster, seen);
     let mut impairments = Vec::new();
     let mut is_written = false;
+    let mut held_back = None;
     if let (Ok(valid), Ok(())) = (&valid, &infrastructure) {
         let made = making::make(deciding, cluster, valid);
         is_written = made.is_written;
+        held_back = made.held_back;
         impairments.extend(made.impairments);
     } else {
         deciding.keep_retry_for(seen, deciding.was_unwell());
@@ -76,7 +78,13 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
         recovery: Recovery::default(),
         impairments,
         expired: None,
-        remark: reading.remark.or_else(|| kept_subnets(snapshot, seen?)),
+        remark: reading
+            .remark
+            .or_else(|| kept_subnets(snapshot, seen?))
+            .or_else(|| {
+                let message = format!("The control plane serves. {}", held_back?);
+                Some(Note::new(Reason::Ready, message))
+            }),
     };
     clock::judge(deciding, &mut facts, seen, restarts);
     let mut late = fargate::late(&parts);

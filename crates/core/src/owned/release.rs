@@ -153,21 +153,8 @@ fn stands_in_the_way(own: &Peer, current: &str, peers: &[Peer]) -> Option<String
             failed.key
         ));
     }
-    let busy: Vec<&str> = others()
-        .filter(|peer| is_busy(current, peer))
-        .map(|peer| peer.key.as_str())
-        .collect();
     let room = room(current, others());
-    let ahead: Vec<&str> = others()
-        .filter(|peer| !has_it(peer) && !peer.is_idle && peer.key < own.key)
-        .map(|peer| peer.key.as_str())
-        .collect();
-    if ahead.len() < room {
-        return None;
-    }
-    let first = busy.first().or(ahead.first()).copied().unwrap_or_default();
-    Some(match busy.len() + ahead.len() {
-        1 => format!("{first} gets it first"),
-        many => format!("{first} and {} more get it first", many - 1),
-    })
+    let ahead = others().filter(|peer| !has_it(peer) && !peer.is_idle && peer.key < own.key);
+    // Who and how many these are changes with every one of them, and would be told by everybody.
+    (ahead.count() >= room).then(|| "others get it first, one and then a few at a time".to_owned())
 }

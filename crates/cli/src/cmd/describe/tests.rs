@@ -219,6 +219,19 @@ fn a_workspace_that_is_being_prepared_waits_for_no_runner() {
 }
 
 #[test]
+fn a_cluster_that_is_paused_from_the_beginning_waits_for_no_controller() {
+    let objects = json!({"clusters": [{
+        "metadata": {"name": "blue"}, "spec": {"paused": true},
+        "status": {"conditions": [condition("Paused", "True", "Paused", "spec.paused is true")]},
+    }]});
+    let told = words(&objects, "Cluster/blue");
+    assert!(
+        told.contains("spec.paused is true") && !told.contains("no controller"),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_somebody_else_manages_waits_for_no_controller() {
     for mark in ["labels", "annotations"] {
         let mut object = json!({"metadata": {"name": "net"}, "spec": {"region": "eu-central-1"}});

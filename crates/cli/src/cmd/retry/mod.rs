@@ -117,13 +117,11 @@ async fn owners_again(
     owners: Vec<Target>,
     token: String,
 ) -> anyhow::Result<Answer> {
-    let (mut asked, mut seen) = (Vec::new(), Seen::default());
+    let (mut asked, mut seen, mut left_alone) = (Vec::new(), Seen::default(), None);
     for owner in owners {
         if owner.kind == Kind::CaptCluster && cluster.leaves_alone(&owner.name).await? {
-            if target.kind == Kind::Cluster {
-                continue;
-            }
-            return Err(LeftAlone(owner.name).into());
+            left_alone = Some(LeftAlone(owner.name));
+            continue;
         }
         if cluster
             .annotate_owner(&owner, marks::RETRY_REQUESTED, &token)
@@ -138,7 +136,8 @@ async fn owners_again(
         }
     }
     if asked.is_empty() {
-        return Err(NothingOfOurs(target.name.clone()).into());
+        let nothing = || NothingOfOurs(target.name.clone()).into();
+        return Err(left_alone.map_or_else(nothing, anyhow::Error::from));
     }
     let ids: Vec<String> = asked.iter().flat_map(ids).collect();
     let of = (target.kind == Kind::Cluster).then_some(target.name.as_str());

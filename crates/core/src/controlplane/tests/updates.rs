@@ -541,6 +541,11 @@ fn an_edit_of_a_shared_template_waits_its_turn() {
     world.settle();
     assert_eq!(world.apply().wta.spec.template_revision.as_deref(), Some("t1"));
     assert_eq!(world.status().state, Some(State::Ready));
+    let told = message(&world.status(), "Ready");
+    assert!(
+        told.starts_with("The control plane serves. Revision t2 of the template waits:"),
+        "{told}"
+    );
     world.snapshot.peers[0].released = Some("t2".to_owned());
     world.settle();
     assert_eq!(world.apply().wta.spec.template_revision.as_deref(), Some("t2"));
