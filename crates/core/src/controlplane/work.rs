@@ -115,7 +115,7 @@ fn restarts(deciding: &mut Deciding<'_>, is_written: bool) -> bool {
     let generation = deciding.snapshot.control_plane.metadata.generation;
     let is_changed = deciding.status.observed_generation != generation;
     let is_asked_for = deciding.answer_retry() || (deciding.retry().is_some() && is_written);
-    is_asked_for || (deciding.was_unwell() && is_changed)
+    deciding.was_unwell() && (is_asked_for || is_changed)
 }
 
 /// Whether the infrastructure was ready once; else what is waited for.

@@ -412,6 +412,20 @@ fn a_request_for_another_try_is_passed_on_once() {
 }
 
 #[test]
+fn another_try_of_what_is_under_way_cancels_nothing() {
+    let mut world = World::new(fresh());
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    world.annotate(marks::RETRY_REQUESTED, "1");
+    world.pass(1);
+    world.settle();
+    let history = world.status().progress.and_then(|progress| progress.history);
+    let results: Vec<_> = history.iter().flatten().map(|record| record.result).collect();
+    assert_eq!(results, [None], "{history:?}");
+    assert_eq!(world.status().state, Some(State::Provisioning));
+}
+
+#[test]
 fn a_request_for_another_try_reaches_what_does_not_hand_its_outputs_out() {
     for is_emptied in [true, false] {
         let mut world = World::new(fresh());
