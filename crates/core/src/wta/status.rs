@@ -202,8 +202,10 @@ fn held_state(snapshot: &Snapshot) -> Option<String> {
         return None;
     }
     Some(format!(
-        "Somebody deleted the {} {} with the state, which stays only because it is held. Save it first; then, to have it go \
-         and written again by the runner: kubectl patch secret {} -n {} --type merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'",
+        "Somebody deleted the {} {} with the state, which stays only because it is held. Save it first, as docs/runner.md \
+         tells; then let it go: kubectl patch secret {} -n {} --type merge -p \
+         '{{\"metadata\":{{\"finalizers\":null}}}}'. A runner that has a copy writes it again; if none does, put back what you \
+         saved",
         waits::plural("Secret", names.len()),
         names.join(", "),
         names.join(" "),
