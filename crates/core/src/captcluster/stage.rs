@@ -39,28 +39,23 @@ impl Stage {
     }
 }
 
-/// What keeps a network that is what it should be from being looked after, if anything does.
-pub(super) fn rests(apply: &OwnedSeen) -> Option<String> {
-    match standing(apply) {
-        Standing::Waiting { message, .. } if (apply.holds() || apply.rests_well()) && !apply.is_change() => {
-            Some(format!("The WorkspaceTemplateApply {}: {message}", apply.name()))
-        }
-        _ => None,
-    }
-}
-
-/// How far the Workspace of a network is, which may serve meanwhile. None if it is ready.
-pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Option<Stage> {
+/// How far the Workspace of a network is that may serve meanwhile. If it is what it should be: what keeps it from being looked
+/// after, if anything does.
+pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Result<Option<String>, Stage> {
     let creating = |reason, message| Stage::Creating {
         reason,
         message,
         steps: vec![Step::Vpc, Step::Workspace],
     };
-    if rests(apply).is_some() {
-        return None;
-    }
-    Some(match standing(apply) {
-        Standing::Ready => return None,
+    let is_at_rest = || (apply.holds() || apply.rests_well()) && !apply.is_change();
+    Err(match standing(apply) {
+        Standing::Ready => return Ok(None),
+        Standing::Waiting { message, .. } if is_at_rest() => {
+            return Ok(Some(format!(
+                "The WorkspaceTemplateApply {}: {message}",
+                apply.name()
+            )));
+        }
         // What exactly it does changes often, and stands there.
         Standing::Working => creating(
             Reason::VpcCreating,

@@ -274,18 +274,14 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
     };
     let is_there = apply.is("Ready") && deciding.status.vpc_id.is_some();
     let in_module = |problem: &OutputProblem| apply.naming_template(&problem.to_string());
-    let stage = stage::of_apply(apply, is_there).unwrap_or_else(|| match (wrong, secret, vpc_id) {
+    let judged = |rests: Option<String>| match (wrong, secret, vpc_id) {
         (Some(problem), ..) => broken(in_module(problem)),
         (None, Some(_), Some(vpc_id)) => {
             let wrong_zones = match &zones {
                 Err(problem @ OutputProblem::WrongType { .. }) => Some(in_module(problem)),
                 _ => None,
             };
-            let told = [
-                Some(format!("The VPC {vpc_id} is there")),
-                wrong_zones,
-                stage::rests(apply),
-            ];
+            let told = [Some(format!("The VPC {vpc_id} is there")), wrong_zones, rests];
             Stage::Ready {
                 reason: Reason::VpcCreated,
                 message: told.into_iter().flatten().collect::<Vec<_>>().join(". "),
@@ -303,7 +299,8 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
                 steps: vec![Step::Secret],
             },
         },
-    });
+    };
+    let stage = stage::of_apply(apply, is_there).map_or_else(|stage| stage, judged);
     Conclusion {
         stage,
         is_there,

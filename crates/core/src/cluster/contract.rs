@@ -13,13 +13,13 @@ use capt_api::{
     foreign::{cluster::ClusterEndpoint, marks as foreign_marks},
 };
 use k8s_openapi::{
-    apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time},
+    apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, OwnerReference, Time},
     jiff::Timestamp,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{controlplane::endpoint, decision::Target};
+use crate::{captcluster::is_externally_managed, controlplane::endpoint, decision::Target};
 
 /// Our kind of infrastructure.
 const NETWORK: &str = "CAPTCluster";
@@ -105,9 +105,10 @@ impl Contracted {
                 .filter_map(parse)
                 .filter(|owner: &OwnerReference| !owner.uid.is_empty())
                 .collect(),
-            is_externally_managed: ["labels", "annotations"].iter().any(|marks| {
-                let marks = metadata.get(marks).and_then(Value::as_object);
-                marks.is_some_and(|marks| marks.contains_key(foreign_marks::MANAGED_BY))
+            is_externally_managed: is_externally_managed(&ObjectMeta {
+                labels: parsed(metadata.get("labels")),
+                annotations: parsed(metadata.get("annotations")),
+                ..ObjectMeta::default()
             }),
             endpoint: parsed::<ClusterEndpoint>(object.pointer("/spec/controlPlaneEndpoint"))
                 .filter(is_valid_endpoint)

@@ -5,8 +5,9 @@ mod destruction;
 mod ending_troubled;
 mod foreign_runner;
 mod keeping;
+mod moving;
 mod ownership;
-mod pausing_and_moving;
+mod pausing;
 mod properties;
 mod real_provider;
 mod rendering;
@@ -30,7 +31,9 @@ use k8s_openapi::{
 };
 use serde_json::{Value, json};
 
-use super::snapshot::{OwnerSeen, Runner, Served, Serving, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen};
+use super::snapshot::{
+    ClusterSeen, OwnerSeen, Runner, Served, Serving, Snapshot, TemplateSeen, WaitGraph, WorkspaceSeen,
+};
 use super::{Rendered, decide};
 use crate::{
     decision::{Decision, Desired},
@@ -218,4 +221,13 @@ fn somebody_elses(name: &str) -> WorkspaceSeen {
         spec: json!({"forProvider": {"source": "Inline", "module": "x"}, "managementPolicies": ["*"]}),
         ..WorkspaceSeen::default()
     }
+}
+
+fn pause(snapshot: &mut Snapshot) {
+    snapshot.cluster = Some(ClusterSeen { paused: true });
+}
+
+fn is_move_blocked(snapshot: &Snapshot) -> bool {
+    let annotations = snapshot.wta.metadata.annotations.as_ref();
+    annotations.is_some_and(|annotations| annotations.contains_key(foreign_marks::BLOCK_MOVE))
 }
