@@ -21,6 +21,7 @@ pub mod conditions;
 pub mod duration;
 pub mod endpoint;
 pub mod foreign;
+pub mod lean;
 pub mod manifests;
 pub mod marks;
 pub mod references;

@@ -19,20 +19,31 @@ pub use captcontrolplane::{Credentials, Endpoints, NetworkEndpoints, OwnCredenti
 pub use metrics::Metrics;
 pub use options::{Clock, ClusterController, Concurrency, Options, Outside, Readiness};
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use capt_api::lean::Document;
+use capt_core::decision::Target;
 use kube::Client;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use self::{
     captcluster::CaptClusters,
     captcontrolplane::ControlPlanes,
     cluster::{Clusters, switch},
-    engine::{controller::Worker, execute::Executor, queue::Queue, wakes::Wakes},
+    engine::{
+        controller::Worker,
+        execute::{Executor, Teller},
+        queue::Queue,
+        wakes::Wakes,
+    },
     facts::{Facts, secrets::Secrets},
     workspacetemplate::Templates,
     workspacetemplateapply::Applies,
 };
+
+/// How long what is still to be told may take when the controllers stop.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Why the controllers stopped before they were told to.
 #[derive(Debug, thiserror::Error)]
@@ -74,9 +85,13 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
     options.readiness.set(true);
     let secrets = Arc::new(Secrets::new(client.clone(), facts.clone()));
     watches.spawn(secrets.clone().forget());
+    let (teller, tells) = Teller::new(client.clone());
+    watches.spawn(tells);
+    let learns = facts.clone();
+    let witness = Arc::new(move |target: &Target, answer: &Document| learns.learn(target, answer));
     let hands = Hands {
         secrets,
-        executor: Executor::new(client.clone()),
+        executor: Executor::new(client.clone(), teller.clone(), witness),
         facts,
         client,
         options: options.clone(),
@@ -98,6 +113,7 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
             captclusters.work(concurrency.captclusters, stop.clone()),
             control_planes.work(concurrency.captcontrolplanes, stop.clone()),
         );
+        let _ = timeout(LAST_WORDS, teller.has_told()).await;
     };
     let ended = tokio::select! {
         () = work => Ok(()),

@@ -6,7 +6,6 @@
 
 pub(crate) mod call;
 pub(crate) mod controller;
-pub(crate) mod document;
 pub(crate) mod execute;
 pub(crate) mod key;
 pub(crate) mod packing;

@@ -69,11 +69,30 @@ struct Rows<T> {
     by_index: Vec<HashMap<Box<str>, Members>>,
     /// The newest version that was seen.
     latest: u64,
+    /// Objects that are known by the answer to a write of ours, and their versions, until they are seen.
+    learned: HashMap<ObjectKey, u64>,
     serving: Serving,
     unsettled: Unsettled,
 }
 
 impl<T> Rows<T> {
+    /// Whether at least this version of an object was learned.
+    fn has_learned(&self, key: &ObjectKey, version: u64) -> bool {
+        self.learned.get(key).is_some_and(|learned| *learned >= version)
+    }
+
+    /// Whether this version of an object is older than what was learned of it. If not, what was learned has been seen.
+    fn is_old(&mut self, key: &ObjectKey, version: u64) -> bool {
+        match self.learned.get(key) {
+            Some(learned) if *learned > version => true,
+            Some(_) => {
+                self.learned.remove(key);
+                false
+            }
+            None => false,
+        }
+    }
+
     /// Gives back the room that was needed only while there was much to do. Copies are made before that is given back of
     /// which they are: what was just given back would be taken again.
     fn settle(&mut self) {
@@ -185,6 +204,7 @@ impl<T: PartialEq> Table<T> {
                 objects: BTreeMap::new(),
                 by_index: indexes.iter().map(|_| HashMap::new()).collect(),
                 latest: 0,
+                learned: HashMap::new(),
                 serving: Serving::Unknown,
                 unsettled: Unsettled::default(),
             }),
@@ -368,9 +388,10 @@ impl<T: PartialEq> Table<T> {
         self.rows.read().serving == Serving::Yes
     }
 
-    /// Whether everything up to this version of an object was seen.
-    pub(crate) fn has_seen(&self, version: u64) -> bool {
-        self.rows.read().latest >= version
+    /// Whether this version of an object is here: everything up to it was seen, or it was learned.
+    pub(crate) fn has_seen(&self, key: &ObjectKey, version: u64) -> bool {
+        let rows = self.rows.read();
+        rows.latest >= version || rows.has_learned(key, version)
     }
 
     /// Counts changes, for those who wait for any of them.
@@ -388,18 +409,51 @@ impl<T: PartialEq> Table<T> {
         }
     }
 
-    /// Puts an object in, or takes it out if it cannot be read.
+    /// Puts an object in, or takes it out if it cannot be read. One that is here as it is since is left alone.
     pub(crate) fn apply(&self, row: Row<T>) {
         self.change(|rows, facts, keys| {
             rows.latest = rows.latest.max(row.version);
-            self.put(rows, row, facts, keys);
+            if !rows.is_old(&row.key, row.version) {
+                self.put(rows, row, facts, keys);
+            }
         });
+    }
+
+    /// Takes note of a version of an object that was learned before, for which it need not be read. Tells whether it was.
+    pub(crate) fn is_confirmed(&self, key: &ObjectKey, version: u64) -> bool {
+        if self.rows.read().learned.get(key) != Some(&version) {
+            return false;
+        }
+        let rows = &mut *self.rows.write();
+        rows.latest = rows.latest.max(version);
+        rows.learned.remove(key);
+        true
+    }
+
+    /// Puts an object in as the API answered to a write, before it is seen: whoever waits for that write need not wait for
+    /// the watch. Nothing is learned of what goes, whose end only the watch tells.
+    pub(crate) fn learn(&self, row: Row<T>) {
+        let is_news = {
+            let rows = self.rows.read();
+            let is_known = rows.latest >= row.version || rows.has_learned(&row.key, row.version);
+            rows.serving == Serving::Yes && !is_known
+        };
+        if is_news {
+            self.change(|rows, facts, keys| {
+                // Both may have happened meanwhile.
+                if rows.latest < row.version && !rows.has_learned(&row.key, row.version) {
+                    rows.learned.insert(row.key.clone(), row.version);
+                    self.put(rows, row, facts, keys);
+                }
+            });
+        }
     }
 
     /// Takes an object out.
     pub(crate) fn delete(&self, key: ObjectKey, version: u64) {
         self.change(|rows, facts, keys| {
             rows.latest = rows.latest.max(version);
+            rows.learned.remove(&key);
             self.put(rows, Row::gone(key), facts, keys);
         });
     }
@@ -407,6 +461,8 @@ impl<T: PartialEq> Table<T> {
     /// Puts all objects in that there are.
     pub(crate) fn replace(&self, all: Vec<Row<T>>) {
         self.change(|rows, facts, keys| {
+            // Whatever is newer comes by the watch that follows.
+            rows.learned = HashMap::new();
             let present: HashSet<ObjectKey> = all.iter().map(|row| row.key.clone()).collect();
             let gone: Vec<ObjectKey> = rows
                 .objects
@@ -443,6 +499,7 @@ impl<T: PartialEq> Table<T> {
     /// Says that the kind is not served, which must be certain: whatever was of it counts as gone.
     pub(crate) fn close(&self) {
         self.change(|rows, facts, keys| {
+            rows.learned = HashMap::new();
             let gone: Vec<ObjectKey> = rows.objects.keys().cloned().collect();
             for key in gone {
                 self.put(rows, Row::gone(key), facts, keys);

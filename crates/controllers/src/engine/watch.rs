@@ -139,7 +139,11 @@ where
                 is_listed = true;
                 table.replace(std::mem::take(&mut listed));
             }
-            Ok(watcher::Event::Apply(object)) => table.apply(row(object)),
+            Ok(watcher::Event::Apply(object)) => {
+                if !table.is_confirmed(&ObjectKey::of(object.meta()), version(&object)) {
+                    table.apply(row(object));
+                }
+            }
             Ok(watcher::Event::Delete(object)) => {
                 table.delete(ObjectKey::of(object.meta()), version(&object));
             }
@@ -168,7 +172,7 @@ pub(crate) fn code(error: &watcher::Error) -> Option<u16> {
 }
 
 /// Versions grow, and can be compared within a kind.
-fn version<K: Resource>(object: &K) -> u64 {
+pub(crate) fn version<K: Resource>(object: &K) -> u64 {
     let version = object.meta().resource_version.as_deref();
     version.and_then(|version| version.parse().ok()).unwrap_or(0)
 }

@@ -17,8 +17,10 @@ use std::{sync::Arc, time::Duration};
 use capt_api::{
     CAPTCluster, CAPTControlPlane, WorkspaceTemplateApply,
     foreign::{Cluster, marks::DELETE_FOR_MOVE},
+    lean::Document,
 };
 use capt_core::{
+    decision::Target,
     render::WorkspaceGroup,
     wta::snapshot::{ProviderConfigSeen, WorkspaceSeen},
 };
@@ -36,8 +38,9 @@ use crate::engine::{
     packing::Packer,
     rights::Missing,
     served::Definitions,
-    table::Table,
+    table::{Row, Table},
     wakes::{Controller, Reader, Wakes},
+    watch::{Read, version},
 };
 
 /// The controller of WorkspaceTemplateApplies, by the place of its queue.
@@ -202,18 +205,33 @@ impl Facts {
     /// Whether the tables show what was written.
     pub(crate) fn have_seen(&self, written: &Written) -> bool {
         let (target, version) = (&written.target, written.version);
+        let key = &match &target.namespace {
+            Some(namespace) => ObjectKey::within(namespace, &target.name),
+            None => ObjectKey::cluster_scoped(&target.name),
+        };
         match target.kind.as_str() {
-            "WorkspaceTemplateApply" => self.applies.has_seen(version),
-            "WorkspaceTemplate" => self.templates.has_seen(version),
-            "CAPTCluster" => self.captclusters.has_seen(version),
-            "CAPTControlPlane" => self.captcontrolplanes.has_seen(version),
-            "Cluster" => self.clusters.has_seen(version),
-            "Workspace" if target.namespace.is_some() => self.workspaces.has_seen(version),
-            "Workspace" => self.cluster_workspaces.has_seen(version),
-            "Secret" if target.name.ends_with("-rendering") => self.renderings.has_seen(version),
-            "Secret" => self.secrets.has_seen(version),
-            "ConfigMap" => self.config_maps.has_seen(version),
+            "WorkspaceTemplateApply" => self.applies.has_seen(key, version),
+            "WorkspaceTemplate" => self.templates.has_seen(key, version),
+            "CAPTCluster" => self.captclusters.has_seen(key, version),
+            "CAPTControlPlane" => self.captcontrolplanes.has_seen(key, version),
+            "Cluster" => self.clusters.has_seen(key, version),
+            "Workspace" if target.namespace.is_some() => self.workspaces.has_seen(key, version),
+            "Workspace" => self.cluster_workspaces.has_seen(key, version),
+            "Secret" if target.name.ends_with("-rendering") => self.renderings.has_seen(key, version),
+            "Secret" => self.secrets.has_seen(key, version),
+            "ConfigMap" => self.config_maps.has_seen(key, version),
             _ => true,
+        }
+    }
+
+    /// Takes note of an object of ours as the API answered to a write.
+    pub(crate) fn learn(&self, target: &Target, answer: &Document) {
+        match target.kind.as_str() {
+            "WorkspaceTemplateApply" => learn(&self.applies, answer, views::apply),
+            "CAPTCluster" => learn(&self.captclusters, answer, views::captcluster),
+            "CAPTControlPlane" => learn(&self.captcontrolplanes, answer, views::captcontrolplane),
+            "Cluster" => learn(&self.clusters, answer, views::cluster),
+            _ => {}
         }
     }
 
@@ -256,6 +274,19 @@ impl Facts {
         self.renderings.is_known().await;
         self.reports.is_known().await;
         self.namespaces.is_known().await;
+    }
+}
+
+fn learn<T: PartialEq>(table: &Table<T>, answer: &Document, read: Read<Document, T>) {
+    let version = version(answer);
+    let is_going = answer.metadata.deletion_timestamp.is_some();
+    if version == 0 || is_going {
+        return;
+    }
+    let value = read(answer.clone());
+    if value.is_some() {
+        let key = ObjectKey::of(&answer.metadata);
+        table.learn(Row { key, version, value });
     }
 }
 

@@ -11,6 +11,7 @@ use capt_api::{
         providerconfig::TerraformConfig,
         workspace::{WorkspaceCondition, WorkspaceStatus},
     },
+    lean::{Document, Head},
     marks,
     run::{REPORT_KEY, RunReport},
     workspacetemplate::WorkspaceTemplateObjectStatus,
@@ -33,10 +34,7 @@ use kube::core::DynamicObject;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::{
-    document::{Document, Head},
-    served::Definition,
-};
+use crate::engine::served::Definition;
 
 /// An annotation that kubectl keeps a whole object in.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,5 +1,6 @@
 //! Writes of objects that must exist.
 
+use capt_api::lean::Document;
 use capt_core::{
     decision::{Desired, Guard, Strip, Target},
     wta::kept,
@@ -13,10 +14,7 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, ownership};
-use crate::engine::{
-    call::{CallError, within_deadline},
-    document::Document,
-};
+use crate::engine::call::{CallError, within_deadline};
 
 /// A version that no object has, because the first write to a server is its own. Applying with it makes what is not
 /// there, and is refused where anything is.

@@ -2,9 +2,13 @@
 //!
 //! An event is named after what it says, so that a repetition is counted on the one that is there, also after a restart.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+};
 
 use capt_core::decision::{Event, EventKind};
+use futures::{StreamExt as _, stream};
 use k8s_openapi::{
     api::{
         core::v1::ObjectReference,
@@ -18,6 +22,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::json;
+use tokio::sync::{mpsc, watch};
 
 use super::{FIELD_MANAGER, Subject};
 use crate::engine::call::{CallError, within_deadline};
@@ -31,63 +36,102 @@ const SAME_NEWS: SignedDuration = SignedDuration::from_secs(1);
 /// That something is still so is not worth another write within this time.
 const STILL_SO: SignedDuration = SignedDuration::from_secs(60);
 
-/// Tells people what happens.
+/// How many events wait to be told. Who has another one waits for room.
+const WAITING: usize = 4096;
+/// How many are told at a time: nobody waits for them, so that they leave the API to what somebody waits for.
+const AT_A_TIME: usize = 4;
+
+/// Tells people what happens, while what made it happen goes on.
 #[derive(Clone)]
 pub(crate) struct Teller {
-    client: Client,
+    queue: mpsc::Sender<Telling>,
+    /// How many are not told yet.
+    untold: Arc<watch::Sender<usize>>,
+}
+
+/// Something to tell.
+struct Telling {
+    event: Told,
+    now: Timestamp,
+    /// It is not told again within this time.
+    within: SignedDuration,
 }
 
 impl Teller {
-    pub(super) fn new(client: Client) -> Self {
-        Self { client }
+    /// One that hands events on, and what tells them for as long as it runs.
+    pub(crate) fn new(client: Client) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (queue, tellings) = mpsc::channel(WAITING);
+        let untold = Arc::new(watch::Sender::new(0));
+        let teller = Self {
+            queue,
+            untold: untold.clone(),
+        };
+        let next = |mut tellings: mpsc::Receiver<Telling>| async move {
+            let telling = tellings.recv().await?;
+            Some((telling, tellings))
+        };
+        let tells = stream::unfold(tellings, next).for_each_concurrent(AT_A_TIME, move |telling| {
+            let (client, untold) = (client.clone(), untold.clone());
+            async move {
+                if let Err(error) = tell(&client, &telling).await {
+                    let error: &dyn std::error::Error = &error;
+                    let object = telling.event.regarding.as_ref().and_then(|of| of.name.as_deref());
+                    tracing::debug!(error, object, "an event was not told");
+                }
+                untold.send_modify(|untold| *untold -= 1);
+            }
+        });
+        (teller, tells)
     }
 
     /// Tells people that something happened to an object.
     pub(super) async fn tell(&self, subject: &Subject, event: &Event, now: Timestamp) {
-        self.tell_unless(SAME_NEWS, subject, event, now).await;
+        self.hand_on(SAME_NEWS, subject, event, now).await;
     }
 
     /// Tells people something about an object that is found again at every look.
     pub(crate) async fn remind(&self, subject: &Subject, event: &Event, now: Timestamp) {
-        self.tell_unless(STILL_SO, subject, event, now).await;
+        self.hand_on(STILL_SO, subject, event, now).await;
     }
 
-    /// Tells it, unless that was done so short a time ago.
-    async fn tell_unless(&self, within: SignedDuration, subject: &Subject, event: &Event, now: Timestamp) {
-        if let Err(error) = self.try_tell(within, subject, event, now).await {
-            let error: &dyn std::error::Error = &error;
-            tracing::debug!(error, object = subject.target.name, "an event was not told");
+    async fn hand_on(&self, within: SignedDuration, subject: &Subject, event: &Event, now: Timestamp) {
+        let event = written(subject, event, now);
+        self.untold.send_modify(|untold| *untold += 1);
+        // Nobody listens any more when the controllers stop.
+        if self.queue.send(Telling { event, now, within }).await.is_err() {
+            self.untold.send_modify(|untold| *untold -= 1);
         }
     }
 
-    async fn try_tell(
-        &self,
-        within: SignedDuration,
-        subject: &Subject,
-        event: &Event,
-        now: Timestamp,
-    ) -> Result<(), CallError> {
-        let namespace = subject.target.namespace.as_deref().unwrap_or("default");
-        let api: Api<Told> = Api::namespaced(self.client.clone(), namespace);
-        let told = written(subject, event, namespace, now);
-        let name = told.metadata.name.clone().unwrap_or_default();
-        let parameters = PostParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
-        match within_deadline(api.create(&parameters, &told)).await {
-            Ok(_) => return Ok(()),
-            Err(error) if error.is_conflict() => {}
-            Err(error) => return Err(error),
-        }
-        let present = within_deadline(api.get(&name)).await?;
-        let Some(series) = counted(&present, within, now) else {
-            return Ok(());
-        };
-        let patch = Patch::Merge(json!({"series": series}));
-        within_deadline(api.patch(&name, &PatchParams::default(), &patch)).await?;
-        Ok(())
+    /// Waits until everything was told.
+    pub(crate) async fn has_told(&self) {
+        // It fails only if nobody can tell anything any more.
+        let _ = self.untold.subscribe().wait_for(|untold| *untold == 0).await;
     }
+}
+
+/// Tells something, unless that was done a short time ago.
+async fn tell(client: &Client, telling: &Telling) -> Result<(), CallError> {
+    let metadata = &telling.event.metadata;
+    let (namespace, name) = (metadata.namespace.as_deref(), metadata.name.as_deref());
+    let api: Api<Told> = Api::namespaced(client.clone(), namespace.unwrap_or_default());
+    let parameters = PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    match within_deadline(api.create(&parameters, &telling.event)).await {
+        Ok(_) => return Ok(()),
+        Err(error) if error.is_conflict() => {}
+        Err(error) => return Err(error),
+    }
+    let name = name.unwrap_or_default();
+    let present = within_deadline(api.get(name)).await?;
+    let Some(series) = counted(&present, telling.within, telling.now) else {
+        return Ok(());
+    };
+    let patch = Patch::Merge(json!({"series": series}));
+    within_deadline(api.patch(name, &PatchParams::default(), &patch)).await?;
+    Ok(())
 }
 
 /// How often something was told, with this time, unless it was told so short a time ago.
@@ -103,8 +147,9 @@ fn counted(present: &Told, within: SignedDuration, now: Timestamp) -> Option<Eve
     })
 }
 
-fn written(subject: &Subject, event: &Event, namespace: &str, now: Timestamp) -> Told {
+fn written(subject: &Subject, event: &Event, now: Timestamp) -> Told {
     let target = &subject.target;
+    let namespace = target.namespace.as_deref().unwrap_or("default");
     Told {
         metadata: ObjectMeta {
             name: Some(name(subject, event)),
@@ -191,7 +236,7 @@ mod tests {
                 reason: "Told".to_owned(),
                 message,
             };
-            let told = written(&subject, &event, "default", Timestamp::UNIX_EPOCH);
+            let told = written(&subject, &event, Timestamp::UNIX_EPOCH);
             assert_eq!(told.note.unwrap().len(), length);
         }
     }

@@ -13,8 +13,9 @@ mod telling;
 #[cfg(test)]
 mod testing;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use capt_api::lean::Document;
 use capt_core::decision::{Decision, Desired, Event, EventKind, Target};
 use futures::future::{join, join_all};
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
@@ -26,10 +27,7 @@ use kube::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    call::{CallError, within_deadline},
-    document::Document,
-};
+use super::call::{CallError, within_deadline};
 pub(crate) use events::Teller;
 use order::{may_be_marked_meanwhile, written_together};
 use own::Marked;
@@ -233,13 +231,20 @@ impl Failure {
 pub(crate) struct Executor {
     client: Client,
     teller: Teller,
+    witness: Witness,
 }
+
+/// Hears of every object that it was decided about as the API answers when it is written.
+pub(crate) type Witness = Arc<dyn Fn(&Target, &Document) + Send + Sync>;
 
 impl Executor {
     /// Hands that write by this client.
-    pub(crate) fn new(client: Client) -> Self {
-        let teller = Teller::new(client.clone());
-        Self { client, teller }
+    pub(crate) fn new(client: Client, teller: Teller, witness: Witness) -> Self {
+        Self {
+            client,
+            teller,
+            witness,
+        }
     }
 
     /// Carries out a decision about an object whose status told this, and says what was written, also if not all of it
@@ -311,6 +316,7 @@ impl Executor {
                 return Ok(());
             }
             if let Some(object) = self.tell_status(subject, &status, &marked).await? {
+                (self.witness)(&subject.target, &object);
                 let told = Written::of(&subject.target, &object);
                 let is_all = written.all.is_empty() && told.version > 0;
                 written.only_told = is_all.then_some(told.version);

@@ -1,11 +1,12 @@
 //! Changes of the object itself: its metadata first, then its status.
 
+use capt_api::lean::Document;
 use capt_core::decision::OwnChange;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
-use crate::engine::{call::within_deadline, document::Document};
+use crate::engine::call::within_deadline;
 
 /// What became of marks on the object itself.
 pub(super) enum Marked {
@@ -29,7 +30,10 @@ impl Executor {
             return Ok(Marked::Unchanged);
         };
         match self.patch(target, OWN_FIELD_MANAGER, Patch::Merge(patch)).await {
-            Ok(object) => Ok(Marked::Changed(Box::new(object))),
+            Ok(object) => {
+                (self.witness)(target, &object);
+                Ok(Marked::Changed(Box::new(object)))
+            }
             Err(error) if error.is_not_found() => Ok(Marked::Gone),
             Err(error) => Err(Failure::of("mark", target, error)),
         }

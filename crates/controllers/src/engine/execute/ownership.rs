@@ -3,11 +3,11 @@
 //! Creating an object leaves its fields owned by an update, and an update's fields never go when a later apply leaves
 //! them out. So what our creation owns is handed to our apply, which is the same manager by another operation.
 
+use capt_api::lean::Document;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Value, json};
 
 use super::FIELD_MANAGER;
-use crate::engine::document::Document;
 
 /// Whether nothing of an object is owned by our updates.
 pub(super) fn is_claimed(object: &Document) -> bool {

@@ -1,10 +1,11 @@
 //! Removal of objects that must go.
 
+use capt_api::lean::Document;
 use capt_core::decision::Removal;
 use kube::api::{DeleteParams, Preconditions};
 
 use super::{Executor, Failure};
-use crate::engine::{call::within_deadline, document::Document};
+use crate::engine::call::within_deadline;
 
 impl Executor {
     /// Deletes exactly what was seen. What is left of it, if somebody still holds it.

@@ -77,7 +77,7 @@ async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
     // The same again is no change.
     table.apply(row("a", 3, "red", 1));
     assert_eq!(world.woken().await, Vec::<String>::new());
-    assert!(table.has_seen(3) && !table.has_seen(4));
+    assert!(table.has_seen(&key("a"), 3) && !table.has_seen(&key("a"), 4));
     table.apply(row("a", 4, "red", 2));
     assert_eq!(world.woken().await, ["object", "reds"]);
     table.apply(row("a", 5, "blue", 2));
@@ -192,4 +192,43 @@ async fn what_is_put_together_after_much_happened_is_found_and_wakes_as_before()
     table.apply(row("thing-7", 1003, "thing-7", 3));
     table.apply(row("thing-8", 1004, "thing-8", 3));
     assert_eq!(world.woken().await, ["another", "reader of 8"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_learned_from_an_answer_wakes_at_once_and_is_not_taken_back_by_what_was_before() {
+    let world = world();
+    let table = &world.table;
+    table.learn(row("a", 5, "red", 1));
+    assert_eq!(table.peek(&key("a")), None, "not all of it is known yet");
+    table.replace(vec![row("a", 4, "red", 1), row("b", 2, "blue", 1)]);
+    let size = |name: &str| table.peek(&key(name)).map(|thing| thing.1);
+    let reads = || world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
+    reads();
+    world.woken().await;
+    table.learn(row("a", 7, "red", 3));
+    assert_eq!(world.woken().await, ["object"]);
+    assert!(table.has_seen(&key("a"), 7) && !table.has_seen(&key("b"), 7));
+    // Somebody else's change before it comes late.
+    table.apply(row("a", 6, "red", 2));
+    assert_eq!(size("a"), Some(3));
+    // What was seen cannot be learned.
+    table.learn(row("a", 6, "red", 2));
+    assert_eq!(size("a"), Some(3));
+    assert!(!table.is_confirmed(&key("b"), 7) && table.is_confirmed(&key("a"), 7));
+    assert!(table.has_seen(&key("b"), 7) && !table.is_confirmed(&key("a"), 7));
+    assert_eq!(world.woken().await, Vec::<String>::new());
+    // Its end is never late.
+    table.learn(row("a", 9, "red", 4));
+    table.delete(key("a"), 8);
+    assert_eq!(size("a"), None);
+    table.apply(row("a", 9, "red", 4));
+    assert_eq!(size("a"), Some(4));
+    // What comes after it counts, and so does a list.
+    table.learn(row("a", 10, "red", 5));
+    table.apply(row("a", 11, "red", 6));
+    assert_eq!(size("a"), Some(6));
+    table.learn(row("a", 12, "red", 7));
+    table.replace(vec![row("b", 2, "blue", 1)]);
+    assert_eq!((size("a"), size("b")), (None, Some(1)));
+    assert!(!table.has_seen(&key("a"), 12));
 }

@@ -12,36 +12,62 @@ use serde_json::value::RawValue;
 
 /// An object of any kind.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct Document {
+pub struct Document {
     /// Its metadata. Of managed fields it is there who has any, and not which.
     #[serde(default, deserialize_with = "metadata")]
-    pub(crate) metadata: ObjectMeta,
+    pub metadata: ObjectMeta,
     /// Its spec.
     #[serde(default)]
-    pub(crate) spec: Part,
+    pub spec: Part,
     /// Its status.
     #[serde(default)]
-    pub(crate) status: Part,
+    pub status: Part,
 }
 
 /// A part of an object, as the text that it came in: who needs it reads it as what it is, and most answers are not read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Part(Option<Box<RawValue>>);
+pub struct Part(Option<Box<RawValue>>);
 
 impl Part {
     /// What it says, if it is there and can be read.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+    #[must_use]
+    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.0.as_ref()?.get()).ok()
+    }
+
+    /// What it says; one that is not there says null.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn try_read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0.as_ref().map_or("null", |text| text.get()))
     }
 }
 
 /// The metadata of an object of a kind.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Head<K> {
+pub struct Head<K> {
     /// The metadata, as that of a [`Document`].
     #[serde(default, deserialize_with = "metadata")]
-    pub(crate) metadata: ObjectMeta,
+    pub metadata: ObjectMeta,
+    #[serde(skip)]
+    kind: PhantomData<K>,
+}
+
+/// An object of a kind, which may not be what its kind promises.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Lean<K> {
+    /// The metadata, as that of a [`Document`].
+    #[serde(default, deserialize_with = "metadata")]
+    pub metadata: ObjectMeta,
+    /// Its spec.
+    #[serde(default)]
+    pub spec: Part,
+    /// Its status.
+    #[serde(default)]
+    pub status: Part,
     #[serde(skip)]
     kind: PhantomData<K>,
 }
@@ -127,34 +153,42 @@ impl Resource for Document {
     }
 }
 
-impl<K: Resource> Resource for Head<K> {
-    type DynamicType = K::DynamicType;
-    type Scope = K::Scope;
+/// What is seen of an object of a kind is found where that kind is.
+macro_rules! of_its_kind {
+    ($view:ident) => {
+        impl<K: Resource> Resource for $view<K> {
+            type DynamicType = K::DynamicType;
+            type Scope = K::Scope;
 
-    fn kind(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::kind(dynamic)
-    }
+            fn kind(dynamic: &K::DynamicType) -> Cow<'_, str> {
+                K::kind(dynamic)
+            }
 
-    fn group(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::group(dynamic)
-    }
+            fn group(dynamic: &K::DynamicType) -> Cow<'_, str> {
+                K::group(dynamic)
+            }
 
-    fn version(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::version(dynamic)
-    }
+            fn version(dynamic: &K::DynamicType) -> Cow<'_, str> {
+                K::version(dynamic)
+            }
 
-    fn plural(dynamic: &K::DynamicType) -> Cow<'_, str> {
-        K::plural(dynamic)
-    }
+            fn plural(dynamic: &K::DynamicType) -> Cow<'_, str> {
+                K::plural(dynamic)
+            }
 
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
 }
+
+of_its_kind!(Head);
+of_its_kind!(Lean);
 
 #[cfg(test)]
 mod tests {
@@ -186,11 +220,19 @@ mod tests {
         assert_eq!(serde_json::to_value(&document.metadata).unwrap(), expected);
         let head: Head<Document> = serde_json::from_str(&text).unwrap();
         assert_eq!(head.metadata, document.metadata);
+        let lean: Lean<Document> = serde_json::from_str(&text).unwrap();
+        assert_eq!(lean.metadata, document.metadata);
+        assert_eq!(
+            (lean.spec.read(), lean.status.read()),
+            (Some(json!({"a": 1})), Some(json!({"b": 2})))
+        );
         let nothing: Document = serde_json::from_str(r#"{"spec": null}"#).unwrap();
         expected = serde_json::to_value(&nothing.metadata).unwrap();
         assert_eq!(expected, json!({}));
         for part in [nothing.spec, nothing.status] {
             assert_eq!(part.read::<Value>(), None);
+            assert_eq!(part.try_read::<Option<bool>>().unwrap(), None);
+            assert!(part.try_read::<bool>().is_err());
         }
     }
 }
