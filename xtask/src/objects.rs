@@ -39,7 +39,8 @@ pub(crate) const fn kind(
 }
 
 impl Kind {
-    fn resource(self) -> ApiResource {
+    /// What a client has to know about it.
+    pub(crate) fn resource(self) -> ApiResource {
         ApiResource {
             group: self.group.to_owned(),
             version: self.version.to_owned(),

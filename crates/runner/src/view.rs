@@ -9,6 +9,7 @@ use capt_api::{
         marks as foreign_marks,
         workspace::{DeletionPolicy, ManagementPolicy, ProviderConfigReference, WorkspaceStatus},
     },
+    lean::Lean,
     marks,
 };
 use capt_core::render::WorkspaceGroup;
@@ -174,6 +175,32 @@ impl From<&ClusterWorkspace> for WorkspaceView {
     }
 }
 
+/// A kind of Workspaces.
+pub(crate) trait Seen: Sized {
+    /// The view of one as it comes from the API, if it is what its kind promises.
+    fn view(object: Lean<Self>) -> Result<WorkspaceView, serde_json::Error>;
+}
+
+impl Seen for Workspace {
+    fn view(object: Lean<Self>) -> Result<WorkspaceView, serde_json::Error> {
+        Ok(WorkspaceView::from(&Self {
+            spec: object.spec.try_read()?,
+            status: object.status.try_read()?,
+            metadata: object.metadata,
+        }))
+    }
+}
+
+impl Seen for ClusterWorkspace {
+    fn view(object: Lean<Self>) -> Result<WorkspaceView, serde_json::Error> {
+        Ok(WorkspaceView::from(&Self {
+            spec: object.spec.try_read()?,
+            status: object.status.try_read()?,
+            metadata: object.metadata,
+        }))
+    }
+}
+
 fn view(
     group: WorkspaceGroup,
     metadata: &ObjectMeta,
@@ -198,5 +225,47 @@ fn view(
         provider_config_ref: None,
         connection_secret_ref: None,
         status: status.cloned().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What is seen of an object, if it can be read.
+    fn seen(object: &Value) -> Option<WorkspaceView> {
+        let lean: Lean<Workspace> = serde_json::from_str(&object.to_string()).unwrap();
+        Workspace::view(lean).ok()
+    }
+
+    #[test]
+    fn a_workspace_is_seen_as_it_is_read_and_what_is_none_is_not_seen() {
+        let object = json!({
+            "apiVersion": "tf.m.upbound.io/v1beta1", "kind": "Workspace",
+            "metadata": {
+                "name": "w", "namespace": "n", "uid": "u", "generation": 3, "resourceVersion": "7",
+                "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {}}}],
+            },
+            "spec": {"forProvider": {"source": "Inline", "module": "locals {}"}},
+            "status": {"conditions": [{
+                "type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-02T03:04:05Z",
+            }]},
+        });
+        let read: Workspace = serde_json::from_value(object.clone()).unwrap();
+        assert_eq!(seen(&object), Some(WorkspaceView::from(&read)));
+        for (field, value) in [
+            ("spec", json!(null)),
+            ("spec", json!({})),
+            ("status", json!("ready")),
+        ] {
+            let mut wrong = object.clone();
+            wrong[field] = value;
+            assert_eq!(seen(&wrong), None, "{wrong}");
+        }
+        let mut silent = object;
+        silent["status"] = json!(null);
+        assert!(seen(&silent).is_some());
     }
 }

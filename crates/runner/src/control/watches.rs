@@ -15,6 +15,7 @@ use capt_api::{
         ClusterProviderConfig, ClusterWorkspace, LegacyProviderConfig, LegacyProviderConfigUsage,
         ProviderConfig, ProviderConfigUsage, Workspace, providerconfig::TerraformConfig,
     },
+    lean::{Head, Lean},
     marks,
 };
 use capt_core::render::WorkspaceGroup;
@@ -43,7 +44,7 @@ use super::{
 use crate::{
     Which,
     inputs::{ConfigKind, ConfigRef, Configured, KnownConfigs, Listed, ObjectKind, ObjectRef},
-    view::WorkspaceView,
+    view::{Seen, WorkspaceView},
     workspace::Reference,
 };
 
@@ -254,14 +255,13 @@ impl Watching {
     /// Workspaces of one group, for as long as there is such a kind.
     async fn workspaces<K>(self, group: WorkspaceGroup, label: Option<String>)
     where
-        K: Custom,
-        for<'a> WorkspaceView: From<&'a K>,
+        K: Custom + Seen,
     {
         let config = label.map_or_else(watcher::Config::default, |label| {
             watcher::Config::default().labels(&label)
         });
         let mut all = HashSet::new();
-        let notice = move |event: watcher::Event<DeserializeGuard<K>>| match event {
+        let notice = move |event: watcher::Event<Lean<K>>| match event {
             watcher::Event::Init => {
                 all.clear();
                 None
@@ -269,9 +269,9 @@ impl Watching {
             watcher::Event::InitDone => Some(Notice::Only(group, std::mem::take(&mut all))),
             watcher::Event::InitApply(object) => {
                 all.insert(key(group, &object));
-                seen(&object)
+                seen(object)
             }
-            watcher::Event::Apply(object) => seen(&object),
+            watcher::Event::Apply(object) => seen(object),
             watcher::Event::Delete(object) => Some(Notice::Gone(key(group, &object))),
         };
         let gone = || Notice::Only(group, HashSet::new());
@@ -286,7 +286,7 @@ impl Watching {
         let mut lists = 0;
         let mut states = HashSet::new();
         let mut connections = HashMap::new();
-        let notice = move |event: watcher::Event<PartialObjectMeta<K>>| {
+        let notice = move |event: watcher::Event<Head<K>>| {
             if let watcher::Event::InitDone = event {
                 let mut notices = Vec::new();
                 if kind == ObjectKind::Secret {
@@ -473,15 +473,12 @@ fn content<K: Configured>(object: &DeserializeGuard<K>) -> Option<TerraformConfi
 }
 
 /// A Workspace that cannot be read is no Workspace to us.
-fn seen<K: Resource>(object: &DeserializeGuard<K>) -> Option<Notice>
-where
-    for<'a> WorkspaceView: From<&'a K>,
-    DeserializeGuard<K>: Resource,
-{
-    match &object.0 {
-        Ok(object) => Some(Notice::Seen(Box::new(WorkspaceView::from(object)))),
+fn seen<K: Resource + Seen>(object: Lean<K>) -> Option<Notice> {
+    let name = object.name_any();
+    match K::view(object) {
+        Ok(view) => Some(Notice::Seen(Box::new(view))),
         Err(error) => {
-            tracing::warn!(workspace = object.name_any(), %error, "a Workspace cannot be read");
+            tracing::warn!(workspace = name, %error, "a Workspace cannot be read");
             None
         }
     }

@@ -61,6 +61,7 @@ pub struct SimulatedEngine {
     seed: u64,
     clock: Clock,
     memory: Arc<Mutex<Memory>>,
+    modules: source::Modules,
 }
 
 /// What outlives a session, by uid of the Workspace.
@@ -78,6 +79,7 @@ impl SimulatedEngine {
             seed,
             clock,
             memory: Arc::default(),
+            modules: source::Modules::default(),
         }
     }
 
@@ -88,7 +90,11 @@ impl SimulatedEngine {
         };
         tell.phase(Phase::Init);
         tell.event(|events| events.log("Simulated: no Terraform runs, and nothing real is made"));
-        let configuration = source::load(&inputs).await.map_err(|error| no_module(&error))?;
+        let configuration = self
+            .modules
+            .load(&inputs)
+            .await
+            .map_err(|error| no_module(&error))?;
         let behaviour = behaviour(&configuration, &inputs);
         let memory = self.memory.clone();
         if let Some(fault) = fault_at(&memory, &inputs.uid, &behaviour, |fault| {

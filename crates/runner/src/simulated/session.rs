@@ -30,7 +30,7 @@ const PLAN_LINES: usize = 500;
 
 /// A simulation of one Workspace.
 pub(super) struct SimulatedSession {
-    pub(super) configuration: Configuration,
+    pub(super) configuration: Arc<Configuration>,
     pub(super) behaviour: Behaviour,
     pub(super) identity: Identity,
     pub(super) state: State,

@@ -1,6 +1,12 @@
 //! The text of a module. Only what is at hand is read: a simulation fetches nothing.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
 
 use super::configuration::{self, Configuration, Unreadable};
 use crate::engine::{Inputs, Module};
@@ -25,8 +31,38 @@ pub(super) enum SourceError {
     Unreadable(#[from] Unreadable),
 }
 
+/// How many modules are remembered.
+const REMEMBERED: usize = 8;
+
+/// The modules that were read last: many Workspaces are made of few templates, and to read one takes longer than to run it.
+#[derive(Default)]
+pub(super) struct Modules(Mutex<VecDeque<(Module, Arc<Configuration>)>>);
+
+impl Modules {
+    /// Reads the module, unless it was read lately.
+    pub(super) async fn load(&self, inputs: &Inputs) -> Result<Arc<Configuration>, SourceError> {
+        let module = &inputs.module;
+        // What is in a folder may have changed.
+        if matches!(module, Module::Remote { .. }) {
+            return load(inputs).await.map(Arc::new);
+        }
+        let known = |all: &VecDeque<(Module, Arc<Configuration>)>| {
+            let found = all.iter().find(|(known, _)| known == module);
+            found.map(|(_, configuration)| configuration.clone())
+        };
+        if let Some(configuration) = known(&self.0.lock()) {
+            return Ok(configuration);
+        }
+        let configuration = Arc::new(load(inputs).await?);
+        let mut all = self.0.lock();
+        all.truncate(REMEMBERED - 1);
+        all.push_front((module.clone(), configuration.clone()));
+        Ok(configuration)
+    }
+}
+
 /// Reads the module. One that would have to be fetched is taken for a module of one resource.
-pub(super) async fn load(inputs: &Inputs) -> Result<Configuration, SourceError> {
+async fn load(inputs: &Inputs) -> Result<Configuration, SourceError> {
     match &inputs.module {
         Module::Hcl(text) => Ok(configuration::read([("main.tf", text.as_str())])?),
         Module::Json(text) => Ok(configuration::read([("main.tf.json", text.as_str())])?),

@@ -156,3 +156,25 @@ fn changes(planned: &Planned) -> Vec<String> {
         .map(|change| format!("{} {}{}", change.action, change.address, reason(change)))
         .collect()
 }
+
+#[tokio::test]
+async fn a_module_is_read_once_for_many_workspaces_and_few_are_remembered() {
+    let modules = source::Modules::default();
+    let module = |number: usize| format!("locals {{\n  number = {number}\n}}");
+    let first = modules.load(&World::new(&module(0)).inputs).await.unwrap();
+    let again = modules.load(&World::new(&module(0)).inputs).await.unwrap();
+    assert!(Arc::ptr_eq(&first, &again));
+    let other = modules.load(&World::new(&module(1)).inputs).await.unwrap();
+    assert!(!Arc::ptr_eq(&first, &other));
+    // The same text means something else as JSON.
+    let mut json = World::new(&module(0)).inputs;
+    json.module = Module::Json(module(0));
+    assert!(modules.load(&json).await.is_err());
+    for number in 2..20 {
+        modules.load(&World::new(&module(number)).inputs).await.unwrap();
+    }
+    drop((first, again));
+    let weak = Arc::downgrade(&other);
+    drop(other);
+    assert_eq!(weak.strong_count(), 0);
+}

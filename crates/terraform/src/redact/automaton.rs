@@ -3,17 +3,25 @@
 //! Beside matches it tells how much of what was read could still become one, which is exactly what a stream must hold
 //! back and nothing more; that is why this is not left to a library.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    iter::successors,
+};
 
 /// A place in the automaton: the longest end of the input that begins some pattern.
 pub(super) type State = u32;
 
 const ROOT: State = 0;
 
-#[derive(Clone, Default)]
+/// A secret has thousands of places, most with one way on: they are linked by numbers, so that none needs room elsewhere.
+#[derive(Clone, Copy, Default)]
 struct Node {
-    /// Sorted by byte.
-    edges: Vec<(u8, State)>,
+    /// The byte that leads here.
+    byte: u8,
+    /// The first of the places that a byte leads to from here; [`ROOT`] if there is none.
+    child: State,
+    /// The next place that another byte leads to from where this one is reached; [`ROOT`] if there is none.
+    sibling: State,
     fallback: State,
     depth: u32,
     /// Length of the longest pattern that ends here; 0 if none does.
@@ -39,6 +47,7 @@ impl Default for Automaton {
 impl Automaton {
     pub(super) fn new(patterns: &BTreeSet<Vec<u8>>) -> Self {
         let mut automaton = Self::default();
+        automaton.nodes.reserve(patterns.iter().map(Vec::len).sum());
         for pattern in patterns {
             automaton.insert(pattern);
         }
@@ -72,11 +81,16 @@ impl Automaton {
     }
 
     fn edge(&self, state: State, byte: u8) -> Option<State> {
-        let edges = &self.nodes[state as usize].edges;
-        edges
-            .binary_search_by_key(&byte, |edge| edge.0)
-            .ok()
-            .map(|at| edges[at].1)
+        self.children(state)
+            .find(|child| self.nodes[*child as usize].byte == byte)
+    }
+
+    fn children(&self, state: State) -> impl Iterator<Item = State> {
+        let is_place = |state: &State| *state != ROOT;
+        let first = Some(self.nodes[state as usize].child).filter(is_place);
+        successors(first, move |child| {
+            Some(self.nodes[*child as usize].sibling).filter(is_place)
+        })
     }
 
     fn insert(&mut self, pattern: &[u8]) {
@@ -94,13 +108,13 @@ impl Automaton {
     fn grow(&mut self, from: State, byte: u8) -> State {
         let new = State::try_from(self.nodes.len()).unwrap_or(State::MAX);
         let depth = self.nodes[from as usize].depth + 1;
+        let sibling = std::mem::replace(&mut self.nodes[from as usize].child, new);
         self.nodes.push(Node {
+            byte,
+            sibling,
             depth,
             ..Node::default()
         });
-        let edges = &mut self.nodes[from as usize].edges;
-        let at = edges.partition_point(|edge| edge.0 < byte);
-        edges.insert(at, (byte, new));
         if from == ROOT {
             self.first[usize::from(byte)] = new;
         }
@@ -109,19 +123,18 @@ impl Automaton {
 
     /// Gives every place the place to go on from when no edge fits, nearest places first.
     fn link(&mut self) {
-        let mut queue: VecDeque<State> = self.nodes[ROOT as usize]
-            .edges
-            .iter()
-            .map(|edge| edge.1)
-            .collect();
+        let mut queue: VecDeque<State> = self.children(ROOT).collect();
         while let Some(state) = queue.pop_front() {
-            for (byte, child) in self.nodes[state as usize].edges.clone() {
+            let mut child = self.nodes[state as usize].child;
+            while child != ROOT {
+                let Node { byte, sibling, .. } = self.nodes[child as usize];
                 let fallback = self.next(self.nodes[state as usize].fallback, byte);
                 let found = self.nodes[fallback as usize].found;
                 let node = &mut self.nodes[child as usize];
                 node.fallback = fallback;
                 node.found = node.found.max(found);
                 queue.push_back(child);
+                child = sibling;
             }
         }
     }

@@ -8,10 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
+use capt_api::foreign::cluster::ClusterStatus;
+use capt_api::foreign::workspace::WorkspaceStatus;
+use capt_api::lean::Document;
 use capt_api::marks;
 use futures::StreamExt as _;
 use http::Method;
-use kube::core::DynamicObject;
+use kube::Api;
 use kube::runtime::watcher::{self, Event};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -185,15 +188,17 @@ impl Times {
         (times, tasks)
     }
 
-    fn note(&self, kind: Kind, object: &DynamicObject) {
+    fn note(&self, kind: Kind, object: &Document) {
         let now = Instant::now();
         let name = object.metadata.name.as_deref().unwrap_or_default();
-        let mut seen = self.seen.lock();
         if kind == CLUSTER {
-            let flags = &object.data["status"]["initialization"];
-            if flags["controlPlaneInitialized"] == true && flags["infrastructureProvisioned"] == true {
-                seen.ready.entry(name.to_owned()).or_insert(now);
-                drop(seen);
+            let status: Option<ClusterStatus> = object.status.read();
+            let flags = status
+                .and_then(|status| status.initialization)
+                .unwrap_or_default();
+            if flags.control_plane_initialized == Some(true) && flags.infrastructure_provisioned == Some(true)
+            {
+                self.seen.lock().ready.entry(name.to_owned()).or_insert(now);
                 self.news.notify_waiters();
             }
             return;
@@ -202,16 +207,17 @@ impl Times {
         let is_control_plane = role
             .filter(|(label, _)| *label == marks::WTA_NAME)
             .any(|(_, wta)| wta.ends_with("-eks-controlplane-apply"));
-        let conditions = object.data["status"]["conditions"].as_array();
-        let is_ready = conditions.is_some_and(|all| {
-            all.iter()
-                .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
-        });
+        let is_ready = || {
+            let status: Option<WorkspaceStatus> = object.status.read();
+            let conditions = status.and_then(|status| status.conditions).unwrap_or_default();
+            let mut ready = conditions.iter().filter(|condition| condition.type_ == "Ready");
+            ready.any(|condition| condition.status == "True")
+        };
         if is_control_plane
-            && is_ready
             && let Some((cluster, _)) = name.split_once('-')
+            && is_ready()
         {
-            seen.made.entry(cluster.to_owned()).or_insert(now);
+            self.seen.lock().made.entry(cluster.to_owned()).or_insert(now);
         }
     }
 
@@ -266,11 +272,10 @@ impl Times {
     }
 }
 
+/// Follows the objects of a kind and reads no more of them than is asked for: what is measured shares the machine.
 async fn follow(objects: Objects, kind: Kind, times: Arc<Times>) {
-    let mut events = pin!(watcher::watcher(
-        objects.api(kind, NAMESPACE),
-        watcher::Config::default()
-    ));
+    let api: Api<Document> = Api::namespaced_with(objects.client.clone(), NAMESPACE, &kind.resource());
+    let mut events = pin!(watcher::watcher(api, watcher::Config::default()));
     while let Some(event) = events.next().await {
         // A broken watch is taken up again by itself.
         if let Ok(Event::InitApply(object) | Event::Apply(object)) = event {
