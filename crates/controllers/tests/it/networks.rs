@@ -17,7 +17,9 @@ use serde_json::json;
 use crate::{
     network::{NetworkUser as _, cluster, cluster_with_control_plane, existing_network, made_network},
     runner::Obstacle,
-    stage::{CAPT, Setting, Stage, User as _, external_name, start_controllers, template},
+    stage::{
+        CAPT, RUNNER, Setting, Stage, User as _, external_name, start_controllers, start_runner_in, template,
+    },
 };
 
 /// A Cluster with a network from a template.
@@ -255,6 +257,37 @@ async fn the_last_word_about_keeping_a_network_counts() {
     stage.until_network_is_gone("blue").await;
     assert!(stage.ledger.exists().is_empty());
     assert_eq!(stage.ledger.destroyed().len(), 1);
+    stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn who_thinks_of_keeping_a_network_when_its_workspace_goes_already_keeps_it() {
+    let stage = Stage::embedded().await;
+    make(&stage, "blue").await;
+    stage.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    stage.settle().await;
+    stage.world.stop(RUNNER);
+    stage.delete_cluster("blue").await;
+    stage
+        .until("the Workspace to go", async || {
+            let workspace = stage.workspace("blue-vpc").await.unwrap();
+            workspace.metadata.deletion_timestamp.is_some()
+        })
+        .await;
+    let kept = json!({"spec": {"retainVpcOnDelete": true}});
+    let _: CAPTCluster = stage.patch("blue", kept).await;
+    stage
+        .until_network_says("blue", "Deleting", "True/VPCRetained")
+        .await;
+    stage.settle().await;
+    start_runner_in(&stage.world, stage.world.namespace(), &stage.ledger);
+    stage.until_cluster_is_gone("blue").await;
+    stage.settle().await;
+    assert!(stage.apply("blue-vpc").await.is_none());
+    assert!(stage.ledger.destroyed().is_empty());
+    let kept = stage.workspace("blue-vpc").await.unwrap();
+    assert!(kept.annotations().contains_key(marks::RETAINED));
+    assert!(kept.metadata.deletion_timestamp.is_none());
     stage.world.finish().await;
 }
 

@@ -6,7 +6,8 @@ use kube::{Api, ResourceExt as _, api::DeleteParams};
 use serde_json::json;
 
 use crate::stage::{
-    CAPT, Setting, Stage, User as _, apply, external_name, is_of, policies, start_controllers, template,
+    CAPT, RUNNER, Setting, Stage, User as _, apply, external_name, is_of, policies, start_controllers,
+    start_runner_in, template,
 };
 
 #[tokio::test]
@@ -45,6 +46,54 @@ async fn what_is_retained_stays_as_it_is_and_is_taken_back_with_consent_only() {
     stage.until_gone("blue").await;
     assert_eq!(stage.ledger.destroyed(), [external_name(&before)]);
     stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_retained_while_its_workspace_is_being_deleted_is_kept_and_can_be_taken_back() {
+    for is_granted in [true, false] {
+        let stage = Stage::new().await;
+        stage.make_template("net").await;
+        stage.make_apply("blue", "net").await;
+        stage.until_ready("blue").await;
+        let before = stage.workspace("blue").await.unwrap();
+        // Nobody is there who would act on it.
+        stage.world.stop(RUNNER);
+        match is_granted {
+            true => stage.delete_apply("blue").await,
+            false => {
+                stage.delete_workspace("blue").await;
+                stage.settle().await;
+                stage.delete_apply("blue").await;
+            }
+        }
+        stage
+            .until("the Workspace to go", async || {
+                let workspace = stage.workspace("blue").await.unwrap();
+                workspace.metadata.deletion_timestamp.is_some()
+            })
+            .await;
+        let _: WorkspaceTemplateApply = stage
+            .patch("blue", json!({"spec": {"retainWorkspaceOnDelete": true}}))
+            .await;
+        stage.until_says("blue", "Deleting", "True/Retained").await;
+        stage.settle().await;
+        start_runner_in(&stage.world, stage.world.namespace(), &stage.ledger);
+        stage.until_gone("blue").await;
+        stage.settle().await;
+        let left = stage.workspace("blue").await.expect("it is made again");
+        assert_ne!(left.uid(), before.uid());
+        assert_eq!(external_name(&left), external_name(&before));
+        assert!(left.annotations().contains_key(marks::RETAINED));
+        assert!(!is_of(&left, "blue") && left.metadata.deletion_timestamp.is_none());
+        assert_eq!(policies(&left), json!([]));
+        assert!(stage.ledger.destroyed().is_empty());
+
+        stage.make_apply("blue", "net").await;
+        stage.annotate("blue", marks::ADOPT_RETAINED, Some("blue")).await;
+        stage.until_ready("blue").await;
+        assert_eq!(stage.ledger.made(), [external_name(&before)]);
+        stage.world.finish().await;
+    }
 }
 
 #[tokio::test]

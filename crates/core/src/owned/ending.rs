@@ -120,6 +120,10 @@ fn stuck(seen: &OwnedSeen) -> Option<String> {
     if let Some(message) = cannot_go(seen) {
         return Some(message.to_owned());
     }
+    // What is kept is not destroyed any more, and what failed with that is over.
+    if seen.is_retained() {
+        return None;
+    }
     let trouble = destruction_trouble(seen).filter(|trouble| trouble.class == TroubleClass::Terminal);
     let message = trouble
         .map(|trouble| trouble.message.as_str())

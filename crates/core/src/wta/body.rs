@@ -177,6 +177,18 @@ impl Body {
         }
     }
 
+    /// As one that is nobody's from the beginning, and is kept.
+    pub(super) fn kept(mut self) -> Self {
+        for label in [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID] {
+            self.labels.remove(label);
+        }
+        self.annotations
+            .retain(|name, _| name == foreign_marks::EXTERNAL_NAME);
+        self.annotations
+            .insert(marks::RETAINED.to_owned(), "true".to_owned());
+        self
+    }
+
     /// With the runner's finalizer, so that nobody but the runner ends the object.
     pub(super) fn held_by_runner(mut self) -> Self {
         if self.finalizers.is_empty() {

@@ -10,14 +10,14 @@ use capt_api::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{
+    again::make_again,
     body::Body,
     deciding::Deciding,
     foreign,
     identity::{self, Found},
-    location, moving, owner,
+    moving, owner,
     policy::{self, Allowed, Fate},
-    rendered::Rendered,
-    requests,
+    requests, retention,
     snapshot::WorkspaceSeen,
     turns, waits,
 };
@@ -49,8 +49,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             }
             return deciding.go();
         }
-        // Left behind by a decision like this one that was cut short.
-        Found::Retained(_) => return deciding.go(),
+        Found::Retained(workspace) => return retention::end(deciding, workspace),
         // Its owner would take it for what is left of this one, and make this one again to end it.
         Found::LeftBehind(workspace) if owner::lets_go(&snapshot.wta) && !moving::is_marked(workspace) => {
             let message = moving::moved_away(snapshot, workspace);
@@ -61,7 +60,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         _ => {}
     }
     match policy::fate(snapshot, deciding.found) {
-        Fate::Retained => retain(deciding),
+        Fate::Retained => retention::retain(deciding),
         Fate::LeftToOwner => leave_to_owner(deciding),
         Fate::Destroyed => destroy(deciding),
         Fate::WaitsForOwner => hold(
@@ -195,7 +194,8 @@ fn hold(deciding: &mut Deciding<'_>, reason: Reason, message: String) {
     deciding.say(Type::Deleting, true, reason, message);
 }
 
-fn withdraw(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
+/// Takes back a grant.
+pub(super) fn withdraw(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     if policy::grants_destruction(&workspace.spec) {
         let body = Body::restating(deciding, workspace, &Allowed::Nothing);
         let change = body.change(workspace, deciding.namespace());
@@ -203,29 +203,14 @@ fn withdraw(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     }
 }
 
-fn retain(deciding: &mut Deciding<'_>) {
-    if let Some(workspace) = deciding.found.ours() {
-        let change = Body::retained(workspace).change(workspace, deciding.namespace());
-        deciding.children.extend(change);
-    }
-    moving::unlabel_state(deciding);
-    deciding.say(
-        Type::Deleting,
-        true,
-        Reason::Retained,
-        "The Workspace, its state and its infrastructure are kept",
-    );
-    deciding.go();
-}
-
 /// The owner makes the object again, which then finds the Workspace and its state. As long as it would not find them, this
 /// one stays: the next would make everything a second time.
 fn leave_to_owner(deciding: &mut Deciding<'_>) {
     match deciding.found {
-        Found::Absent => match make_again(deciding, false) {
+        Found::Absent => match make_again(deciding) {
             // Somebody deleted the Workspace too. Without it nobody would know where the state is.
             Ok(made) => {
-                deciding.children.push(made);
+                deciding.children.push(made.create());
                 deciding.say(
                     Type::Deleting,
                     true,
@@ -320,9 +305,9 @@ fn destroy(deciding: &mut Deciding<'_>) {
     }
     match deciding.found.ours() {
         Some(workspace) => destroy_present(deciding, workspace),
-        None => match make_again(deciding, true) {
+        None => match make_again(deciding) {
             Ok(made) => {
-                deciding.children.push(made);
+                deciding.children.push(made.held_by_runner());
                 deciding.say(
                     Type::Deleting,
                     true,
@@ -440,6 +425,20 @@ fn is_tried_again(workspace: &WorkspaceSeen) -> bool {
 
 /// What a person can do where a destruction failed.
 fn mending(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> String {
+    let mend = to_workspace(deciding, workspace, "edit", "");
+    format!(
+        "To mend that, change its spec.forProvider: {mend}. {}",
+        keeping(deciding)
+    )
+}
+
+/// What a person types to do something to a Workspace.
+pub(super) fn to_workspace(
+    deciding: &Deciding<'_>,
+    workspace: &WorkspaceSeen,
+    verb: &str,
+    rest: &str,
+) -> String {
     let target = workspace.target(deciding.namespace());
     let metadata = ObjectMeta {
         name: Some(workspace.name.clone()),
@@ -447,18 +446,13 @@ fn mending(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> String {
         ..ObjectMeta::default()
     };
     let group = workspace.group.map_or("tf.m.upbound.io", |group| group.name());
-    let mend = commands::kubectl(&format!("edit workspaces.{group}"), &metadata, "");
-    format!(
-        "To mend that, change its spec.forProvider: {mend}. {}",
-        keeping(deciding)
-    )
+    commands::kubectl(&format!("{verb} workspaces.{group}"), &metadata, rest)
 }
 
 /// provider-terraform destroys nothing whose creation was cut short. Without the grant it lets the object go, which is
 /// then made again to be destroyed; that it must be is written down first.
 fn undo_wedge(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
-    let recorded = identity::recorded(deciding.snapshot);
-    if recorded.map(|(group, name)| (Some(group), name)) != Some((workspace.group, &*workspace.name)) {
+    if !identity::is_recorded(deciding.snapshot, workspace) {
         deciding.record_present(workspace);
     } else if policy::grants_destruction(&workspace.spec) {
         let body = Body::restating(deciding, workspace, &Allowed::Life(None));
@@ -481,60 +475,4 @@ fn removal(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> Removal {
         uid: workspace.uid.clone(),
         resource_version: workspace.resource_version.clone(),
     }
-}
-
-/// The Workspace that the object remembers, made of its last rendering. It may do nothing yet: it may have been destroyed
-/// before anybody could write that down, and must not make anything then.
-fn make_again(
-    deciding: &Deciding<'_>,
-    is_held_by_runner: bool,
-) -> Result<crate::decision::Desired, (Reason, String)> {
-    let snapshot = deciding.snapshot;
-    let Some((group, name)) = identity::recorded(snapshot) else {
-        return Err((
-            Reason::RenderingLost,
-            format!(
-                "The annotation {} names no Workspace. Write its group/name",
-                marks::WORKSPACE
-            ),
-        ));
-    };
-    if !snapshot.served.has(group) {
-        return Err((
-            Reason::WorkspaceApiMissing,
-            format!(
-                "Workspaces of the group {} cannot be made: install its CRDs",
-                group.name()
-            ),
-        ));
-    }
-    let fresh = snapshot.rendering.as_ref().ok();
-    let rendered: &Rendered = match deciding.kept.map(|kept| &kept.rendering).or(fresh) {
-        Some(rendered) => rendered,
-        None => {
-            return Err((
-                Reason::RenderingLost,
-                "There is nothing to make the Workspace from. Bring back the template".to_owned(),
-            ));
-        }
-    };
-    if !foreign::has_durable_state(deciding, rendered) {
-        let message = match foreign::unread_config(deciding) {
-            Some(unread) => format!("Whether the Workspace's state went with it is not known: {unread}"),
-            None => {
-                "The Workspace went and its state with it, because no backend is configured. Destroy the \
-                 infrastructure by hand"
-                    .to_owned()
-            }
-        };
-        return Err((Reason::NoDurableState, message));
-    }
-    let external_name = location::external_name(snapshot, None, name);
-    let spec = rendered.spec.clone();
-    let mut body =
-        Body::new(deciding, None, external_name, spec, &Allowed::Nothing).rendered_from(&rendered.hash);
-    if is_held_by_runner {
-        body = body.held_by_runner();
-    }
-    Ok(body.create(group, deciding.namespace(), name))
 }

@@ -62,6 +62,12 @@ pub(super) fn recorded(snapshot: &Snapshot) -> Option<(WorkspaceGroup, &str)> {
     Some((WorkspaceGroup::from_name(group)?, name))
 }
 
+/// Whether the object's annotation says this Workspace.
+pub(super) fn is_recorded(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let recorded = recorded(snapshot).map(|(group, name)| (Some(group), name));
+    recorded == Some((workspace.group, workspace.name.as_str()))
+}
+
 /// The Workspace of the object.
 pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
     if let Some((group, name)) = recorded(snapshot)

@@ -1,12 +1,14 @@
 //! Decisions about a WorkspaceTemplateApply: which Workspace it has, what that holds, and what may be done to it.
 //!
 //! The one thing that must never happen is that infrastructure is destroyed without consent, so that every rule about
-//! it stands in a file of its own: who owns what (`identity`, [`owner`]), what a runner may do (`policy`), when
-//! nothing may run (`pausing`), where state lives ([`location`]), what is waited for (`waits`, `turns`), what a person
-//! has to approve (`approval`), what `clusterctl move` finds (`moving`) and what provider-terraform needs (`foreign`).
+//! it stands in a file of its own: who owns what (`identity`, [`owner`]), what a runner may do (`policy`), what is kept on
+//! purpose (`retention`), when nothing may run (`pausing`), where state lives ([`location`]), what is waited for (`waits`,
+//! `turns`), what a person has to approve (`approval`), what `clusterctl move` finds (`moving`) and what
+//! provider-terraform needs (`foreign`).
 //!
 //! This module must never know how facts are gathered or how a decision is carried out.
 
+mod again;
 mod approval;
 mod body;
 pub mod candidate;
@@ -24,6 +26,7 @@ pub mod policy;
 mod rendered;
 mod requests;
 mod resolve;
+mod retention;
 pub mod snapshot;
 pub mod source;
 mod status;

@@ -199,6 +199,13 @@ impl WorkspaceSeen {
             .is_some_and(|condition| condition.status == "True")
     }
 
+    /// Whether a person paused it.
+    #[must_use]
+    pub fn is_paused_by_hand(&self) -> bool {
+        let mark = self.annotations.get(foreign_marks::CROSSPLANE_PAUSED);
+        mark.is_some_and(|mark| mark == "true")
+    }
+
     /// Whether a condition speaks about the spec as it is now.
     #[must_use]
     pub fn is_current(&self, condition: &WorkspaceCondition) -> bool {

@@ -351,7 +351,7 @@ impl Control {
         let snapshot = observe(&entry.view, &record, Whose::Ours, Some(running), common);
         if decide(&snapshot, now) == Next::Cancel {
             *is_cancelled = true;
-            stop.stop(Why::Deletion);
+            stop.stop(Why::Unwanted);
         }
     }
 

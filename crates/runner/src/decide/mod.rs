@@ -150,14 +150,20 @@ fn while_paused(snapshot: &Snapshot) -> Next {
 }
 
 /// Only a deletion that may destroy stops what runs: a change waits, and to be left alone in mid-work would leave things
-/// half made.
+/// half made. A destruction that was granted and is not any more is stopped too: somebody wants to keep what is left.
 fn while_running(snapshot: &Snapshot, running: Running, is_paused: bool) -> Next {
-    let destroys = snapshot.is_deleting
-        && !is_paused
-        && matches!(snapshot.policies, Policy::Granted(Grants { delete: true, .. }))
-        && snapshot.finalizers == [CROSSPLANE_FINALIZER];
-    let is_in_the_way = matches!(running.what, What::Plan | What::Converge) && !running.is_cancelled;
-    match destroys && is_in_the_way {
+    let may_destroy = match &snapshot.policies {
+        Policy::Granted(grants) if snapshot.is_deleting && !is_paused => Some(grants.delete),
+        _ => None,
+    };
+    let is_in_the_way = match running.what {
+        What::Plan | What::Converge => {
+            may_destroy == Some(true) && snapshot.finalizers == [CROSSPLANE_FINALIZER]
+        }
+        What::Destroy => may_destroy == Some(false),
+        What::Rescue => false,
+    };
+    match is_in_the_way && !running.is_cancelled {
         true => Next::Cancel,
         false => Next::Wait(None),
     }

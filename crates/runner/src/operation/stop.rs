@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 /// Why an operation was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Its Workspace is to be destroyed.
-    Deletion,
+    /// Its Workspace is to be destroyed, or is not to be destroyed any more.
+    Unwanted,
     /// The runner stops.
     Shutdown,
     /// It took too long.

@@ -101,6 +101,28 @@ async fn a_deletion_stops_a_running_apply_and_destroys_what_it_had_made() {
 }
 
 #[tokio::test]
+async fn a_grant_that_is_taken_back_stops_a_running_destruction_and_keeps_what_is_left() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a", "b", "c"])).await;
+    until_settled(&world, "vpc").await;
+    script.with(|stage| stage.delay = seconds(60));
+    delete(&world, "vpc").await;
+    world
+        .until("something to be destroyed", async || {
+            script.exists("vpc").len() < 3
+        })
+        .await;
+    patch(&world, "vpc", json!({"spec": {"managementPolicies": ALIVE}})).await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.with(|stage| stage.stopped), 1);
+    assert!(!script.exists("vpc").is_empty());
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-capt"]);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_failed_before_is_not_told_as_the_trouble_of_a_destruction() {
     let world = World::embedded_only().await;
     let script = Script::default();

@@ -12,6 +12,7 @@ mod properties;
 mod real_provider;
 mod rendering;
 mod reporting;
+mod retention;
 mod taking_over;
 mod world;
 

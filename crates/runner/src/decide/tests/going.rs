@@ -169,7 +169,7 @@ fn deletion_destroys_only_what_it_may() {
 }
 
 #[test]
-fn only_a_deletion_that_destroys_stops_what_runs() {
+fn only_a_deletion_that_destroys_stops_what_runs_and_its_end_a_destruction() {
     type Change = fn(&mut Snapshot);
     let cases: Vec<(&str, Change, Next)> = vec![
         ("a change", |it| it.generation = 2, FOR_EVER),
@@ -187,6 +187,24 @@ fn only_a_deletion_that_destroys_stops_what_runs() {
             "a deletion while destroying",
             |it| {
                 it.is_deleting = true;
+                it.running = running(What::Destroy);
+            },
+            FOR_EVER,
+        ),
+        (
+            "a grant that is taken back",
+            |it| {
+                it.is_deleting = true;
+                it.policies = ORPHAN;
+                it.running = running(What::Destroy);
+            },
+            Next::Cancel,
+        ),
+        (
+            "a pause while destroying",
+            |it| {
+                it.is_deleting = true;
+                it.policies = Policy::Paused;
                 it.running = running(What::Destroy);
             },
             FOR_EVER,

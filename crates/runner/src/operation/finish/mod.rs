@@ -28,7 +28,7 @@ enum End {
     Well(Verdict),
     /// With a failure.
     Badly(Box<Failure>),
-    /// Because it was to be destroyed instead.
+    /// Because it was to be destroyed instead, or not to be destroyed any more.
     Cancelled,
     /// Because the runner stops.
     Interrupted,
@@ -218,7 +218,7 @@ impl Run<'_> {
             (Ok(_), Err(failure)) => failure,
             (Err(failure), _) if failure.kind != FailureKind::Cancelled => failure,
             (Err(failure), kept) => match (self.stop.why(), kept) {
-                (Some(Why::Deletion), _) => return End::Cancelled,
+                (Some(Why::Unwanted), _) => return End::Cancelled,
                 (Some(Why::Shutdown), _) => return End::Interrupted,
                 (Some(Why::Timeout), _) => Failure {
                     message: format!("it took longer than {} s and was stopped", self.took().as_secs()),

@@ -40,6 +40,9 @@ impl Run<'_> {
                 self.how_to_approve(plan)
             ),
             End::Well(Verdict::Planned { plan, summary }) => format!("plan {plan}: {summary}"),
+            End::Cancelled if self.what == What::Destroy => {
+                "stopped, because what is left is not to be destroyed any more".to_owned()
+            }
             End::Cancelled => "stopped, because everything is to be destroyed".to_owned(),
             End::Interrupted => "stopped, because the runner stops".to_owned(),
             End::Well(_) => return None,
