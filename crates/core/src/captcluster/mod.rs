@@ -46,7 +46,7 @@ use crate::{
     decision::Decision,
     gates::{self, Gates},
     metadata, names,
-    owned::{Standing, standing},
+    owned::{self, Standing, standing},
 };
 
 /// Decides what has to be done for a CAPTCluster.
@@ -137,12 +137,8 @@ impl Gates for Deciding<'_> {
             self.say(Type::Paused, false, Reason::NotPaused, "");
             return None;
         }
-        self.say(
-            Type::Paused,
-            true,
-            Reason::Paused,
-            format!("Nothing is done, because {}", sources.join(", ")),
-        );
+        let message = owned::paused(&sources, self.found.usable().into_iter());
+        self.say(Type::Paused, true, Reason::Paused, message);
         // What goes already says how far it is.
         let is_said = self
             .condition(Type::Deleting)

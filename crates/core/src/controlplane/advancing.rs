@@ -157,6 +157,26 @@ pub(super) fn steps_on(deciding: &Deciding<'_>) -> bool {
     before.is_some_and(|before| minor(&deciding.status.version).is_some_and(|now| now > before))
 }
 
+/// Tells a version that a cluster has come to while it is paused: what runs then comes to its end, and which version that
+/// leads to is a fact that was observed, not something that was done. The next step begins when the pause ends, with all
+/// the time that it may take.
+pub(super) fn follow(deciding: &mut Deciding<'_>) {
+    let seen = deciding.found.usable().filter(|_| !deciding.is_deleting());
+    let running = seen.and_then(|seen| making::certain_version(deciding, seen));
+    let told = Version::from(deciding.status.version.as_deref().unwrap_or_default()).minor();
+    let (Some(told), Some(running)) = (told, running) else {
+        return;
+    };
+    if told >= running {
+        return;
+    }
+    making::tell_version(deciding, running);
+    let progress = deciding.status.progress.as_mut();
+    if let Some(history) = progress.and_then(|progress| progress.history.as_mut()) {
+        progress::step_on(history, deciding.now);
+    }
+}
+
 /// The upgrade that an update is, if it is one.
 fn walk(deciding: &Deciding<'_>, seen: &OwnedSeen, restarts: bool) -> Option<Walk> {
     let at = making::running_version(deciding, seen)?;

@@ -1,6 +1,7 @@
 //! The WorkspaceTemplateApply of an EKS cluster: what it is told.
 
 use capt_api::{
+    captcontrolplane::ReportedVersion,
     conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
     marks,
     version::{Minor, Version},
@@ -220,6 +221,15 @@ pub(super) fn certain_version(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Opti
     let is_disputed = version_in_secret(deciding).is_some_and(|told| told != running);
     let leaves_out = rendered_version(seen).is_some_and(|rendered| running.minor > rendered.minor + 1);
     (!is_disputed && !leaves_out).then_some(running)
+}
+
+/// Tells which version runs.
+pub(super) fn tell_version(deciding: &mut Deciding<'_>, running: Minor) {
+    let version = version::in_form_of(&deciding.snapshot.control_plane.spec.version, running);
+    deciding.status.versions = Some(vec![ReportedVersion {
+        version: version.clone(),
+    }]);
+    deciding.status.version = Some(version);
 }
 
 /// The version that Terraform was told.

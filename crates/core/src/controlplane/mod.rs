@@ -63,7 +63,7 @@ use self::{
 use crate::{
     decision::Decision,
     gates::{self, Gates},
-    metadata,
+    metadata, owned,
 };
 
 /// Decides what has to be done for a CAPTControlPlane.
@@ -117,7 +117,9 @@ impl Gates for Deciding<'_> {
         }
         // Whoever looks into a paused cluster needs a token that is valid.
         self.renew_token();
-        self.say_and_tell(view::paused(Some(&sources.join(", "))));
+        advancing::follow(self);
+        let message = owned::paused(&sources, taking::takers(self).into_iter());
+        self.say_and_tell(view::paused(Some(message)));
         // What goes already says how far it is.
         if self.is_deleting() && self.status.state != Some(State::Deleting) {
             let note = Note::new(Reason::Paused, deletion::after_the_pause(self));

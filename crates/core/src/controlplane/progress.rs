@@ -144,6 +144,19 @@ pub fn running(history: &[OperationRecord]) -> Option<&OperationRecord> {
         .find(|record| record.end_time.is_none() && record.operation != PAUSED)
 }
 
+fn running_mut(history: &mut [OperationRecord]) -> Option<&mut OperationRecord> {
+    history
+        .iter_mut()
+        .rfind(|record| record.end_time.is_none() && record.operation != PAUSED)
+}
+
+/// Lets the next step of the running operation begin.
+pub(super) fn step_on(history: &mut [OperationRecord], now: Timestamp) {
+    if let Some(running) = running_mut(history) {
+        running.step_start_time = Some(Time(now));
+    }
+}
+
 /// When the step began that an operation is at.
 #[must_use]
 pub fn step_began(record: &OperationRecord) -> Timestamp {
@@ -200,16 +213,13 @@ pub fn advance(
                 },
             );
         }
-    } else if let Some(running) = history
-        .iter_mut()
-        .rfind(|record| record.end_time.is_none() && record.operation != PAUSED)
-    {
+    } else {
         // Somebody may want another version meanwhile.
-        if let Some(walk) = &now.walk {
+        if let (Some(walk), Some(running)) = (&now.walk, running_mut(&mut history)) {
             running.message = Some(walk.words());
         }
         if now.steps_on {
-            running.step_start_time = Some(Time(at));
+            step_on(&mut history, at);
         }
     }
     let percent = match (now.operation, before.is_some()) {

@@ -56,7 +56,7 @@ impl Turns {
 ///
 /// What is decided for them here counts as if it were done, so that nobody gets in line for a moment.
 pub(super) fn hand_out(deciding: &mut Deciding<'_>, late: &[String], unwanted: &[String]) -> Turns {
-    let mut children = takers(deciding);
+    let mut children: Vec<Child> = takers(deciding).into_iter().map(Child::of).collect();
     for child in new(deciding) {
         // Profiles stand on the EKS cluster.
         let place = if child.name == deciding.found.name() {
@@ -116,8 +116,8 @@ fn holder<'a>(deciding: &Deciding<'a>) -> Option<&'a str> {
 
 /// Whether nothing runs for those that take turns with this one.
 pub(super) fn others_rest(deciding: &Deciding<'_>, name: &str) -> bool {
-    let all = takers(deciding);
-    all.iter().all(|child| child.name == name || child.is_at_rest)
+    let mut others = takers(deciding).into_iter().filter(|seen| seen.name() != name);
+    others.all(|seen| Child::of(seen).is_at_rest)
 }
 
 /// Whether one is being tried again, or its destruction failed.
@@ -208,7 +208,7 @@ fn new(deciding: &Deciding<'_>) -> Vec<Child> {
 }
 
 /// Everything of this owner that takes turns.
-fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
+pub(super) fn takers<'a>(deciding: &Deciding<'a>) -> Vec<&'a OwnedSeen> {
     let label = deciding.owner.label();
     let taken_over = match &deciding.found {
         Found::TakenOver(seen) => Some(seen.name()),
@@ -237,7 +237,7 @@ fn takers(deciding: &Deciding<'_>) -> Vec<Child> {
         let place = roles.iter().position(|known| Some(known.as_str()) == role);
         (seen.name() != deciding.found.name(), place.unwrap_or(roles.len()))
     });
-    takers.into_iter().map(Child::of).collect()
+    takers
 }
 
 /// Writes down whose turn it is, if that changes.

@@ -184,14 +184,9 @@ pub fn kubeconfig(outcome: &Result<Note, Note>) -> Said {
 
 /// The condition about a pause.
 #[must_use]
-pub fn paused(sources: Option<&str>) -> Said {
-    match sources {
-        Some(sources) => said(
-            Type::Paused,
-            true,
-            Reason::Paused,
-            format!("Nothing is done, because {sources}"),
-        ),
+pub fn paused(message: Option<String>) -> Said {
+    match message {
+        Some(message) => said(Type::Paused, true, Reason::Paused, message),
         None => said(Type::Paused, false, Reason::NotPaused, ""),
     }
 }

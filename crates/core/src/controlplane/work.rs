@@ -1,9 +1,8 @@
 //! What is done for a CAPTControlPlane that lives, is not paused and belongs to a Cluster.
 
 use capt_api::{
-    captcontrolplane::ReportedVersion, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
-    endpoint::ApiEndpoint, foreign::marks as foreign_marks, region::Region,
-    workspacestatus::WorkspaceTemplateStatus,
+    conditions::captcontrolplane::CAPTControlPlaneReason as Reason, endpoint::ApiEndpoint,
+    foreign::marks as foreign_marks, region::Region, workspacestatus::WorkspaceTemplateStatus,
 };
 use serde_json::json;
 
@@ -20,7 +19,7 @@ use super::{
     making,
     setup::{self, Names, Surroundings},
     snapshot::{ClusterSeen, InfrastructureSeen, LeftAlone, Snapshot},
-    taking, validity, version, view, vpc,
+    taking, validity, view, vpc,
 };
 use crate::{
     captcluster::facts::PRIVATE_SUBNETS,
@@ -353,10 +352,6 @@ fn report(deciding: &mut Deciding<'_>, seen: Option<&OwnedSeen>) {
     let rendered = making::rendered_version(seen)
         .filter(|_| making::running_version(deciding, seen).is_none() && seen.holds() && !seen.is_change());
     if let Some(running) = told.or(rendered) {
-        let version = version::in_form_of(&deciding.snapshot.control_plane.spec.version, running);
-        deciding.status.versions = Some(vec![ReportedVersion {
-            version: version.clone(),
-        }]);
-        deciding.status.version = Some(version);
+        making::tell_version(deciding, running);
     }
 }

@@ -210,6 +210,21 @@ impl OwnedSeen {
         is_asked_for || self.is("Paused") || self.paused_by_hand().is_some()
     }
 
+    /// Whether something is known to run for it, which a pause lets come to its end. Nobody tells of a change that
+    /// provider-terraform makes to what is there.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        let word = |type_: &str| {
+            self.condition(type_)
+                .map(|condition| (condition.status.as_str(), condition.reason.as_str()))
+        };
+        // That nothing runs any more is proved then, whatever a report says that nobody brought to its end.
+        let is_at_rest = word("Paused") == Some(("True", "Paused"));
+        let is_made = || word("Ready") == Some(("False", "Creating")) && self.is("Synced");
+        let is_running = self.run.as_ref().map_or_else(is_made, |run| run.is_running);
+        is_running && !is_at_rest
+    }
+
     /// Whether somebody else changed its infrastructure, and that is mended when it is its turn.
     #[must_use]
     pub fn is_to_be_mended(&self) -> bool {

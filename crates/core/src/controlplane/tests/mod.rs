@@ -7,6 +7,7 @@ mod ending;
 mod fargate;
 mod life;
 mod networks;
+mod pausing;
 mod properties;
 mod time;
 mod together;

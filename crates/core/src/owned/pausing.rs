@@ -1,0 +1,19 @@
+//! What an owner says while it is paused.
+
+use super::seen::OwnedSeen;
+
+/// That nothing is done, and why; and what still runs of all that an owner has made, which comes to its end first.
+pub(crate) fn paused<'a>(sources: &[String], owned: impl Iterator<Item = &'a OwnedSeen>) -> String {
+    let because = sources.join(", ");
+    let running: Vec<&str> = owned
+        .filter(|seen| seen.is_at_work())
+        .map(OwnedSeen::name)
+        .collect();
+    match running.as_slice() {
+        [] => format!("Nothing is done, because {because}"),
+        running => format!(
+            "A running operation finishes first (WorkspaceTemplateApply {}); nothing else is done, because {because}",
+            running.join(", ")
+        ),
+    }
+}
