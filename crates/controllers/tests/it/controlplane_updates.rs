@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use capt_api::{CAPTControlPlane, captcontrolplane::ControlPlaneState as State, foreign::Cluster, marks};
+use capt_api::{
+    CAPTControlPlane,
+    captcontrolplane::ControlPlaneState as State,
+    foreign::{Cluster, marks as foreign_marks},
+    marks,
+};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::{
@@ -92,6 +98,50 @@ async fn a_failed_update_degrades_what_serves_until_somebody_asks_for_another_tr
     stage.until_state("blue", State::Ready).await;
     assert_eq!(stage.ledger.versions(), ["1.31", "1.32"]);
     stage.world.finish().await;
+}
+
+#[tokio::test]
+async fn an_update_that_somebody_paused_below_says_so_and_goes_on_when_that_ends() {
+    const APPLY: &str = "blue-eks-controlplane-apply";
+    for by_hand in [false, true] {
+        let stage = ready().await;
+        let apply = stage.apply(APPLY).await.unwrap();
+        let workspace = apply.status.unwrap().workspace_name.unwrap();
+        let set = async |value: Option<&str>| match by_hand {
+            false => stage.annotate(APPLY, foreign_marks::PAUSED, value).await,
+            true => {
+                let patch = json!({"metadata": {"annotations": {foreign_marks::CROSSPLANE_PAUSED: value}}});
+                let workspaces = stage.workspaces();
+                let patch = Patch::Merge(patch);
+                workspaces
+                    .patch(&workspace, &PatchParams::default(), &patch)
+                    .await
+                    .unwrap();
+            }
+        };
+        set(Some("true")).await;
+        stage.settle().await;
+        assert_eq!(stage.status("blue").await.state, Some(State::Ready));
+        set_version(&stage, "1.32").await;
+        stage.until_plane_says("blue", "Ready", "True/Paused").await;
+        let told = format!("{:?}", stage.status("blue").await.conditions);
+        let object = if by_hand { workspace.as_str() } else { APPLY };
+        let named = format!(" {object} -n {} c", stage.home());
+        assert!(
+            told.contains("The update waits (upgrading 1.31 → 1.32)"),
+            "{told}"
+        );
+        assert!(told.contains(&named) && told.contains("/paused-"), "{told}");
+        stage.settle().await;
+        let mark = stage.recorder().mark();
+        stage.advance(300 * MINUTE).await;
+        assert!(stage.recorder().writes_since(mark).is_empty());
+        set(None).await;
+        stage.until_state("blue", State::Ready).await;
+        assert_eq!(version(&stage).await, "1.32");
+        assert_eq!(stage.ledger.versions(), ["1.31", "1.32"]);
+        stage.world.finish().await;
+    }
 }
 
 #[tokio::test]

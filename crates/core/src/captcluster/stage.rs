@@ -76,10 +76,15 @@ pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Result<Option<Strin
                 apply.name()
             ),
         ),
-        Standing::Waiting { message, .. } => creating(
-            Reason::VpcCreating,
-            format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
-        ),
+        Standing::Waiting { reason, message } => {
+            let pause = apply.pause().filter(|_| reason == ApplyReason::Paused);
+            let message = match pause.filter(|_| !apply.is_at_work()) {
+                Some(pause) if is_there => format!("The change of the VPC waits, because {pause}"),
+                Some(pause) => format!("The VPC is not made yet, because {pause}"),
+                None => format!("The WorkspaceTemplateApply {}: {message}", apply.name()),
+            };
+            creating(Reason::VpcCreating, message)
+        }
         Standing::Retrying { message } => creating(
             Reason::Retrying,
             format!("Something went wrong that passes by itself, and is tried again: {message}"),

@@ -38,7 +38,7 @@ pub(super) fn advance(
         .impairments
         .iter()
         .any(|note| note.reason == Reason::VersionNotReached);
-    let waits_for_a_person = matches!(facts.eks, Eks::AwaitsApproval(_));
+    let waits_for_a_person = matches!(facts.eks, Eks::AwaitsPerson(_));
     let operation = if is_stopped || waits_for_a_person {
         None
     } else if !facts.was_initialized {

@@ -24,7 +24,7 @@ pub(super) fn judge(
     let verdict = timeouts::judge(spec, &running, deciding.history(), deciding.now);
     let doing = match (&facts.infrastructure, &facts.eks, &facts.setup) {
         (Err(note), ..) if !facts.was_initialized => note.message.as_str(),
-        (_, Eks::Building(note) | Eks::AwaitsApproval(note) | Eks::Unwell(note) | Eks::Broken(note), _)
+        (_, Eks::Building(note) | Eks::AwaitsPerson(note) | Eks::Unwell(note) | Eks::Broken(note), _)
         | (_, Eks::Up, Setup::Outstanding(note) | Setup::Broken(note)) => note.message.as_str(),
         (_, Eks::Up, Setup::Done) => "it is not ready yet",
     };
@@ -52,7 +52,7 @@ fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, resta
         .problem
         .as_ref()
         .is_some_and(|problem| !(problem.is_passing && waits_for_network));
-    if waits_for_a_person || matches!(facts.eks, Eks::AwaitsApproval(_)) {
+    if waits_for_a_person || matches!(facts.eks, Eks::AwaitsPerson(_)) {
         return steps;
     }
     let waits_for_secret = matches!(

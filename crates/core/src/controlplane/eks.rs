@@ -29,8 +29,21 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
     };
     // One note for all of it, or a status would be written for every step that nobody has to know about.
     let working = || Note::new(Reason::WorkspaceNotReady, "Terraform is at work, or about to be");
+    let held = |seen: &OwnedSeen| {
+        let pause = seen
+            .pause()
+            .filter(|_| !seen.is_deleting() && !seen.is_at_work())?;
+        let waits = match was_ready(seen) {
+            true => "The update waits",
+            false => "It waits",
+        };
+        let message = format!("{waits}, because {pause}");
+        Some(plain(Eks::AwaitsPerson(Note::new(Reason::Paused, message))))
+    };
     let Some(seen) = seen.filter(|_| !is_written) else {
-        return plain(Eks::Building(working()));
+        return seen
+            .and_then(held)
+            .unwrap_or_else(|| plain(Eks::Building(working())));
     };
     let name = seen.name();
     let holds = seen.holds() || seen.rests_well();
@@ -74,16 +87,19 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
                 format!("The control plane serves. The WorkspaceTemplateApply {name}: {message}"),
             )),
         },
-        Standing::Waiting { message, .. } => {
-            let message = format!("The WorkspaceTemplateApply {name} waits: {message}");
-            plain(Eks::Building(Note::new(Reason::WorkspaceNotReady, message)))
+        Standing::Waiting { reason, message } => {
+            let held = held(seen).filter(|_| reason == ApplyReason::Paused);
+            held.unwrap_or_else(|| {
+                let message = format!("The WorkspaceTemplateApply {name} waits: {message}");
+                plain(Eks::Building(Note::new(Reason::WorkspaceNotReady, message)))
+            })
         }
         Standing::AwaitsApproval { message } => {
             let note = Note::new(Reason::WaitingForApproval, message);
             if holds {
                 impaired(note)
             } else {
-                plain(Eks::AwaitsApproval(note))
+                plain(Eks::AwaitsPerson(note))
             }
         }
         Standing::Refused { reason, message } => {

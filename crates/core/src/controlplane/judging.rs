@@ -39,8 +39,8 @@ pub enum Eks {
     Up,
     /// It is being made or changed.
     Building(Note),
-    /// A person must approve a change of it.
-    AwaitsApproval(Note),
+    /// It is made or changed when a person did something: approved that, or ended a pause.
+    AwaitsPerson(Note),
     /// Nothing was changed, and it is not well.
     Unwell(Note),
     /// It could not be made or changed.
@@ -140,7 +140,7 @@ pub struct Verdict {
 pub fn judge(facts: &Facts) -> Verdict {
     // What was ready elsewhere is found set up, whatever keeps it from being changed, be that for good or for now.
     let is_kept_from_change = match &facts.eks {
-        Eks::AwaitsApproval(_) | Eks::Broken(_) => true,
+        Eks::AwaitsPerson(_) | Eks::Broken(_) => true,
         Eks::Building(note) => note.reason == Reason::Retrying,
         Eks::Up | Eks::Unwell(_) => false,
     };
@@ -190,8 +190,8 @@ pub fn judge(facts: &Facts) -> Verdict {
     match &facts.eks {
         Eks::Up => {}
         Eks::Broken(note) => return failed(Stage::Provisioning, note),
-        Eks::Building(note) | Eks::AwaitsApproval(note) | Eks::Unwell(note) => {
-            let waits_for_a_person = matches!(facts.eks, Eks::AwaitsApproval(_));
+        Eks::Building(note) | Eks::AwaitsPerson(note) | Eks::Unwell(note) => {
+            let waits_for_a_person = matches!(facts.eks, Eks::AwaitsPerson(_));
             return match &facts.expired {
                 Some(expired) if !waits_for_a_person => failed(Stage::Provisioning, expired),
                 _ if serves && !matches!(facts.eks, Eks::Building(_)) => verdict(Goal::Degraded, note),
@@ -352,7 +352,7 @@ mod tests {
             (
                 "an approval",
                 |facts| {
-                    facts.eks = Eks::AwaitsApproval(note("eks"));
+                    facts.eks = Eks::AwaitsPerson(note("eks"));
                     facts.setup = Setup::Outstanding(note("eks"));
                 },
                 Degraded,
@@ -360,14 +360,14 @@ mod tests {
             ),
             (
                 "an approval for what is set up",
-                |facts| facts.eks = Eks::AwaitsApproval(note("eks")),
+                |facts| facts.eks = Eks::AwaitsPerson(note("eks")),
                 Degraded,
                 Degraded,
             ),
             (
                 "an approval for too long",
                 |facts| {
-                    facts.eks = Eks::AwaitsApproval(note("eks"));
+                    facts.eks = Eks::AwaitsPerson(note("eks"));
                     facts.setup = Setup::Outstanding(note("eks"));
                     facts.expired = Some(note("time"));
                 },
@@ -498,7 +498,7 @@ mod tests {
                     for eks in [
                         Eks::Up,
                         Eks::Building(note("e")),
-                        Eks::AwaitsApproval(note("e")),
+                        Eks::AwaitsPerson(note("e")),
                         Eks::Unwell(note("e")),
                         Eks::Broken(note("e")),
                     ] {

@@ -195,8 +195,12 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
         wanted,
         rendered,
         running,
-        is_settled: seen
-            .is_some_and(|seen| seen.holds() && !seen.is_change() && is_without_template(seen).is_none()),
+        // What was put to rest by a pause is done too: the next step is written down and waits for the end of that, as
+        // every other change does.
+        is_settled: seen.is_some_and(|seen| {
+            let is_done = seen.holds() || seen.rests_well();
+            is_done && !seen.is_change() && is_without_template(seen).is_none()
+        }),
         is_disputed: version_in_secret(deciding).is_some_and(|told| Some(told) != running),
         was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }
@@ -329,6 +333,12 @@ pub(super) fn name_versions(deciding: &Deciding<'_>, reading: &mut Reading) {
     let Some(seen) = deciding.found.usable() else {
         return;
     };
+    if let Eks::AwaitsPerson(note) = &mut reading.eks
+        && note.reason == Reason::Paused
+        && let Some(words) = way_to_go(deciding, seen)
+    {
+        note.message = note.message.replacen(" waits,", &format!(" waits ({words}),"), 1);
+    }
     let Eks::Building(note) = &mut reading.eks else {
         return;
     };

@@ -9,7 +9,7 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 
-use crate::commands;
+use crate::{commands, render::WorkspaceGroup};
 
 /// The type of Secrets that outputs are written to.
 const CONNECTION_SECRET: &str = "connection.crossplane.io/v1alpha1";
@@ -195,12 +195,55 @@ impl OwnedSeen {
     /// That a person paused its Workspace, and what to do.
     #[must_use]
     pub fn paused_by_hand(&self) -> Option<String> {
-        let workspace = self.workspace.as_ref().filter(|seen| seen.paused_by_hand)?;
+        let (source, end) = self.pause_of_workspace()?;
         Some(format!(
-            "Somebody paused the Workspace {}: take its annotation {} off to go on",
-            workspace.name,
-            foreign_marks::CROSSPLANE_PAUSED
+            "Nothing is done, because {source}. To end the pause: {end}"
         ))
+    }
+
+    /// Through what a person paused it or its Workspace, and how that ends. What its owner and its Cluster are paused by
+    /// pauses it too, and is told by those.
+    #[must_use]
+    pub fn pause(&self) -> Option<String> {
+        let own = self.annotation(foreign_marks::PAUSED).map(|_| {
+            let end = format!("{}-", foreign_marks::PAUSED);
+            (
+                format!(
+                    "the WorkspaceTemplateApply {} has the annotation {}",
+                    self.name(),
+                    foreign_marks::PAUSED
+                ),
+                commands::kubectl("annotate wtapply", &self.wta.metadata, &end),
+            )
+        });
+        let (sources, ends): (Vec<String>, Vec<String>) =
+            own.into_iter().chain(self.pause_of_workspace()).unzip();
+        let pauses = match ends.len() {
+            0 => return None,
+            1 => "the pause",
+            _ => "both pauses",
+        };
+        let (sources, ends) = (sources.join(", and "), ends.join(" and "));
+        Some(format!("{sources}. To end {pauses}: {ends}"))
+    }
+
+    /// Through what a person paused its Workspace, and the command that ends that.
+    fn pause_of_workspace(&self) -> Option<(String, String)> {
+        let workspace = self.workspace.as_ref().filter(|seen| seen.paused_by_hand)?;
+        let recorded = self.annotation(marks::WORKSPACE);
+        let group = recorded
+            .and_then(|recorded| WorkspaceGroup::from_name(recorded.split_once('/')?.0))
+            .unwrap_or(WorkspaceGroup::Namespaced);
+        let namespace = self.wta.metadata.namespace.clone();
+        let metadata = ObjectMeta {
+            name: Some(workspace.name.clone()),
+            namespace: namespace.filter(|_| group == WorkspaceGroup::Namespaced),
+            ..ObjectMeta::default()
+        };
+        let mark = foreign_marks::CROSSPLANE_PAUSED;
+        let source = format!("the Workspace {} has the annotation {mark}", workspace.name);
+        let what = format!("annotate workspaces.{}", group.name());
+        Some((source, commands::kubectl(&what, &metadata, &format!("{mark}-"))))
     }
 
     /// Whether a person paused it or its Workspace.

@@ -396,6 +396,16 @@ fn a_network_that_only_rests_or_is_referred_to_anew_is_not_said_to_be_changed() 
         told.starts_with("The VPC vpc-7 is there. ") && told.contains("about Paused"),
         "{told}"
     );
+    paused.apply().wta.metadata.generation = Some(99);
+    paused.rest();
+    assert_eq!(paused.verdict("Ready"), "True/VPCUpdating");
+    let told = paused.message("Ready");
+    assert!(
+        told.starts_with("The change of the VPC waits, because the WorkspaceTemplateApply ")
+            && told.contains("kubectl annotate wtapply ")
+            && told.ends_with(" cluster.x-k8s.io/paused-"),
+        "{told}"
+    );
     let mut going = ready();
     going.apply().wta.metadata.deletion_timestamp = Some(Time(now));
     going.rest();

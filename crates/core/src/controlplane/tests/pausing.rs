@@ -1,8 +1,13 @@
 //! Updates of a cluster, and pauses above and below it.
 
-use capt_api::{captcontrolplane::ControlPlaneState as State, version::Version};
+use capt_api::{
+    captcontrolplane::ControlPlaneState as State, foreign::marks as foreign_marks, version::Version,
+};
 
-use super::{World, living, message, world::Terraform};
+use super::{
+    World, at, living, message, said,
+    world::{Terraform, say},
+};
 use crate::owned::RunGlance;
 
 fn upgrade(world: &mut World, version: &str) {
@@ -82,4 +87,90 @@ fn a_step_after_a_pause_in_which_the_one_before_it_ended_has_all_of_its_time() {
         world.calm();
         assert_eq!(world.status().state, Some(state), "after {minutes} minutes more");
     }
+}
+
+/// Somebody pauses the WorkspaceTemplateApply, or its Workspace by hand, and what there is comes to rest.
+fn rest(world: &mut World, by_hand: bool) {
+    let seen = world.apply_mut();
+    say(seen, "Synced", false, "ReconcilePaused", at(0));
+    if by_hand {
+        seen.workspace.as_mut().expect("a Workspace").paused_by_hand = true;
+    } else {
+        let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+        annotations.insert(foreign_marks::PAUSED.to_owned(), String::new());
+        say(seen, "Paused", true, "Paused", at(0));
+    }
+}
+
+#[test]
+fn an_update_that_a_pause_below_holds_up_says_so_with_the_command_that_ends_it() {
+    for (by_hand, object, command) in [
+        (
+            false,
+            "because the WorkspaceTemplateApply blue-eks-controlplane-apply has the annotation cluster.x-k8s.io/paused",
+            "kubectl annotate wtapply blue-eks-controlplane-apply -n team cluster.x-k8s.io/paused-",
+        ),
+        (
+            true,
+            "because the Workspace blue-eks-controlplane has the annotation crossplane.io/paused",
+            "kubectl annotate workspaces.tf.m.upbound.io blue-eks-controlplane -n team crossplane.io/paused-",
+        ),
+    ] {
+        let mut world = living();
+        rest(&mut world, by_hand);
+        world.calm();
+        assert_eq!(world.status().state, Some(State::Ready), "nothing is wanted");
+        let before = world.events.len();
+        upgrade(&mut world, "1.33");
+        world.calm();
+        let status = world.status();
+        assert_eq!((status.state, status.ready), (Some(State::Degraded), true));
+        assert_eq!(said(&status, "Ready"), "True/Paused");
+        let told = message(&status, "Ready");
+        for expected in [
+            "The update waits (upgrading 1.31 → 1.32 → 1.33), ",
+            object,
+            command,
+        ] {
+            assert!(told.contains(expected), "{told}");
+        }
+        let events = &world.events[before..];
+        assert!(events.iter().any(|event| event.contains(command)), "{events:?}");
+        assert_eq!(world.variable("kubernetes_version"), Some("1.32"));
+        // Nobody can hurry it.
+        world.pass(600);
+        world.probe();
+        assert!(world.decide().is_quiet());
+        let seen = world.apply_mut();
+        let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+        annotations.remove(foreign_marks::PAUSED);
+        say(seen, "Paused", false, "NotPaused", at(0));
+        seen.workspace.as_mut().expect("a Workspace").paused_by_hand = false;
+        world.settle();
+        let status = world.status();
+        assert_eq!(
+            (status.state, status.version.as_deref()),
+            (Some(State::Ready), Some("1.33"))
+        );
+    }
+}
+
+#[test]
+fn what_runs_when_somebody_pauses_what_it_is_made_by_is_still_an_update() {
+    let mut world = living();
+    upgrade(&mut world, "1.32");
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    let seen = world.apply_mut();
+    let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+    annotations.insert(foreign_marks::PAUSED.to_owned(), String::new());
+    say(seen, "Paused", true, "Pausing", at(0));
+    seen.run = Some(RunGlance {
+        is_running: true,
+        ..RunGlance::default()
+    });
+    world.calm();
+    assert_eq!(world.status().state, Some(State::Provisioning));
+    let told = message(&world.status(), "RollingOut");
+    assert!(told.contains("about Paused"), "{told}");
 }
