@@ -17,6 +17,7 @@ pub mod names;
 pub mod near;
 pub mod owned;
 pub mod render;
+pub mod telling;
 pub mod template;
 pub mod timing;
 pub mod wta;

@@ -52,7 +52,7 @@ impl Context {
             locks: Locks::new(client.clone(), &options.identity, options.clock.clone())
                 .with_grace(options.grace),
             store: StateStore::new(client.clone()),
-            herald: Herald::new(client.clone(), &options.identity),
+            herald: Herald::new(client.clone(), &options.identity, options.clock.clone()),
             learned: Learned::load(&client, &options.namespace).await,
             start: (options.clock)(),
             salt: salt::load(&client, &options.namespace).await,

@@ -2,17 +2,27 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use capt_core::{
+    decision::{Event, EventKind},
+    telling::{Reporter, counted, told},
+};
 use capt_terraform::diagnostics::bounded;
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::{
+    api::{core::v1::ObjectReference, events::v1::Event as Told},
+    jiff::SignedDuration,
+};
 use kube::{
-    Client,
-    runtime::events::{Event, EventType, Recorder, Reporter},
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
 };
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    api::{call, words},
+    Clock,
+    api::{CallError, call, words},
+    report::FIELD_MANAGER,
     view::{KIND, VERSION, WorkspaceView},
 };
 
@@ -20,6 +30,8 @@ use crate::{
 const MAX_NOTE: usize = 1000;
 /// The same is not said again for so long.
 const REPEAT: Duration = Duration::from_secs(3600);
+/// What comes again within this time was told by a runner that ended before it remembered so.
+const SAME_NEWS: SignedDuration = SignedDuration::from_secs(1);
 /// Things that are remembered as said.
 const MAX_SAID: usize = 4096;
 
@@ -52,8 +64,7 @@ pub(crate) enum News {
     ApprovalNeeded,
     /// The state does not have what was made.
     StateIncomplete,
-    /// A Workspace goes, and what its state does not have may be left. Events of one reason are counted and not told one by
-    /// one, so that this has another than what was told before.
+    /// A Workspace goes, and what its state does not have may be left.
     Left,
     /// A state that was gone was written again.
     StateRestored,
@@ -108,19 +119,19 @@ impl News {
 
 /// Tells people.
 pub(crate) struct Herald {
-    recorder: Recorder,
+    client: Client,
+    instance: String,
+    clock: Clock,
     said: Mutex<HashMap<(String, News), (String, Instant)>>,
 }
 
 impl Herald {
     /// In the name of this runner.
-    pub(crate) fn new(client: Client, identity: &str) -> Self {
-        let reporter = Reporter {
-            controller: "capt-runner".to_owned(),
-            instance: Some(bounded(identity, 128)),
-        };
+    pub(crate) fn new(client: Client, identity: &str, clock: Clock) -> Self {
         Self {
-            recorder: Recorder::new(client, reporter),
+            client,
+            instance: bounded(identity, 128),
+            clock,
             said: Mutex::default(),
         }
     }
@@ -131,15 +142,23 @@ impl Herald {
         if !self.is_new(&view.uid, news, note) {
             return;
         }
+        if let Err(error) = self.try_tell(view, news, note).await {
+            tracing::debug!(
+                workspace = view.name,
+                error = words(&error),
+                "an event was not written"
+            );
+        }
+    }
+
+    async fn try_tell(&self, view: &WorkspaceView, news: News, note: &str) -> Result<(), CallError> {
         let event = Event {
-            type_: match news.is_good() {
-                true => EventType::Normal,
-                false => EventType::Warning,
+            kind: match news.is_good() {
+                true => EventKind::Normal,
+                false => EventKind::Warning,
             },
             reason: news.reason().to_owned(),
-            note: Some(bounded(note, MAX_NOTE)),
-            action: "Reconcile".to_owned(),
-            secondary: None,
+            message: bounded(note, MAX_NOTE),
         };
         let about = ObjectReference {
             api_version: Some(format!("{}/{VERSION}", view.group.name())),
@@ -149,13 +168,31 @@ impl Herald {
             uid: Some(view.uid.clone()),
             ..ObjectReference::default()
         };
-        if let Err(error) = call(self.recorder.publish(&event, &about)).await {
-            tracing::debug!(
-                workspace = view.name,
-                error = words(&error),
-                "an event was not written"
-            );
+        let by = Reporter {
+            controller: "capt-runner",
+            instance: &self.instance,
+        };
+        let now = (self.clock)();
+        let told = told(&event, about, by, now);
+        let name = told.metadata.name.clone().unwrap_or_default();
+        let namespace = told.metadata.namespace.as_deref().unwrap_or_default();
+        let api: Api<Told> = Api::namespaced(self.client.clone(), namespace);
+        let params = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match call(api.create(&params, &told)).await {
+            Err(error) if error.is_already_there() => {}
+            answer => return answer.map(drop),
         }
+        let present = call(api.get(&name)).await?;
+        let Some(series) = counted(&present, SAME_NEWS, now) else {
+            return Ok(());
+        };
+        let patch = Patch::Merge(json!({"series": series}));
+        call(api.patch(&name, &PatchParams::default(), &patch))
+            .await
+            .map(drop)
     }
 
     fn is_new(&self, uid: &str, news: News, note: &str) -> bool {

@@ -73,3 +73,27 @@ async fn what_takes_long_to_prepare_says_so() {
     assert!(report(&world, "vpc").await.progress.is_none());
     world.finish().await;
 }
+
+#[tokio::test]
+async fn every_change_is_told_in_its_own_words() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    for resources in [&["a", "b"][..], &["a", "b", "c"]] {
+        let spec = json!({"spec": {"forProvider": {"module": module(resources)}}});
+        patch(&world, "vpc", spec).await;
+        until_settled(&world, "vpc").await;
+    }
+    world.settle().await;
+    let mut changes = events(&world, "vpc").await;
+    changes.retain(|(reason, _)| reason == "UpdatedExternalResource");
+    let mut notes: Vec<&str> = changes.iter().map(|(_, note)| note.as_str()).collect();
+    notes.sort_unstable();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    for (note, generation) in notes.iter().zip(["2", "3"]) {
+        assert!(note.ends_with(&format!("generation {generation}")), "{notes:?}");
+    }
+    world.finish().await;
+}

@@ -1,20 +1,14 @@
 //! Events: what people should hear about. A failure to tell them is logged and holds up nothing.
-//!
-//! An event is named after what it says, so that a repetition is counted on the one that is there, also after a restart.
 
-use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::Arc,
+use std::sync::Arc;
+
+use capt_core::{
+    decision::Event,
+    telling::{Reporter, counted, told},
 };
-
-use capt_core::decision::{Event, EventKind};
 use futures::{StreamExt as _, stream};
 use k8s_openapi::{
-    api::{
-        core::v1::ObjectReference,
-        events::v1::{Event as Told, EventSeries},
-    },
-    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+    api::{core::v1::ObjectReference, events::v1::Event as Told},
     jiff::{SignedDuration, Timestamp},
 };
 use kube::{
@@ -27,9 +21,10 @@ use tokio::sync::{mpsc, watch};
 use super::{FIELD_MANAGER, Subject};
 use crate::engine::call::{CallError, within_deadline};
 
-const REPORTER: &str = "infrastructure.cluster.x-k8s.io/capt";
-/// The API takes no longer ones, in bytes.
-const MAX_NOTE: usize = 1024;
+const REPORTER: Reporter<'_> = Reporter {
+    controller: "infrastructure.cluster.x-k8s.io/capt",
+    instance: FIELD_MANAGER,
+};
 /// News that come again within this time are the same ones, told twice. Later ones are others: who asks for another try, and
 /// hears only that it began, takes it for running.
 const SAME_NEWS: SignedDuration = SignedDuration::from_secs(1);
@@ -95,7 +90,7 @@ impl Teller {
     }
 
     async fn hand_on(&self, within: SignedDuration, subject: &Subject, event: &Event, now: Timestamp) {
-        let event = written(subject, event, now);
+        let event = told(event, about(subject), REPORTER, now);
         self.untold.send_modify(|untold| *untold += 1);
         // Nobody listens any more when the controllers stop.
         if self.queue.send(Telling { event, now, within }).await.is_err() {
@@ -134,110 +129,14 @@ async fn tell(client: &Client, telling: &Telling) -> Result<(), CallError> {
     Ok(())
 }
 
-/// How often something was told, with this time, unless it was told so short a time ago.
-fn counted(present: &Told, within: SignedDuration, now: Timestamp) -> Option<EventSeries> {
-    let (count, last) = match &present.series {
-        Some(series) => (series.count, Some(series.last_observed_time.0)),
-        None => (1, present.event_time.as_ref().map(|time| time.0)),
-    };
-    let is_other = last.is_none_or(|last| now.duration_since(last) >= within);
-    is_other.then(|| EventSeries {
-        count: count.saturating_add(1),
-        last_observed_time: MicroTime(now),
-    })
-}
-
-fn written(subject: &Subject, event: &Event, now: Timestamp) -> Told {
+fn about(subject: &Subject) -> ObjectReference {
     let target = &subject.target;
-    let namespace = target.namespace.as_deref().unwrap_or("default");
-    Told {
-        metadata: ObjectMeta {
-            name: Some(name(subject, event)),
-            namespace: Some(namespace.to_owned()),
-            ..ObjectMeta::default()
-        },
-        event_time: Some(MicroTime(now)),
-        reporting_controller: Some(REPORTER.to_owned()),
-        reporting_instance: Some(FIELD_MANAGER.to_owned()),
-        action: Some("Reconcile".to_owned()),
-        reason: Some(event.reason.clone()),
-        note: Some(fitting(&event.message).to_owned()),
-        type_: Some(
-            match event.kind {
-                EventKind::Normal => "Normal",
-                EventKind::Warning => "Warning",
-            }
-            .to_owned(),
-        ),
-        regarding: Some(ObjectReference {
-            api_version: Some(target.api_version.clone()),
-            kind: Some(target.kind.clone()),
-            name: Some(target.name.clone()),
-            namespace: target.namespace.clone(),
-            uid: Some(subject.uid.clone()),
-            ..ObjectReference::default()
-        }),
-        ..Told::default()
-    }
-}
-
-/// As much of a message as the API takes.
-fn fitting(message: &str) -> &str {
-    let ends = message.char_indices().map(|(at, one)| at + one.len_utf8());
-    let end = ends.take_while(|end| *end <= MAX_NOTE).last();
-    &message[..end.unwrap_or(0)]
-}
-
-fn name(subject: &Subject, event: &Event) -> String {
-    let mut hasher = DefaultHasher::new();
-    (&subject.uid, &event.reason, &event.message).hash(&mut hasher);
-    let mut stem = subject.target.name.clone();
-    stem.truncate(200);
-    format!("{}.{:016x}", stem.trim_end_matches(['-', '.']), hasher.finish())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn news_that_come_again_are_counted_and_what_is_still_so_now_and_then() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let told = |series: Option<(i32, i64)>| Told {
-            event_time: Some(MicroTime(at(0))),
-            series: series.map(|(count, last)| EventSeries {
-                count,
-                last_observed_time: MicroTime(at(last)),
-            }),
-            ..Told::default()
-        };
-        for (series, within, now, expected) in [
-            (None, SAME_NEWS, 0, None),
-            (None, SAME_NEWS, 2, Some(2)),
-            (Some((2, 30)), SAME_NEWS, 32, Some(3)),
-            (Some((2, 30)), STILL_SO, 32, None),
-            (Some((2, 30)), STILL_SO, 90, Some(3)),
-        ] {
-            let counted = counted(&told(series), within, at(now)).map(|series| series.count);
-            assert_eq!(counted, expected, "{series:?} at {now}");
-        }
-    }
-
-    #[test]
-    fn a_note_is_as_long_as_the_api_takes_it() {
-        let subject = Subject::of("v1", "Thing", &ObjectMeta::default());
-        for (message, length) in [
-            ("x".repeat(MAX_NOTE), MAX_NOTE),
-            ("x".repeat(MAX_NOTE + 1), MAX_NOTE),
-            (format!("x{}", "é".repeat(MAX_NOTE)), MAX_NOTE - 1),
-        ] {
-            let event = Event {
-                kind: EventKind::Normal,
-                reason: "Told".to_owned(),
-                message,
-            };
-            let told = written(&subject, &event, Timestamp::UNIX_EPOCH);
-            assert_eq!(told.note.unwrap().len(), length);
-        }
+    ObjectReference {
+        api_version: Some(target.api_version.clone()),
+        kind: Some(target.kind.clone()),
+        name: Some(target.name.clone()),
+        namespace: target.namespace.clone(),
+        uid: Some(subject.uid.clone()),
+        ..ObjectReference::default()
     }
 }
