@@ -97,6 +97,14 @@ pub fn run_report(group: &str, workspace: &str) -> String {
     shorten(workspace, &hash("run-report", &[group, workspace]), "run")
 }
 
+/// Whether an object of this name may be one in which our runner tells about a Workspace.
+#[must_use]
+pub fn is_run_report(name: &str) -> bool {
+    let stem = name.strip_suffix("-run");
+    let hash = stem.and_then(|stem| stem.rsplit('-').next());
+    hash.is_some_and(|hash| hash.len() == HASH_LENGTH && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// The Workspace of a WorkspaceTemplateApply: its name without a trailing `-apply`.
 ///
 /// The namespace is for cluster-scoped Workspaces, whose names the applies of all namespaces compete for.

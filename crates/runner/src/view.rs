@@ -62,6 +62,34 @@ pub struct WorkspaceView {
     pub status: WorkspaceStatus,
 }
 
+/// What tells a Workspace from others that had its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its uid.
+    pub uid: String,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+}
+
+impl Identity {
+    /// Whether a report that is named after this Workspace is about it, and not about a namesake that is gone: by its label or
+    /// its owner. Anybody can strip both; then it is, if it was not there before the Workspace.
+    #[must_use]
+    pub fn is_told_by(&self, report: &ObjectMeta) -> bool {
+        let label = report
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(marks::RUN_OF));
+        let owners = report.owner_references.as_deref().unwrap_or_default();
+        let mut owners = owners.iter().filter(|owner| owner.kind == KIND).peekable();
+        let is_bare = label.is_none() && owners.peek().is_none();
+        let made = report.creation_timestamp.as_ref().map(|time| time.0);
+        label == Some(&self.uid)
+            || owners.any(|owner| owner.uid == self.uid)
+            || (is_bare && self.created.is_some() && made >= self.created)
+    }
+}
+
 /// The Secret that outputs are written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionSecretRef {
@@ -113,6 +141,15 @@ impl WorkspaceView {
             .or_else(|| self.labels.get(marks::WTA_NAMESPACE).map(String::as_str))
             .filter(|namespace| !namespace.is_empty())
             .unwrap_or(runner_namespace)
+    }
+
+    /// What tells it from others that had its name.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        Identity {
+            uid: self.uid.clone(),
+            created: self.created,
+        }
     }
 
     /// A reference to it from what it owns.
@@ -267,5 +304,31 @@ mod tests {
         let mut silent = object;
         silent["status"] = json!(null);
         assert!(seen(&silent).is_some());
+    }
+
+    #[test]
+    fn a_report_is_about_a_workspace_by_its_label_or_its_owner_and_else_if_it_came_later() {
+        let at = |second: i64| Timestamp::from_second(second).expect("a valid time");
+        let identity = Identity {
+            uid: "ours".to_owned(),
+            created: Some(at(5)),
+        };
+        let labelled = |uid: &str| json!({(marks::RUN_OF): uid});
+        let owned = |kind: &str, uid: &str| json!([{"apiVersion": "tf.m.upbound.io/v1beta1", "kind": kind, "name": "vpc", "uid": uid}]);
+        let none = Value::Null;
+        for (labels, owners, made, expected) in [
+            (labelled("ours"), none.clone(), 1, true),
+            (none.clone(), owned(KIND, "ours"), 1, true),
+            (labelled("theirs"), none.clone(), 9, false),
+            (none.clone(), owned(KIND, "theirs"), 9, false),
+            (none.clone(), none.clone(), 9, true),
+            (none.clone(), none.clone(), 4, false),
+            (json!({"other": "label"}), owned("Cluster", "other"), 9, true),
+        ] {
+            let metadata =
+                json!({"labels": labels, "ownerReferences": owners, "creationTimestamp": at(made)});
+            let metadata: ObjectMeta = serde_json::from_value(metadata).expect("metadata");
+            assert_eq!(identity.is_told_by(&metadata), expected, "{metadata:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use capt_api::{
     run::{LOG_KEY, PLAN_KEY, PLAN_LOG_KEY, PREVIOUS_LOG_KEY, REPORT_KEY, RunReport},
 };
 use capt_core::names;
-use capt_runner::view::WorkspaceView;
+use capt_runner::view::{Identity, WorkspaceView};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, ResourceExt as _, api::ListParams};
 
@@ -21,7 +21,7 @@ pub(crate) struct ReportPlace {
     pub(crate) namespace: String,
     pub(crate) name: String,
     /// The Workspace that it must be about.
-    pub(crate) uid: String,
+    pub(crate) workspace: Identity,
 }
 
 /// A report.
@@ -53,7 +53,7 @@ impl Cluster {
         Ok(ReportPlace {
             namespace,
             name,
-            uid: workspace.uid.clone(),
+            workspace: workspace.identity(),
         })
     }
 
@@ -73,7 +73,7 @@ impl Cluster {
 impl ReportPlace {
     /// What the ConfigMap says, if it is about this very Workspace and not about a namesake that is gone.
     pub(crate) fn read(&self, map: &ConfigMap) -> Option<Page> {
-        if map.labels().get(marks::RUN_OF) != Some(&self.uid) {
+        if !self.workspace.is_told_by(&map.metadata) {
             return None;
         }
         let text = |key: &str| map.data.as_ref().and_then(|data| data.get(key)).cloned();

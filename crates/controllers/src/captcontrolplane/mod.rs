@@ -72,7 +72,10 @@ impl ControlPlanes {
             clock: clock.clone(),
         };
         let issuer = Arc::new(Issuer::new(Arc::new(signers), clock.clone(), wakes));
-        let statistics = Arc::new(Statistics::new(hands.client.clone()));
+        let statistics = Arc::new(Statistics::new(
+            hands.client.clone(),
+            hands.facts.config_maps.clone(),
+        ));
         let mut keepers = JoinSet::new();
         keepers.spawn(prober.clone().run());
         keepers.spawn(issuer.clone().run());

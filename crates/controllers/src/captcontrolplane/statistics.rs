@@ -2,7 +2,8 @@
 //! owned by it, so that it goes with it.
 //!
 //! It is read once, and written some time after something was learned, so that many control planes that become ready
-//! together cost one write. Losing a lesson does no harm, and nobody waits for any of this.
+//! together cost one write, or after somebody took off its label or its owner. Losing a lesson does no harm, and nobody waits
+//! for any of this.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -23,10 +24,14 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::{sync::Notify, time::sleep};
 
-use crate::engine::{
-    call::{CallError, within_deadline},
-    execute::FIELD_MANAGER,
-    key::ObjectKey,
+use crate::{
+    engine::{
+        call::{CallError, within_deadline},
+        execute::FIELD_MANAGER,
+        key::ObjectKey,
+        table::Table,
+    },
+    facts::views::{HeldView, is_learned},
 };
 
 /// How long lessons are collected before they are written.
@@ -37,20 +42,24 @@ const MANY: usize = 1000;
 /// How long operations take.
 pub(super) struct Statistics {
     client: Client,
+    /// What is kept, as a watch tells of it.
+    kept: Arc<Table<HeldView>>,
     known: Mutex<HashMap<ObjectKey, Known>>,
     learned: Notify,
 }
 
-#[derive(Default)]
 struct Known {
+    /// Where it is kept.
+    place: ObjectKey,
     averages: Averages,
     is_written: bool,
 }
 
 impl Statistics {
-    pub(super) fn new(client: Client) -> Self {
+    pub(super) fn new(client: Client, kept: Arc<Table<HeldView>>) -> Self {
         Self {
             client,
+            kept,
             known: Mutex::default(),
             learned: Notify::new(),
         }
@@ -62,15 +71,19 @@ impl Statistics {
             return known.averages.statistics();
         }
         match self.read(template).await {
-            Ok(averages) => {
+            Ok((averages, is_stripped)) => {
                 let statistics = averages.statistics();
                 let mut known = self.known.lock();
                 if known.len() < MANY {
                     let read = Known {
+                        place: place_of(template),
                         averages,
-                        is_written: true,
+                        is_written: !is_stripped,
                     };
                     known.entry(template.clone()).or_insert(read);
+                }
+                if is_stripped {
+                    self.learned.notify_one();
                 }
                 statistics
             }
@@ -95,8 +108,16 @@ impl Statistics {
 
     /// Keeps writing what was learned. Never ends.
     pub(super) async fn run(self: Arc<Self>) {
+        let mut changes = self.kept.changes();
         loop {
-            self.learned.notified().await;
+            tokio::select! {
+                () = self.learned.notified() => {}
+                Ok(()) = changes.changed() => {
+                    if !self.find_stripped() {
+                        continue;
+                    }
+                }
+            }
             sleep(COLLECTING).await;
             for (template, averages) in self.unwritten() {
                 if let Err(error) = self.write(&template, &averages).await {
@@ -105,6 +126,19 @@ impl Statistics {
                 }
             }
         }
+    }
+
+    /// Takes note of what somebody took the label or the owner off. Says whether there is any.
+    fn find_stripped(&self) -> bool {
+        let mut known = self.known.lock();
+        let mut is_any = false;
+        for known in known.values_mut().filter(|known| known.is_written) {
+            let kept = self.kept.peek(&known.place);
+            let is_stripped = kept.is_some_and(|kept| !kept.is_learned && !kept.deleting);
+            known.is_written = !is_stripped;
+            is_any |= is_stripped;
+        }
+        is_any
     }
 
     fn unwritten(&self) -> Vec<(ObjectKey, Averages)> {
@@ -118,11 +152,15 @@ impl Statistics {
             .collect()
     }
 
-    async fn read(&self, template: &ObjectKey) -> Result<Averages, CallError> {
-        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), template.namespace());
-        let found = within_deadline(api.get_opt(&names::statistics(template.name()))).await?;
-        let data = found.and_then(|found| found.data).unwrap_or_default();
-        Ok(Averages::of(&data))
+    /// What was learned, and whether somebody took off the label or the owner of what it is kept in.
+    async fn read(&self, template: &ObjectKey) -> Result<(Averages, bool), CallError> {
+        let place = place_of(template);
+        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), place.namespace());
+        let Some(found) = within_deadline(api.get_opt(place.name())).await? else {
+            return Ok((Averages::default(), false));
+        };
+        let is_stripped = !is_learned(&found.metadata);
+        Ok((Averages::of(&found.data.unwrap_or_default()), is_stripped))
     }
 
     async fn write(&self, template: &ObjectKey, averages: &Averages) -> Result<(), CallError> {
@@ -155,4 +193,9 @@ impl Statistics {
         within_deadline(api.patch(&name, &parameters, &Patch::Apply(document))).await?;
         Ok(())
     }
+}
+
+/// Where it is kept what was learned from a template.
+fn place_of(template: &ObjectKey) -> ObjectKey {
+    ObjectKey::within(template.namespace(), &names::statistics(template.name()))
 }

@@ -117,6 +117,9 @@ pub(crate) struct HeldView {
     pub(crate) moves: bool,
     /// It carries our finalizer.
     pub(crate) is_held: bool,
+    /// It carries the label and the owner of what was learned from a template.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_learned: bool,
 }
 
 /// What our runner tells about a Workspace.
@@ -295,7 +298,16 @@ pub(super) fn config_map(object: Head<ConfigMap>) -> Option<HeldView> {
     Some(held(object.metadata))
 }
 
+/// Whether an object carries the label and the owner of what was learned from a template.
+pub(crate) fn is_learned(metadata: &ObjectMeta) -> bool {
+    let labels = metadata.labels.as_ref();
+    let mut owners = metadata.owner_references.iter().flatten();
+    labels.is_some_and(|labels| labels.contains_key(marks::STATISTICS_OF))
+        && owners.any(|owner| owner.kind == "WorkspaceTemplate")
+}
+
 fn held(metadata: ObjectMeta) -> HeldView {
+    let is_learned = is_learned(&metadata);
     let labels: BTreeMap<String, String> = metadata.labels.unwrap_or_default();
     let holds_state = labels.get("tfstate").is_some_and(|value| value == "true");
     let finalizers = metadata.finalizers.unwrap_or_default();
@@ -312,6 +324,7 @@ fn held(metadata: ObjectMeta) -> HeldView {
         is_held: finalizers
             .iter()
             .any(|finalizer| finalizer == marks::TERRAFORM_STATE_FINALIZER),
+        is_learned,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     whole_lives::{begin, change},
 };
 
-const KINDS: [(&str, &str, &str); 5] = [
+const KINDS: [(&str, &str, &str); 6] = [
     ("infrastructure.cluster.x-k8s.io", "v1beta1", "CAPTCluster"),
     ("controlplane.cluster.x-k8s.io", "v1beta1", "CAPTControlPlane"),
     (
@@ -24,6 +24,7 @@ const KINDS: [(&str, &str, &str); 5] = [
     ),
     ("tf.m.upbound.io", "v1beta1", "Workspace"),
     ("", "v1", "Secret"),
+    ("", "v1", "ConfigMap"),
 ];
 
 /// Objects of a kind, wherever somebody else finds them.
@@ -96,6 +97,43 @@ async fn a_life_among_others(world: &World) {
     assert_eq!(ledger.made().len(), 2, "nothing is made twice");
     assert_eq!(ledger.exists().len(), 2);
     assert!(ledger.destroyed().is_empty());
+}
+
+/// What was learned from the templates.
+async fn statistics(world: &World) -> Vec<DynamicObject> {
+    let maps = objects(&world.client(), world.namespace(), ("", "v1", "ConfigMap"));
+    let mut found = maps.list(&ListParams::default()).await.unwrap().items;
+    found.retain(|map| map.name_any().ends_with("-statistics"));
+    found
+}
+
+#[tokio::test]
+async fn what_was_learned_gets_its_label_and_its_owner_back() {
+    let world = World::embedded_only().await;
+    let _ledger = begin(&world).await;
+    world.settle().await;
+    let learned = statistics(&world).await;
+    assert!(!learned.is_empty());
+    let maps = objects(&world.client(), world.namespace(), ("", "v1", "ConfigMap"));
+    for field in ["labels", "ownerReferences"] {
+        for map in &learned {
+            let bare = Patch::Merge(json!({"metadata": {(field): null}}));
+            maps.patch(&map.name_any(), &PatchParams::default(), &bare)
+                .await
+                .unwrap();
+        }
+        world
+            .until("what was learned to be whole", async || {
+                let now = statistics(&world).await;
+                let pairs = now.iter().zip(&learned);
+                now.len() == learned.len()
+                    && pairs.into_iter().all(|(now, before)| {
+                        now.labels() == before.labels() && now.owner_references() == before.owner_references()
+                    })
+            })
+            .await;
+    }
+    world.finish().await;
 }
 
 #[test]

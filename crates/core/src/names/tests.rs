@@ -117,6 +117,24 @@ fn is_legal(name: &str) -> bool {
         })
 }
 
+#[test]
+fn what_a_runner_tells_in_is_known_by_its_name() {
+    let long = "x".repeat(200);
+    for workspace in ["vpc", "a-run", "vpc.prod", &long] {
+        let name = run_report("tf.upbound.io", workspace);
+        assert!(is_run_report(&name), "{name}");
+    }
+    for name in [
+        "run",
+        "nightly-run",
+        "deadbeef-run",
+        "vpc-0123456789ab",
+        "vpc-0123456789ag-run",
+    ] {
+        assert!(!is_run_report(name), "{name}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_name_is_legal_whatever_the_length(one in object_name(), other in object_name()) {

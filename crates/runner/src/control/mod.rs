@@ -8,6 +8,7 @@ mod connections;
 mod key;
 mod queue;
 mod states;
+mod stripped;
 mod sweep;
 mod table;
 mod watches;
@@ -24,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     context::Context,
     decide::{Next, Priority, Running, What, Whose, backoff, decide, later},
-    inputs::ObjectKind,
+    inputs::{ObjectKind, ObjectRef},
     operation::{Ended, Finished, Job, Stop, Why, operate},
     view::WorkspaceView,
     workspace::{Passed, Record, Reference, Then, Told, observe, pass},
@@ -32,6 +33,7 @@ use crate::{
 use key::Key;
 use queue::Queue;
 use states::{is_copy, is_state};
+use stripped::Stripped;
 use table::{Table, Work};
 use watches::{Change, Notice, usages_of};
 
@@ -60,6 +62,7 @@ struct Control {
     /// uids of Workspaces that provider-terraform uses, by the kind of mark that says so.
     used: HashMap<&'static str, HashSet<String>>,
     sweeping: Sweeping,
+    stripped: Stripped,
 }
 
 /// Removing what is left of Workspaces that are gone.
@@ -91,6 +94,7 @@ impl Control {
             operations: 0,
             used: HashMap::new(),
             sweeping: Sweeping::default(),
+            stripped: Stripped::default(),
         }
     }
 
@@ -109,6 +113,7 @@ impl Control {
                 Some(swept) = self.sweeping.task.join_next(), if !self.sweeping.task.is_empty() => {
                     self.sweeping.left.extend(swept.unwrap_or_default());
                 }
+                object = self.stripped.next_left() => self.give_back(&object),
                 () = sleep(due) => self.table.wake_due(self.ctx.now()),
             }
         }
@@ -118,8 +123,12 @@ impl Control {
         match notice {
             Notice::Seen(view) => {
                 let key = Key::of(&view);
+                let bare = self.stripped.named_after(&view, &self.ctx.options.namespace);
                 if self.table.see(*view) {
                     self.cancel_if_needed(&key);
+                }
+                for object in bare {
+                    self.give_back(&object);
                 }
             }
             Notice::Gone(key) => self.gone(&key),
@@ -149,6 +158,12 @@ impl Control {
                     }
                 }
             }
+            Notice::Bare { object, metadata } => {
+                if self.stripped.note(&object, metadata.map(|metadata| *metadata)) {
+                    self.give_back(&object);
+                }
+            }
+            Notice::Anew(kind) => self.stripped.forget(kind),
             Notice::OnlyConnections(secrets) => self.table.only_connections(secrets),
             Notice::OnlyStates(names) => {
                 self.ctx.store.names().only(&names);
@@ -169,6 +184,12 @@ impl Control {
                 self.table.wake_all();
             }
         }
+    }
+
+    /// Has an object get back what it is found by, if it is of a Workspace that is known.
+    fn give_back(&mut self, object: &ObjectRef) {
+        let named = self.table.named_by(object, &self.ctx.options.namespace);
+        self.stripped.begin(&self.ctx, object, &named);
     }
 
     fn gone(&mut self, key: &Key) {

@@ -68,11 +68,16 @@ impl News {
     /// The Secrets that a state may be kept in which this one holds, or holds a part of.
     pub(crate) fn homes(&self) -> impl Iterator<Item = Name> {
         let Self((namespace, name)) = self;
-        let parts = name.match_indices("-part-").map(|(at, _)| &name[..at]);
-        std::iter::once(name.as_str())
-            .chain(parts)
-            .map(|home| (namespace.clone(), home.to_owned()))
+        homes(namespace, name)
     }
+}
+
+/// The Secrets that a state may be kept in which one of this name holds, or holds a part of.
+pub(crate) fn homes(namespace: &str, name: &str) -> impl Iterator<Item = Name> {
+    let parts = name.match_indices("-part-").map(|(at, _)| &name[..at]);
+    std::iter::once(name)
+        .chain(parts)
+        .map(|home| (namespace.to_owned(), home.to_owned()))
 }
 
 /// The Secret that the state of a Workspace is kept in.

@@ -13,9 +13,11 @@ use super::{
     connections::{self, Connections, Name},
     key::Key,
     states::{States, home},
+    stripped::is_named_after,
 };
 use crate::{
     decide::{ConnectionFacts, What},
+    inputs::ObjectRef,
     operation::Stop,
     view::WorkspaceView,
     workspace::{Connection, Record, Reference, Standing},
@@ -215,6 +217,14 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// The Workspaces that an object may be the state or the report of, by its name.
+    pub(crate) fn named_by(&self, object: &ObjectRef, runner_namespace: &str) -> Vec<&WorkspaceView> {
+        let views = self.entries.values().map(|entry| &entry.view);
+        views
+            .filter(|view| is_named_after(object, view, runner_namespace))
+            .collect()
     }
 
     /// A Secret is there, or is gone, and it may hold state.

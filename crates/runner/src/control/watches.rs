@@ -23,6 +23,7 @@ use futures::StreamExt as _;
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
     Api, Client, CustomResourceExt, Resource, ResourceExt as _,
@@ -40,6 +41,7 @@ use super::{
     connections::version_of,
     key::Key,
     states::{is_copy, is_state},
+    stripped::is_bare,
 };
 use crate::{
     Which,
@@ -59,6 +61,14 @@ pub(crate) enum Notice {
     Only(WorkspaceGroup, HashSet<Key>),
     /// Something that inputs may be read from changed, or is gone.
     Changed { reference: Reference, change: Change },
+    /// An object that is named like one of ours lacks what ours are found by, and has this left; or it lacks nothing, or is
+    /// gone.
+    Bare {
+        object: ObjectRef,
+        metadata: Option<Box<ObjectMeta>>,
+    },
+    /// All objects of a kind are told of anew.
+    Anew(ObjectKind),
     /// Of Secrets with state and copies of it there are only these: namespaces and names.
     OnlyStates(HashSet<(String, String)>),
     /// Of Secrets that belong to Workspaces there are only these, in these versions.
@@ -286,6 +296,7 @@ impl Watching {
         let mut lists = 0;
         let mut states = HashSet::new();
         let mut connections = HashMap::new();
+        let mut bare = HashSet::new();
         let notice = move |event: watcher::Event<Head<K>>| {
             if let watcher::Event::InitDone = event {
                 let mut notices = Vec::new();
@@ -301,7 +312,8 @@ impl Watching {
             let Some(object) = object_of(event) else {
                 states.clear();
                 connections.clear();
-                return Vec::new();
+                bare.clear();
+                return vec![Notice::Anew(kind)];
             };
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
             let version = version_of(&object.metadata).filter(|_| kind == ObjectKind::Secret);
@@ -316,12 +328,26 @@ impl Watching {
                 (false, true) => Change::Written(version),
                 (false, false) => Change::Gone,
             };
-            let reference = Reference::Object(ObjectRef {
+            let is_bare = is_there && is_bare(kind, &object.metadata);
+            let object_ref = ObjectRef {
                 kind,
                 namespace,
                 name,
+            };
+            let is_other = match is_bare {
+                true => {
+                    bare.insert(object_ref.clone());
+                    true
+                }
+                false => bare.remove(&object_ref),
+            };
+            let of_marks = is_other.then(|| Notice::Bare {
+                object: object_ref.clone(),
+                metadata: is_bare.then(|| Box::new(lean(object.metadata))),
             });
-            vec![Notice::Changed { reference, change }]
+            let reference = Reference::Object(object_ref);
+            let changed = Notice::Changed { reference, change };
+            std::iter::once(changed).chain(of_marks).collect()
         };
         self.follow(watcher::Config::default(), notice).await;
     }
@@ -448,6 +474,12 @@ impl Watching {
             }
         }
     }
+}
+
+/// Who wrote which field is of no use to us.
+fn lean(mut metadata: ObjectMeta) -> ObjectMeta {
+    metadata.managed_fields = None;
+    metadata
 }
 
 fn key<K: Resource>(group: WorkspaceGroup, object: &K) -> Key {

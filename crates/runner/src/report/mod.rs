@@ -12,5 +12,5 @@ mod words;
 pub(crate) use learned::Learned;
 pub(crate) use log::{Log, Room, readable};
 pub(crate) use missing::{may_be, missing, missing_names, missing_words, told};
-pub(crate) use page::{Changes, FIELD_MANAGER, Page, with_report, with_rotated_log};
+pub(crate) use page::{Changes, FIELD_MANAGER, Page, name_of, with_report, with_rotated_log};
 pub(crate) use words::{MAX_PLAN_TEXT, drift, plan, preparing, progress, rows, warnings};

@@ -16,12 +16,12 @@ use kube::{
     Api, Client,
     api::{Patch, PatchParams, PostParams},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::missing::told;
 use crate::{
     api::{CallError, call},
-    view::WorkspaceView,
+    view::{Identity, WorkspaceView},
 };
 
 /// Our name as an author of fields.
@@ -32,7 +32,7 @@ pub(crate) const FIELD_MANAGER: &str = "capt-runner";
 pub(crate) struct Page {
     api: Api<ConfigMap>,
     name: String,
-    uid: String,
+    about: Identity,
     owner: OwnerReference,
 }
 
@@ -47,6 +47,11 @@ pub(crate) struct Found {
     pub(crate) plan_log: Option<String>,
 }
 
+/// The name of the ConfigMap about a Workspace.
+pub(crate) fn name_of(view: &WorkspaceView) -> String {
+    names::run_report(view.group.name(), &view.name)
+}
+
 /// Keys to write, and keys to remove where there is no text.
 pub(crate) type Changes = BTreeMap<&'static str, Option<String>>;
 
@@ -55,8 +60,8 @@ impl Page {
     pub(crate) fn new(client: &Client, view: &WorkspaceView, runner_namespace: &str) -> Self {
         Self {
             api: Api::namespaced(client.clone(), view.home_namespace(runner_namespace)),
-            name: names::run_report(view.group.name(), &view.name),
-            uid: view.uid.clone(),
+            name: name_of(view),
+            about: view.identity(),
             owner: view.owner_reference(false),
         }
     }
@@ -64,10 +69,7 @@ impl Page {
     /// What it says about this very Workspace; nothing if it is about a namesake that is gone.
     pub(crate) async fn read(&self) -> Result<Option<Found>, CallError> {
         let found = call(self.api.get_opt(&self.name)).await?;
-        let is_about_us = |map: &ConfigMap| {
-            let labels = map.metadata.labels.as_ref();
-            labels.and_then(|labels| labels.get(marks::RUN_OF)) == Some(&self.uid)
-        };
+        let is_about_us = |map: &ConfigMap| self.about.is_told_by(&map.metadata);
         Ok(found.filter(is_about_us).map(|map| {
             let data = map.data.unwrap_or_default();
             Found {
@@ -85,19 +87,34 @@ impl Page {
     pub(crate) async fn write(&self, changes: &Changes) -> Result<(), CallError> {
         let patch = json!({
             "metadata": {
-                "labels": {(marks::RUN_OF): self.uid},
+                "labels": {(marks::RUN_OF): self.about.uid},
                 "ownerReferences": [self.owner],
             },
             "data": changes,
         });
+        match self.patch(&patch).await {
+            Err(error) if error.is_not_found() => self.create(changes).await,
+            answer => answer,
+        }
+    }
+
+    /// Writes what it is found by, and nothing else, if it still has this uid.
+    pub(crate) async fn mark(&self, uid: Option<&str>) -> Result<(), CallError> {
+        let patch = json!({"metadata": {
+            "uid": uid,
+            "labels": {(marks::RUN_OF): self.about.uid},
+            "ownerReferences": [self.owner],
+        }});
+        self.patch(&patch).await
+    }
+
+    async fn patch(&self, patch: &Value) -> Result<(), CallError> {
         let params = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        match call(self.api.patch(&self.name, &params, &Patch::Merge(&patch))).await {
-            Err(error) if error.is_not_found() => self.create(changes).await,
-            answer => answer.map(drop),
-        }
+        let patched = call(self.api.patch(&self.name, &params, &Patch::Merge(patch))).await;
+        patched.map(drop)
     }
 
     /// Writes it where it was not there a moment ago.
@@ -116,7 +133,7 @@ impl Page {
         let map = ConfigMap {
             metadata: ObjectMeta {
                 name: Some(self.name.clone()),
-                labels: Some([(marks::RUN_OF.to_owned(), self.uid.clone())].into()),
+                labels: Some([(marks::RUN_OF.to_owned(), self.about.uid.clone())].into()),
                 owner_references: Some(vec![self.owner.clone()]),
                 ..ObjectMeta::default()
             },

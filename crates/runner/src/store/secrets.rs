@@ -145,7 +145,14 @@ impl StateStore {
                 kept => return kept,
             }
         }
-        let seen = self.search(place).await?;
+        let mut seen = self.search(place).await?;
+        match self.understood(place, seen.clone(), Before::Perhaps).await {
+            // Labels of some parts may have been lost; their names still say whose they are.
+            Err(StoreError::Damaged { .. }) => {}
+            kept => return kept,
+        }
+        self.read_in_order(place, |part| place.location.secret_name(part), &mut seen)
+            .await?;
         self.understood(place, seen, Before::Perhaps).await
     }
 

@@ -16,7 +16,7 @@ use super::{
     Kept, Place, StateStore, StoreError,
     secrets::{Seen, failed},
 };
-use crate::api::{CallError, patiently};
+use crate::api::{CallError, call, patiently};
 
 /// How long one write is tried: as long as a restart of an API server takes.
 const WRITE_PATIENCE: Duration = Duration::from_secs(60);
@@ -83,6 +83,16 @@ impl StateStore {
             self.delete(place, &mut kept, &location.secret_name(part)).await?;
         }
         Ok(())
+    }
+
+    /// Gives a Secret with state the labels back that it is found by, if it still has this uid. The lock is not needed:
+    /// nothing else on it is touched.
+    pub(crate) async fn label(&self, place: &Place, name: &str, uid: Option<&str>) -> Result<(), CallError> {
+        let api = self.api(place);
+        let patch = Patch::Merge(json!({"metadata": {"uid": uid, "labels": place.all_labels()}}));
+        call(api.patch(name, &PatchParams::default(), &patch))
+            .await
+            .map(drop)
     }
 
     async fn put(

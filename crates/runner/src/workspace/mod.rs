@@ -14,7 +14,7 @@ mod standing;
 mod write;
 
 pub(crate) use candidate::as_it_would_be;
-pub(crate) use facts::{facts_of, references_of};
+pub(crate) use facts::{facts_of, home_of, references_of};
 pub(crate) use leaving::{beside_backend, take_over};
 pub(crate) use observe::{
     Common, is_creation_pending, is_paused, observe, policy, requests, was_made, was_ready_before,

@@ -23,6 +23,7 @@ mod namespaces;
 mod pausing;
 mod resting;
 mod script;
+mod stripped;
 mod support;
 mod sweeping;
 mod truth;

@@ -324,6 +324,22 @@ async fn a_secret_that_lost_its_labels_is_found_and_labelled_again() {
 }
 
 #[tokio::test]
+async fn a_part_that_lost_its_labels_is_found_by_its_name() {
+    let world = World::new().await;
+    let (place, store) = (place(&world), store(&world));
+    let large = large_state(1, 5 << 19);
+    let mut kept = Kept::default();
+    store.write(&place, &mut kept, &large).await.unwrap();
+    let name = place.location.secret_name(1);
+    let bare = json!({"metadata": {"labels": null}});
+    patch(world.client(), place.namespace.clone(), name, bare).await;
+
+    let kept = store.read(&place).await.unwrap();
+    assert!(kept.replica.as_deref() == Some(large.as_slice()));
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_copied_secret_is_no_part_of_the_state() {
     let world = World::new().await;
     let (place, store) = (place(&world), store(&world));
