@@ -7,11 +7,12 @@ use capt_api::{
     marks,
 };
 use capt_runner::view::WorkspaceView;
-use kube::{Api, ResourceExt as _, api::ListParams};
+use kube::{Api, ResourceExt as _};
 
+use super::nearby::Runs;
 use crate::{
     access::Cluster,
-    objects::{CallError, ObjectError, call},
+    objects::{CallError, ObjectError},
     target::Target,
 };
 
@@ -82,29 +83,31 @@ fn is_well(apply: &WorkspaceTemplateApply) -> bool {
 impl Cluster {
     /// Asks for a look at what a control plane has and is well. What takes turns is not tried again out of turn: a look tells
     /// what somebody else changed, and that is mended when it is its turn.
-    pub(super) async fn look_at_what_is_well(&self, owner: &Target, token: &str, seen: &mut Seen) {
-        let api: Api<WorkspaceTemplateApply> = Api::namespaced(self.client.clone(), &self.namespace);
+    pub(super) async fn look_at_what_is_well(&self, owner: &Target, runs: &Runs, token: &str) -> Seen {
+        let mut seen = Seen::default();
+        if let Some(error) = &runs.unlisted {
+            seen.miss(format!("the wtapplies of {owner}"), error);
+        }
         let label = capt_core::wta::owner::label("CAPTControlPlane", &owner.name);
-        let theirs = ListParams::default().labels(&format!("{}={label}", marks::OWNER));
-        let applies = match call(api.list(&theirs)).await {
-            Ok(found) => found.items,
-            Err(error) => return seen.miss(format!("the wtapplies of {owner}"), &error.into()),
-        };
-        for apply in applies.into_iter().filter(is_well) {
-            let mut name = format!("wtapply/{}", apply.name_any());
-            let asked = async {
-                let Some(workspace) = self.subject_of(apply).await?.workspace else {
-                    return Ok(false);
-                };
-                name = format!("workspace/{}", workspace.name);
-                self.ask_for_look(&workspace, token).await
-            };
-            match asked.await {
-                Ok(true) => seen.looks.push(name),
-                Ok(false) => {}
-                Err(error) => seen.miss(name, &error),
+        let is_theirs = |apply: &WorkspaceTemplateApply| apply.labels().get(marks::OWNER) == Some(&label);
+        for (apply, workspace) in &runs.read {
+            if !is_theirs(apply) || !is_well(apply) {
+                continue;
+            }
+            match workspace {
+                Err(error) => seen.miss(format!("wtapply/{}", apply.name_any()), error),
+                Ok(None) => {}
+                Ok(Some(workspace)) => {
+                    let name = format!("workspace/{}", workspace.name);
+                    match self.ask_for_look(workspace, token).await {
+                        Ok(true) => seen.looks.push(name),
+                        Ok(false) => {}
+                        Err(error) => seen.miss(name, &error),
+                    }
+                }
             }
         }
+        seen
     }
 
     /// Asks whoever runs a Workspace to look at it, and says whether it is there.
@@ -127,7 +130,7 @@ impl Cluster {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{super::nearby::of_owners, *};
 
     /// An API with one WorkspaceTemplateApply that is well and its Workspace, which answers requests of one method whose path
     /// contains a word with a refusal.
@@ -142,6 +145,7 @@ mod tests {
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "WorkspaceTemplateApply",
             "metadata": {
                 "name": "eks", "namespace": "team", "uid": "u-1",
+                "labels": {marks::OWNER: "CAPTControlPlane.blue"},
                 "annotations": {marks::WORKSPACE: "tf.m.upbound.io/blue"},
             },
             "spec": {"templateRef": {"name": "eks"}},
@@ -237,10 +241,9 @@ mod tests {
         ];
         for (method, word, code, looks, unreached, told) in cases {
             let at = format!("{code} for {method} {word}");
-            let mut seen = Seen::default();
-            refusing(method, word, code)
-                .look_at_what_is_well(&owner, "token", &mut seen)
-                .await;
+            let cluster = refusing(method, word, code);
+            let runs = of_owners(&cluster, std::slice::from_ref(&owner), None).await.runs;
+            let seen = cluster.look_at_what_is_well(&owner, &runs, "token").await;
             assert_eq!(seen.looks, looks, "{at}");
             assert_eq!(seen.unreached(), unreached, "{at}");
             let words = seen.words();

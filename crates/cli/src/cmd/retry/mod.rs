@@ -117,7 +117,7 @@ async fn owners_again(
     owners: Vec<Target>,
     token: String,
 ) -> anyhow::Result<Answer> {
-    let (mut asked, mut seen, mut left_alone) = (Vec::new(), Seen::default(), None);
+    let (mut asked, mut left_alone) = (Vec::new(), None);
     for owner in owners {
         if owner.kind == Kind::CaptCluster && cluster.leaves_alone(&owner.name).await? {
             left_alone = Some(LeftAlone(owner.name));
@@ -127,9 +127,6 @@ async fn owners_again(
             .annotate_owner(&owner, marks::RETRY_REQUESTED, &token)
             .await?
         {
-            if owner.kind == Kind::ControlPlane {
-                cluster.look_at_what_is_well(&owner, &token, &mut seen).await;
-            }
             asked.push(owner);
         } else if target.kind != Kind::Cluster {
             return Err(missing(cluster, owner.kind, &owner.name).await.into());
@@ -141,7 +138,12 @@ async fn owners_again(
     }
     let ids: Vec<String> = asked.iter().flat_map(ids).collect();
     let of = (target.kind == Kind::Cluster).then_some(target.name.as_str());
-    let holdup = held::holdup(nearby::of_owners(cluster, &asked, of).await, &ids);
+    let nearby = nearby::of_owners(cluster, &asked, of).await;
+    let seen = match asked.iter().find(|owner| owner.kind == Kind::ControlPlane) {
+        Some(owner) => cluster.look_at_what_is_well(owner, &nearby.runs, &token).await,
+        None => Seen::default(),
+    };
+    let holdup = held::holdup(nearby, &ids);
     let object = target.clone().placed(Some(cluster.namespace.clone()));
     let asked = asked.iter().map(ToString::to_string).collect();
     Ok(Answer {

@@ -20,7 +20,7 @@ use kube::{Api, Resource, ResourceExt, api::ListParams, core::NamespaceResourceS
 use crate::{
     access::Cluster,
     look::{Part, kinds, list},
-    objects::{Subject, call_opt},
+    objects::{CallError, ObjectError, Subject, call_opt},
     target::{Kind, Target},
 };
 
@@ -29,6 +29,17 @@ pub(super) struct Nearby {
     pub(super) part: Part,
     /// What could not be read, in words. Another try is asked for all the same.
     pub(super) unread: BTreeSet<String>,
+    /// What Terraform runs for, as it was read for this.
+    pub(super) runs: Runs,
+}
+
+/// What Terraform runs for.
+#[derive(Default)]
+pub(super) struct Runs {
+    /// Each with its Workspace, if there is one, or why that could not be read.
+    pub(super) read: Vec<(WorkspaceTemplateApply, Result<Option<WorkspaceView>, ObjectError>)>,
+    /// Why those could not be read that a wish is passed down to.
+    pub(super) unlisted: Option<ObjectError>,
 }
 
 /// What may hold up a network, a control plane or both, of this Cluster if it is known.
@@ -67,6 +78,7 @@ struct Reading<'a> {
     cluster: &'a Cluster,
     snapshot: Snapshot,
     unread: BTreeSet<String>,
+    runs: Runs,
 }
 
 impl<'a> Reading<'a> {
@@ -78,6 +90,7 @@ impl<'a> Reading<'a> {
                 ..Snapshot::default()
             },
             unread: BTreeSet::new(),
+            runs: Runs::default(),
         }
     }
 
@@ -147,7 +160,8 @@ impl<'a> Reading<'a> {
             }
             let label = format!("{}={}", foreign_marks::CLUSTER_NAME, cluster.name_any());
             let whose = format!("the wtapplies of cluster/{}", cluster.name_any());
-            self.applies(&label, &whose).await;
+            let read = self.applies(&label).await;
+            self.answered(&whose, read.map(Some));
         }
         let mut owners = passing_down.to_vec();
         if !paused.is_empty() || self.has_paused_owner() {
@@ -158,13 +172,17 @@ impl<'a> Reading<'a> {
             let names: Vec<String> = owners.iter().map(ToString::to_string).collect();
             let labels: Vec<String> = owners.iter().filter_map(label_of).collect();
             let label = format!("{} in ({})", marks::OWNER, labels.join(","));
-            self.applies(&label, &format!("the wtapplies of {}", names.join(" and ")))
-                .await;
+            if let Err(error) = self.applies(&label).await {
+                self.unread
+                    .insert(format!("the wtapplies of {}", names.join(" and ")));
+                self.runs.unlisted = Some(error.into());
+            }
         }
         self.workspaces().await;
         Nearby {
             part: self.snapshot.into(),
             unread: self.unread,
+            runs: self.runs,
         }
     }
 
@@ -186,13 +204,14 @@ impl<'a> Reading<'a> {
             .any(|annotations| annotations.contains_key(foreign_marks::PAUSED))
     }
 
-    async fn applies(&mut self, label: &str, what: &str) {
+    async fn applies(&mut self, label: &str) -> Result<(), CallError> {
         let params = ListParams::default().labels(label);
-        let found = list::<WorkspaceTemplateApply>(self.api(), &params).await;
-        let found = self.answered(what, found).unwrap_or_default();
+        let found = list::<WorkspaceTemplateApply>(self.api(), &params).await?;
+        let found = found.unwrap_or_default();
         let known: BTreeSet<String> = self.snapshot.applies.iter().map(|one| one.name_any()).collect();
         let news = found.into_iter().filter(|one| !known.contains(&one.name_any()));
         self.snapshot.applies.extend(news);
+        Ok(())
     }
 
     async fn workspaces(&mut self) {
@@ -209,13 +228,22 @@ impl<'a> Reading<'a> {
         let news = self.snapshot.applies.iter().filter(is_news);
         let asked = news.map(|apply| async {
             let found = self.cluster.subject_of(apply.clone()).await;
-            (format!("the workspace of wtapply/{}", apply.name_any()), found)
+            (apply.clone(), found)
         });
-        for (what, found) in join_all(asked).await {
-            let subject = self.answered(&what, found.map(Some));
-            let pair = subject.and_then(|subject| Some((subject.workspace?, subject.spec)));
-            let workspace = pair.map(|(workspace, spec)| seen(&workspace, spec));
-            self.snapshot.workspaces.extend(workspace);
+        for (apply, found) in join_all(asked).await {
+            let workspace = match found {
+                Ok(Subject { workspace, spec, .. }) => {
+                    let seen = workspace.as_ref().map(|workspace| seen(workspace, spec));
+                    self.snapshot.workspaces.extend(seen);
+                    Ok(workspace)
+                }
+                Err(error) => {
+                    self.unread
+                        .insert(format!("the workspace of wtapply/{}", apply.name_any()));
+                    Err(error)
+                }
+            };
+            self.runs.read.push((apply, workspace));
         }
     }
 }

@@ -91,14 +91,17 @@ impl World {
         }
     }
 
-    /// What holds a target up, and all that was asked for to know it.
-    async fn holdup(self, target: &str) -> (Holdup, Vec<String>) {
+    /// The API, and all that is asked of it.
+    fn serve(self) -> (Cluster, Arc<Mutex<Vec<String>>>) {
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = Arc::clone(&asked);
         let router = axum::Router::new().fallback(move |request: axum::extract::Request| {
             let path = request.uri().path().to_owned();
             let query = request.uri().query().unwrap_or_default().to_owned();
-            heard.lock().unwrap().push(path.clone());
+            heard.lock().unwrap().push(match request.method().as_str() {
+                "GET" => path.clone(),
+                method => format!("{method} {path}"),
+            });
             let (code, answer) = match self.answer(&path, &query) {
                 _ if self.hidden.iter().any(|end| path.ends_with(end)) => (403, json!({})),
                 Some(answer) => (200, answer),
@@ -119,6 +122,12 @@ impl World {
             namespace: NAMESPACE.to_owned(),
             url: String::new(),
         };
+        (cluster, asked)
+    }
+
+    /// What holds a target up, and all that was asked for to know it.
+    async fn holdup(self, target: &str) -> (Holdup, Vec<String>) {
+        let (cluster, asked) = self.serve();
         let target: Target = target.parse().unwrap();
         let of = (target.kind == Kind::Cluster).then_some("blue");
         let owners: Vec<Target> = match target.kind {
@@ -172,6 +181,38 @@ async fn only_what_may_hold_it_up_is_read() {
                 && lists.len() <= 1,
             "{target}: {asked:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_tried_again_is_read_once() {
+    let well = |type_: &str| {
+        json!({
+            "type": type_, "status": "True", "reason": "Any", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let well = json!({"conditions": [well("Synced"), well("Ready")]});
+    for target in ["cluster/blue", "captcontrolplane/blue"] {
+        let world = World {
+            changes: vec![("workspacetemplateapplies/eks", "/status", well.clone())],
+            hidden: vec![],
+        };
+        let (cluster, asked) = world.serve();
+        let target: Target = target.parse().unwrap();
+        let owners = match target.kind {
+            Kind::Cluster => crate::cmd::retry::parts(&cluster, "blue").await.unwrap(),
+            _ => vec![target.clone()],
+        };
+        let answer = crate::cmd::retry::owners_again(&cluster, &target, owners, "token".to_owned())
+            .await
+            .unwrap();
+        assert_eq!(answer.looks, ["workspace/eks"], "{target}");
+        let asked = asked.lock().unwrap().clone();
+        let count = |end: &str| asked.iter().filter(|path| path.ends_with(end)).count();
+        assert_eq!(count("/workspacetemplateapplies"), 1, "{target}: {asked:?}");
+        // Read, and marked.
+        assert_eq!(count("/workspaces/eks"), 2, "{target}: {asked:?}");
     }
 }
 
