@@ -128,11 +128,13 @@ fn control_plane(description: &mut Description, view: &View<'_>, control_plane: 
         }),
     );
     description.fact("Endpoint", status.endpoint);
-    // Who has nothing to do keeps the turn until somebody else needs it.
+    // Who has nothing to do, or cannot do it, keeps the turn until somebody else needs it.
     let turn = control_plane.annotations().get(marks::TURN).filter(|holder| {
         let id = format!("WorkspaceTemplateApply/{holder}");
         let node = view.graph.node(&id);
-        node.is_some_and(|node| node.health != Health::Good) && !profiles::awaits_approval(view, holder)
+        node.is_some_and(|node| {
+            node.health == Health::Busy && !["Paused", "Waiting"].contains(&node.status.as_str())
+        }) && !profiles::awaits_approval(view, holder)
     });
     description.fact(
         "Turn",

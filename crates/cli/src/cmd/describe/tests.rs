@@ -111,6 +111,39 @@ fn a_control_plane_is_described_with_everything_that_tells_how_it_is() {
 }
 
 #[test]
+fn a_turn_is_told_of_only_while_somebody_uses_it() {
+    for (conditions, is_told) in [
+        (json!([]), true),
+        (json!([condition("Ready", "False", "Creating", "")]), true),
+        (
+            json!([
+                condition("Ready", "True", "Available", ""),
+                condition("Synced", "True", "Done", "")
+            ]),
+            false,
+        ),
+        (
+            json!([condition("Synced", "False", "ReconcileError", "no")]),
+            false,
+        ),
+        (json!([condition("Paused", "True", "Paused", "")]), false),
+        (
+            json!([condition("Waiting", "True", "WaitingForSecret", "")]),
+            false,
+        ),
+        (
+            json!([condition("ApprovalNeeded", "True", "PlanNeedsApproval", "")]),
+            false,
+        ),
+    ] {
+        let mut objects = provisioning();
+        objects["applies"][0]["status"]["conditions"] = conditions.clone();
+        let told = words(&objects, "CAPTControlPlane/plane");
+        assert_eq!(told.contains("may operate now"), is_told, "{conditions}\n{told}");
+    }
+}
+
+#[test]
 fn everybody_waits_for_the_same_in_the_end() {
     let description = describe(&provisioning(), "Cluster/blue");
     let waits: Vec<(&str, &[String])> = description
