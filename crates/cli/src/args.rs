@@ -3,6 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use apiary_semantics::naming::{NameRule, label_value_errors, name_errors};
+use tracing_subscriber::EnvFilter;
 
 /// A length of time that may be never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,16 @@ pub(crate) fn length_or_never(text: &str) -> Result<Length, String> {
 pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| "write a whole number, 1 or more".to_owned())
+}
+
+/// Reads what is to be logged.
+pub(crate) fn log_filter(text: &str) -> Result<String, String> {
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!(
+            "{error}; write a level, or levels of parts, such as warn,apiary=trace"
+        )),
+    }
 }
 
 /// Reads the name of a namespace.

@@ -47,7 +47,7 @@ struct Cli {
     command: Command,
 
     /// What to log to stderr, such as `debug` or `warn,apiary=trace` [default: $RUST_LOG, else info]
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER", value_parser = args::log_filter)]
     log: Option<String>,
 }
 
@@ -89,7 +89,8 @@ impl Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let done = start_log(cli.log.as_deref(), cli.command.log()).and_then(|()| match cli.command {
+    start_log(cli.log.as_deref(), cli.command.log());
+    let done = match cli.command {
         Command::Up(args) => cmd::up::run(args),
         Command::Get(args) => cmd::ask(cmd::get::run(args)),
         Command::Describe(args) => cmd::ask(cmd::describe::run(args)),
@@ -107,7 +108,7 @@ fn main() -> ExitCode {
         Command::Version => {
             cmd::print(concat!("capt ", env!("CARGO_PKG_VERSION"), "\n")).map(|()| ExitCode::SUCCESS)
         }
-    });
+    };
     match done {
         Ok(code) => code,
         Err(error) => {
@@ -118,11 +119,9 @@ fn main() -> ExitCode {
 }
 
 /// The log goes to stderr, so that stdout has only what a script may read.
-fn start_log(filter: Option<&str>, usual: &str) -> anyhow::Result<()> {
+fn start_log(filter: Option<&str>, usual: &str) {
     let filter = match filter {
-        Some(filter) => {
-            EnvFilter::try_new(filter).map_err(|error| anyhow::anyhow!("--log {filter}: {error}"))?
-        }
+        Some(filter) => EnvFilter::new(filter),
         None => EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual)),
     };
     tracing_subscriber::fmt()
@@ -130,7 +129,6 @@ fn start_log(filter: Option<&str>, usual: &str) -> anyhow::Result<()> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
-    Ok(())
 }
 
 #[cfg(test)]

@@ -16,8 +16,11 @@ pub struct Terms {
 /// Terms that do not keep two leaders apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TermsError {
+    /// A Lease cannot say it, or it is over before anybody can renew it.
+    #[error("a lease lasts whole seconds, and at least two")]
+    DurationUnusable,
     /// The old leader would still write when the next one begins.
-    #[error("the renew deadline must be shorter than the lease, which is whole seconds and at least two")]
+    #[error("the renew deadline must be shorter than the lease")]
     DeadlineTooLong,
     /// A leader would give up before its first try.
     #[error(
@@ -44,7 +47,10 @@ impl Terms {
     /// If the order of the three is not retry, deadline, duration.
     pub fn checked(self) -> Result<Self, TermsError> {
         let is_whole = self.duration.subsec_nanos() == 0 && i32::try_from(self.duration.as_secs()).is_ok();
-        if !is_whole || self.duration < Duration::from_secs(2) || self.deadline >= self.duration {
+        if !is_whole || self.duration < Duration::from_secs(2) {
+            return Err(TermsError::DurationUnusable);
+        }
+        if self.deadline >= self.duration {
             return Err(TermsError::DeadlineTooLong);
         }
         if self.retry.is_zero() || self.retry >= self.deadline {
@@ -68,8 +74,8 @@ mod tests {
         assert_eq!(Terms::default().checked(), Ok(Terms::default()));
         for (terms, expected) in [
             (terms(15_000, 15_000, 2_000), TermsError::DeadlineTooLong),
-            (terms(15_500, 10_000, 2_000), TermsError::DeadlineTooLong),
-            (terms(1_000, 500, 100), TermsError::DeadlineTooLong),
+            (terms(15_500, 10_000, 2_000), TermsError::DurationUnusable),
+            (terms(1_000, 500, 100), TermsError::DurationUnusable),
             (terms(15_000, 10_000, 10_000), TermsError::RetryTooLong),
             (terms(15_000, 10_000, 0), TermsError::RetryTooLong),
         ] {

@@ -47,6 +47,16 @@ fn engines() -> impl TypedValueParser<Value = Wanted> {
 }
 
 impl EngineArgs {
+    /// What makes no sense together.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let path = self.engine_path.as_deref();
+        let path = path.filter(|_| self.engine == Wanted::Simulated)?;
+        Some(format!(
+            "--engine simulated runs no program, and --engine-path {} names one. Leave out one of the two",
+            path.display()
+        ))
+    }
+
     /// Looks for the engine. Working files go below this directory.
     pub(crate) async fn choose(&self, work_dir: PathBuf) -> anyhow::Result<Choice> {
         let wish = Wish {

@@ -51,6 +51,14 @@ pub(crate) fn print_more(text: &str) -> anyhow::Result<Printed> {
     }
 }
 
+/// Ends the process if arguments make no sense together, as the parser does if one of them makes none: with its words and its
+/// exit code.
+fn refuse(contradiction: Option<String>) {
+    if let Some(problem) = contradiction {
+        clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{problem}\n")).exit();
+    }
+}
+
 /// A runtime with all cores.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread()

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::{
     engine::EngineArgs,
-    process,
+    process, refuse,
     signals::{Signals, StopSignal},
 };
 use crate::{
@@ -71,6 +71,7 @@ pub(crate) struct Args {
 
 /// Runs until interrupted.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    refuse(args.engine.contradiction());
     process::prepare();
     let runtime = super::runtime()?;
     let ended = runtime.block_on(until_interrupted(args));

@@ -286,7 +286,6 @@ fn nonsense_is_refused_with_what_to_write_instead() {
     let home = tempfile::tempdir().unwrap();
     for (args, complaint) in [
         (&["up", "--listen", "16443"][..], "write HOST:PORT"),
-        (&["--log", "=/=", "version"], "--log =/="),
         (&["up", "--parallelism", "0"], "write a whole number, 1 or more"),
         (
             &[
@@ -312,6 +311,86 @@ fn nonsense_is_refused_with_what_to_write_instead() {
             "{stderr}"
         );
     }
+}
+
+/// Whatever makes no sense is wrong usage, and nothing is begun.
+#[test]
+fn arguments_that_contradict_each_other_are_named_with_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let election = |option: &'static str, value: &'static str| vec!["controller", option, value];
+    for (args, complaints) in [
+        (
+            election("--leader-elect-renew-deadline", "20s"),
+            &[
+                "--leader-elect-renew-deadline 20s",
+                "--leader-elect-lease-duration 15s",
+                "the lease longer",
+            ][..],
+        ),
+        (
+            election("--leader-elect-retry-period", "10s"),
+            &[
+                "--leader-elect-retry-period 10s",
+                "--leader-elect-renew-deadline 10s",
+                "the deadline longer",
+            ],
+        ),
+        (
+            election("--leader-elect-lease-duration", "1500ms"),
+            &["--leader-elect-lease-duration 1.5s", "whole seconds"],
+        ),
+        (
+            vec!["runner", "--engine", "simulated", "--engine-path", "/bin/tofu"],
+            &[
+                "--engine simulated",
+                "--engine-path /bin/tofu",
+                "Leave out one of the two",
+            ],
+        ),
+        (
+            vec!["up", "--engine", "simulated", "--engine-path", "/bin/tofu"],
+            &[
+                "--engine simulated",
+                "--engine-path /bin/tofu",
+                "Leave out one of the two",
+            ],
+        ),
+        (
+            vec!["up", "--runner", "blue", "--workspace-runner", "embedded"],
+            &[
+                "--runner",
+                "--workspace-runner embedded",
+                "Leave out one of the two",
+            ],
+        ),
+        (vec!["up", "--runner", "a b"], &["--runner"]),
+        (vec!["--log", "=/=", "version"], &["--log", "write a level"]),
+    ] {
+        let output = run(home.path(), &args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        for complaint in complaints {
+            assert!(
+                stderr.starts_with("error: ") && stderr.contains(complaint),
+                "{args:?} does not say {complaint}: {stderr}"
+            );
+        }
+    }
+    let still = [
+        "controller",
+        "--leader-elect=false",
+        "--leader-elect-renew-deadline",
+        "20s",
+    ];
+    let output = run(
+        home.path(),
+        &[&still[..], &["--kubeconfig", "/nowhere/config"]].concat(),
+    );
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "nobody is elected, so that nothing contradicts"
+    );
 }
 
 #[test]

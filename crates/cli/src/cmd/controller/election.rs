@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capt_election::{Candidacy, Terms};
+use capt_election::{Candidacy, Terms, TermsError};
 use uuid::Uuid;
 
 use crate::{access::Cluster, args, cmd::engine::clock};
@@ -41,16 +41,44 @@ pub(crate) struct ElectionArgs {
 }
 
 impl ElectionArgs {
+    fn terms(&self) -> Terms {
+        Terms {
+            duration: self.leader_elect_lease_duration,
+            deadline: self.leader_elect_renew_deadline,
+            retry: self.leader_elect_retry_period,
+        }
+    }
+
+    /// What makes no sense together.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let terms = self.terms();
+        let Terms {
+            duration,
+            deadline,
+            retry,
+        } = terms;
+        let error = terms.checked().err().filter(|_| self.leader_elect)?;
+        Some(match error {
+            TermsError::DurationUnusable => {
+                format!("--leader-elect-lease-duration {duration:?}: {error}. Write such a duration, as 15s")
+            }
+            TermsError::DeadlineTooLong => format!(
+                "--leader-elect-renew-deadline {deadline:?} is not shorter than --leader-elect-lease-duration {duration:?}: a \
+                 leader that cannot renew its lease would still write when the next one takes over. Make the deadline \
+                 shorter, or the lease longer"
+            ),
+            TermsError::RetryTooLong => format!(
+                "--leader-elect-retry-period {retry:?} is not shorter than --leader-elect-renew-deadline {deadline:?}: a leader \
+                 would give up before it tries to renew its lease. Make the period shorter, or the deadline longer"
+            ),
+        })
+    }
+
     /// Who would lead, unless leaders are not elected.
     pub(crate) fn candidacy(&self, cluster: &Cluster) -> anyhow::Result<Option<Candidacy>> {
         if !self.leader_elect {
             return Ok(None);
         }
-        let terms = Terms {
-            duration: self.leader_elect_lease_duration,
-            deadline: self.leader_elect_renew_deadline,
-            retry: self.leader_elect_retry_period,
-        };
         Ok(Some(Candidacy::new(
             cluster.client.clone(),
             self.leader_elect_namespace
@@ -58,7 +86,7 @@ impl ElectionArgs {
                 .unwrap_or(&cluster.namespace),
             &self.leader_elect_name,
             &self.leader_elect_identity.clone().unwrap_or_else(identity),
-            terms.checked()?,
+            self.terms().checked()?,
             clock(),
         )))
     }

@@ -18,7 +18,7 @@ use self::{election::ElectionArgs, term::Standing};
 use super::{
     cluster_controller::ClusterControllerArgs,
     engine::clock,
-    process,
+    process, refuse,
     signals::{Signals, StopSignal},
 };
 use crate::{
@@ -96,6 +96,7 @@ fn groups() -> impl TypedValueParser<Value = WorkspaceApi> {
 
 /// Runs until interrupted.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    refuse(args.election.contradiction());
     process::prepare();
     let runtime = super::runtime()?;
     let ended = runtime.block_on(until_interrupted(args));

@@ -16,8 +16,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use self::running::WritesNotKept;
 use self::{place::Place, ready::Ready, running::Running};
-use super::{cluster_controller::ClusterControllerArgs, engine::EngineArgs, process, signals::Signals};
-use crate::{listen::ListenAddress, ports::PortArgs};
+use super::{
+    cluster_controller::ClusterControllerArgs, engine::EngineArgs, process, refuse, signals::Signals,
+};
+use crate::{args, listen::ListenAddress, ports::PortArgs};
 
 /// How long a start that was interrupted may take to notice.
 const GIVING_UP: Duration = Duration::from_secs(1);
@@ -82,7 +84,7 @@ pub(crate) struct Args {
     workspace_runner: Option<WorkspaceRunner>,
 
     /// Workspaces are labelled for `capt runner --name NAME`, which runs them
-    #[arg(long, value_name = "NAME", conflicts_with = "api_only")]
+    #[arg(long, value_name = "NAME", conflicts_with = "api_only", value_parser = args::label_value)]
     runner: Option<String>,
 
     /// Serve the API and nothing else: no controller and no Terraform acts on what is in it
@@ -119,27 +121,24 @@ impl Args {
     }
 
     /// What makes no sense together.
-    fn contradiction(&self) -> Option<&'static str> {
+    fn contradiction(&self) -> Option<String> {
         if self.runner.is_some() && self.workspace_runner == Some(WorkspaceRunner::Embedded) {
-            return Some(
-                "--runner names a capt runner that runs Terraform, and --workspace-runner embedded says that this process \
-                 does. Leave out one of the two",
-            );
+            let problem = "--runner names a capt runner that runs Terraform, and --workspace-runner embedded says that this \
+                           process does. Leave out one of the two";
+            return Some(problem.to_owned());
         }
-        let is_still = self.demo && self.who_runs() == WorkspaceRunner::None;
-        is_still.then_some(
-            "--demo needs a runner: with --workspace-runner none or --runner nothing here runs Terraform, and the sample cluster would never \
-             become ready. Leave out one of the two",
-        )
+        if self.demo && self.who_runs() == WorkspaceRunner::None {
+            let problem = "--demo needs a runner: with --workspace-runner none or --runner nothing here runs Terraform, and \
+                           the sample cluster would never become ready. Leave out one of the two";
+            return Some(problem.to_owned());
+        }
+        self.engine.contradiction()
     }
 }
 
 /// Runs until interrupted.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if let Some(problem) = args.contradiction() {
-        // Told as the parser tells it, and with its exit code.
-        clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{problem}\n")).exit();
-    }
+    refuse(args.contradiction());
     process::prepare();
     let runtime = super::runtime()?;
     let ended = runtime.block_on(up(args));
