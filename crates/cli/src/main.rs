@@ -133,10 +133,45 @@ fn start_log(filter: Option<&str>, usual: &str) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{Command, CommandFactory};
 
     #[test]
     fn the_command_line_is_well_formed() {
         super::Cli::command().debug_assert();
+    }
+
+    /// A command that is broken in two cannot be pasted, and a paragraph that is broken by hand is broken once more where it
+    /// does not fit.
+    #[test]
+    fn help_leaves_commands_whole_and_paragraphs_to_the_terminal() {
+        fn check(command: &Command) {
+            let name = command.get_name();
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            let mut before = "";
+            for line in help.lines() {
+                assert!(is_prose(line) || line.chars().count() <= 100, "{name}: {line}");
+                assert!(!is_prose(before) || !is_prose(line), "{name}: {before}\n{line}");
+                before = line;
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&super::Cli::command());
+    }
+
+    /// Options of a command's own come before those that others share, whose headings would take them in.
+    #[test]
+    fn headings_have_what_belongs_to_them() {
+        for command in super::Cli::command().get_subcommands() {
+            let of_clusters = command
+                .get_arguments()
+                .filter(|argument| argument.get_help_heading() == Some("Cluster"));
+            for argument in of_clusters {
+                let name = argument.get_id().as_str();
+                let expected = ["kubeconfig", "context", "namespace"];
+                assert!(expected.contains(&name), "{}: {name}", command.get_name());
+            }
+        }
     }
 }

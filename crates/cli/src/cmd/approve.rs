@@ -27,7 +27,7 @@ Examples:
   # Approve exactly that
   capt approve wtapply/network --plan 1f0c2a9be4d07c6e5a3b
 
-Approvals can be switched off for one object by the annotation
+Approvals can be switched off for one object by the annotation \
 infrastructure.cluster.x-k8s.io/allow-destructive=\"true\".
 
 Exit codes:

@@ -48,12 +48,13 @@ Examples:
   # In a pod, with the service account's own rights
   capt runner --work-dir /work --name blue
 
-Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to stop, and what they made is
+Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to stop, and what they made is \
 kept. Interrupt it twice to stop at once.")]
+#[command(mut_arg("namespace", |namespace| namespace.help(
+    "Namespace of what the runner keeps for itself, and of state and reports of Workspaces that belong to no namespace; it \
+     runs Workspaces of all namespaces [default: that of the context, else default]"
+)))]
 pub(crate) struct Args {
-    #[command(flatten)]
-    access: Access,
-
     /// Name of this runner, as Workspaces are labelled with it
     #[arg(long, value_name = "NAME", default_value = "capt", value_parser = crate::args::label_value)]
     name: String,
@@ -61,6 +62,9 @@ pub(crate) struct Args {
     /// Directory that Terraform works in [default: runner in the platform's data directory]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    access: Access,
 
     #[command(flatten)]
     engine: EngineArgs,

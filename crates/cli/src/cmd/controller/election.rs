@@ -15,7 +15,7 @@ pub(crate) struct ElectionArgs {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     leader_elect: bool,
 
-    /// Namespace of the lease [default: that of the context or service account]
+    /// Namespace of the lease [default: that of --namespace, else of the context or service account]
     #[arg(long, value_name = "NAMESPACE", value_parser = args::namespace)]
     leader_elect_namespace: Option<String>,
 
@@ -27,7 +27,7 @@ pub(crate) struct ElectionArgs {
     #[arg(long, value_name = "TEXT")]
     leader_elect_identity: Option<String>,
 
-    /// How long others wait for a leader that gives no sign of life
+    /// How long others wait for a leader that gives no sign of life; whole seconds
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = args::length)]
     leader_elect_lease_duration: Duration,
 
@@ -35,7 +35,7 @@ pub(crate) struct ElectionArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = args::length)]
     leader_elect_renew_deadline: Duration,
 
-    /// How often the lease is renewed
+    /// How often the lease is renewed; shorter than the deadline
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = args::length)]
     leader_elect_retry_period: Duration,
 }

@@ -45,12 +45,13 @@ Examples:
   # For one namespace, with Terraform run by `capt runner --name blue`
   capt controller --watch-namespace team-a --runner blue
 
-Interrupt it (Ctrl-C, or SIGTERM) to stop: what is being written is finished, and the lease is given back.
+Interrupt it (Ctrl-C, or SIGTERM) to stop: what is being written is finished, and the lease is given back. \
 Interrupt it twice to stop at once.")]
+#[command(mut_arg("namespace", |namespace| namespace.help(
+    "Namespace of the lease, unless --leader-elect-namespace names another; what is worked on is narrowed by \
+     --watch-namespace [default: that of the context, else default]"
+)))]
 pub(crate) struct Args {
-    #[command(flatten)]
-    access: Access,
-
     /// Look at this namespace only [default: all of them]
     #[arg(long, value_name = "NAMESPACE", value_parser = args::namespace)]
     watch_namespace: Option<String>,
@@ -75,6 +76,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     clusters: ClusterControllerArgs,
+
+    #[command(flatten)]
+    access: Access,
 
     #[command(flatten)]
     election: ElectionArgs,

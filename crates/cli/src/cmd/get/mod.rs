@@ -22,7 +22,8 @@ use crate::{
 /// Show what there is and how it is with it, in one table
 ///
 /// Clusters, CAPTClusters, CAPTControlPlanes, WorkspaceTemplateApplies and Workspaces: whether each does what it is
-/// for, what is going on, how much of it is done, and what it waits for.
+/// for, what is going on, how much of it is done, and what it waits for. WorkspaceTemplates are shown when they are asked
+/// for.
 ///
 /// Of a message of several lines a table shows the first, and the command of the last; no line is cut. On a terminal it
 /// goes on below itself; elsewhere, and with -o wide, each object is one line. -o json and -o yaml have the whole message.
@@ -41,7 +42,8 @@ Examples:
   # For a program
   capt get clusters -o json | jq '.[] | select(.ready | not) | .name'")]
 pub(crate) struct Args {
-    /// What to show: a kind, or KIND/NAME [default: everything]
+    /// What to show: cluster, captcluster, captcontrolplane, wtapply, workspace or workspacetemplate, or one of them as
+    /// KIND/NAME [default: all of them but templates]
     #[arg(value_name = "KIND[/NAME]")]
     what: Option<What>,
 

@@ -45,8 +45,10 @@ Examples:
     #[command(after_help = "\
 Examples:
   # The controllers, and a runner for the Workspaces that they make
-  capt manifests controller --image example.test/capt:1.0 -- --runner blue | kubectl apply --server-side -f -
-  capt manifests runner --image example.test/capt-terraform:1.0 --name blue | kubectl apply --server-side -f -
+  capt manifests controller --image example.test/capt:1.0 -- --runner blue \\
+    | kubectl apply --server-side -f -
+  capt manifests runner --image example.test/capt-terraform:1.0 --name blue \\
+    | kubectl apply --server-side -f -
 
   # With credentials for AWS in its environment
   capt manifests runner --env-from-secret aws-credentials | kubectl apply --server-side -f -")]

@@ -31,7 +31,7 @@ use crate::{
 /// Try again now
 ///
 /// Whatever failed is tried again at once, also what would not be tried again by itself, and what waits for a
-/// while does not wait any longer. With provider-terraform it is woken. Of a Cluster, both its network and its
+/// while does not wait any longer. What provider-terraform runs is woken. Of a Cluster, both its network and its
 /// control plane are tried again. What a control plane has and is well is only looked at.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
@@ -41,8 +41,8 @@ Examples:
   capt retry wtapply/network
   capt retry workspace/network -n team-a
 
-It is asked for, and not waited for. While an object is paused, nothing is tried; what only another spec can mend, such
-as a version that is too low, fails again.
+It is asked for, and not waited for. While an object is paused, nothing is tried; what only another spec can mend, \
+such as a version that is too low, fails again.
 
 Exit codes:
   0  it is asked for

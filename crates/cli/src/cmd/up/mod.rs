@@ -26,10 +26,10 @@ const GIVING_UP: Duration = Duration::from_secs(1);
 
 /// Run everything on this machine: a Kubernetes API that knows capt's kinds, its controllers, and Terraform
 ///
-/// Needs nothing installed, and Terraform or OpenTofu to make anything real. It listens on loopback over TLS,
-/// writes a kubeconfig for kubectl and any other Kubernetes client, and keeps every write on disk. When it is
-/// ready it prints three lines to stdout: the address, the `export` that points kubectl at it, and what runs
-/// Terraform and why. It runs until it is interrupted.
+/// Needs nothing installed, and Terraform or OpenTofu to make anything real. It listens over TLS, on
+/// loopback unless --listen names another address, writes a kubeconfig for kubectl and any other Kubernetes client, and
+/// keeps every write on disk. When it is ready it prints three lines to stdout: the address, the `export` that points
+/// kubectl at it, and what runs Terraform and why. It runs until it is interrupted.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,10 +56,10 @@ Then, in another terminal:
   kubectl apply -f examples/workspace.yaml
   kubectl get wtapply -w
 
-Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to stop, what they made is kept,
-and it exits with 0; the next start goes on. Interrupt it twice to stop at once; no write that it has
-acknowledged is lost even then, and what Terraform made is found by the next start.
-If it cannot go on, such as when the disk takes no more writes, it says so, finishes, and exits with 1.")]
+Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to stop, what they made is kept, \
+and it exits with 0; the next start goes on. Interrupt it twice to stop at once; no write that it has \
+acknowledged is lost even then, and what Terraform made is found by the next start. If it cannot go on, such \
+as when the disk takes no more writes, it says so, finishes, and exits with 1.")]
 pub(crate) struct Args {
     /// Directory for objects, certificates and the kubeconfig [default: the platform's data directory, such
     /// as ~/.local/share/capt; with --in-memory, one that is removed at the end]
