@@ -7,8 +7,8 @@ use capt_api::{
 
 use super::{
     deciding::Deciding,
-    judging::{Eks, Facts, Problem, Setup},
-    making,
+    judging::{Eks, Facts, Problem},
+    making, operation,
     progress::{self, Now, Walk},
 };
 use crate::{decision::EventKind, owned::OwnedSeen};
@@ -24,36 +24,7 @@ pub(super) fn advance(
     restarts: bool,
     message: &str,
 ) {
-    let is_stopped = matches!(facts.eks, Eks::Broken(_))
-        || matches!(facts.setup, Setup::Broken(_)) && facts.eks == Eks::Up
-        || matches!(
-            &facts.problem,
-            Some(Problem {
-                is_passing: false,
-                ..
-            })
-        );
-    // An upgrade that changed nothing is over, and was none.
-    let is_in_vain = facts
-        .impairments
-        .iter()
-        .any(|note| note.reason == Reason::VersionNotReached);
-    let waits_for_a_person = matches!(facts.eks, Eks::AwaitsPerson(_));
-    let operation = if is_stopped || waits_for_a_person {
-        None
-    } else if !facts.was_initialized {
-        let is_made = facts.infrastructure.is_ok()
-            && facts.problem.is_none()
-            && facts.eks == Eks::Up
-            && facts.setup == Setup::Done;
-        (!is_made).then_some(progress::CREATE)
-    } else if matches!(facts.eks, Eks::Building(_)) {
-        Some(progress::UPDATE)
-    } else if matches!(facts.setup, Setup::Outstanding(_)) {
-        Some(progress::CONFIGURE)
-    } else {
-        None
-    };
+    let operation = operation::current(deciding, facts, seen);
     // That a plan is made says nothing about how much of it is done.
     let live = seen
         .and_then(|seen| seen.wta.status.as_ref())
@@ -80,29 +51,24 @@ pub(super) fn advance(
         (Ok(()), None, Eks::Up) => 90,
         (Ok(()), None, _) => 10 + share * 75 / 100,
     };
-    let outcome = if is_stopped || (is_in_vain && facts.was_initialized) {
-        OperationResult::Failed
-    } else if waits_for_a_person {
-        OperationResult::Cancelled
-    } else {
-        OperationResult::Succeeded
-    };
+    let ending = operation::ending(deciding, facts, seen, restarts && operation.is_some());
+    let left = live.and_then(|live| live.estimated_time_remaining.as_ref());
     let now = Now {
         operation,
         percent,
-        live_remaining: live
-            .and_then(|live| live.estimated_time_remaining.as_ref())
-            .and_then(capt_api::duration::Duration::to_std),
+        live_remaining: left.and_then(capt_api::duration::Duration::to_std),
         walk,
-        outcome: if restarts && operation.is_some() {
-            OperationResult::Cancelled
-        } else {
-            outcome
-        },
-        message: Some(message),
+        outcome: ending.result,
+        is_void: ending.is_void,
+        message: Some(ending.message.unwrap_or(message)),
         restarts,
-        steps_on: operation == Some(progress::UPDATE) && steps_on(deciding),
-        is_open: facts.expired.is_some() || waits_for_somebody(deciding, facts),
+        steps_on: operation.is_some()
+            && (goes_on(deciding, facts) || (operation == Some(progress::UPDATE) && steps_on(deciding))),
+        serves: facts.was_initialized,
+        is_untold: live.is_some() && left.is_none(),
+        is_open: facts.expired.is_some()
+            || operation::awaits_person(facts)
+            || waits_for_somebody(deciding, facts),
     };
     let before = deciding.status.progress.take();
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
@@ -146,6 +112,11 @@ fn waits_for_somebody(deciding: &Deciding<'_>, facts: &Facts) -> bool {
     // What a network has to tell is told when it is there.
     let is_of_network = |problem: &Problem| problem.note.reason == Reason::SecretError;
     is_nobodys || problem.is_some_and(|problem| !is_of_network(problem))
+}
+
+/// Whether an operation that waited for a person goes on. The time that a person took is nobody's else.
+pub(super) fn goes_on(deciding: &Deciding<'_>, facts: &Facts) -> bool {
+    deciding.waited_for_person() && !operation::awaits_person(facts)
 }
 
 /// Whether a cluster has just come to another version than was told before, so that the next step of its upgrade begins, if

@@ -37,9 +37,14 @@ pub(super) fn judge(
 /// The steps that are going on, and since when.
 fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, restarts: bool) -> Vec<Running> {
     let now = deciding.now;
+    let goes_on = advancing::goes_on(deciding, facts);
     let began = |operation| {
         let last = progress::last_began(deciding.history(), operation);
-        if restarts { now } else { last.unwrap_or(now) }
+        if restarts || goes_on {
+            now
+        } else {
+            last.unwrap_or(now)
+        }
     };
     let since = |step, fact: Option<Timestamp>, began: Timestamp| Running {
         step,
@@ -62,7 +67,7 @@ fn steps(deciding: &Deciding<'_>, facts: &Facts, seen: Option<&OwnedSeen>, resta
     if facts.was_initialized {
         let running = |operation| {
             let last = progress::running(deciding.history())
-                .filter(|record| record.operation == operation && !restarts);
+                .filter(|record| record.operation == operation && !restarts && !goes_on);
             last.map_or(now, progress::step_began)
         };
         if matches!(facts.eks, Eks::Building(_)) {

@@ -259,9 +259,12 @@ fn advance(deciding: &mut Deciding<'_>, percent: i32, note: &Note) {
         } else {
             OperationResult::Cancelled
         },
+        is_void: false,
         message: Some(&note.message),
         restarts: false,
         steps_on: false,
+        serves: false,
+        is_untold: false,
         is_open: false,
     };
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);

@@ -19,14 +19,16 @@ pub struct Reading {
     pub remark: Option<Note>,
 }
 
-/// Reads how the EKS cluster stands. `is_written` says that its WorkspaceTemplateApply is about to be written.
+/// Reads how the EKS cluster stands, by its WorkspaceTemplateApply of this name. `is_written` says that this is about to be
+/// written, `told` which rendering was real, as it was told last.
 #[must_use]
-pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
+pub fn read(name: &str, seen: Option<&OwnedSeen>, is_written: bool, told: Option<&str>) -> Reading {
     let plain = |eks| Reading {
         eks,
         impairment: None,
         remark: None,
     };
+    let unwell = |message: String| plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, message)));
     // One note for all of it, or a status would be written for every step that nobody has to know about.
     let working = || Note::new(Reason::WorkspaceNotReady, "Terraform is at work, or about to be");
     let held = |seen: &OwnedSeen| {
@@ -40,12 +42,16 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
         let message = format!("{waits}, because {pause}");
         Some(plain(Eks::AwaitsPerson(Note::new(Reason::Paused, message))))
     };
+    if is_made_again(seen, told) && seen.is_none_or(|seen| standing(seen) == Standing::Working) {
+        return unwell(format!(
+            "The WorkspaceTemplateApply {name} was gone. It is made again, and finds its Workspace"
+        ));
+    }
     let Some(seen) = seen.filter(|_| !is_written) else {
         return seen
             .and_then(held)
             .unwrap_or_else(|| plain(Eks::Building(working())));
     };
-    let name = seen.name();
     let holds = seen.holds() || seen.rests_well();
     let impaired = |note: Note| Reading {
         eks: Eks::Up,
@@ -58,15 +64,12 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
             impairment: None,
             remark: is_without_template(seen).map(|message| Note::new(Reason::Ready, message)),
         },
-        Standing::Going { .. } => plain(Eks::Unwell(Note::new(
-            Reason::WorkspaceNotReady,
-            format!(
-                "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
-            ),
-        ))),
+        Standing::Going { .. } => unwell(format!(
+            "Somebody deleted the WorkspaceTemplateApply {name}. It is made again, and finds its Workspace"
+        )),
         // What was half changed by what failed is changed also where it becomes what it was.
-        Standing::Working if seen.is_change() || seen.has_failed() => plain(Eks::Building(working())),
-        Standing::Working => plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, unwell(seen)))),
+        Standing::Working if is_changing(seen, told) || seen.has_failed() => plain(Eks::Building(working())),
+        Standing::Working => unwell(why_unwell(seen)),
         Standing::Retrying { message } => {
             let note = Note::new(Reason::Retrying, format!("It is being tried again: {message}"));
             if seen.is_change() || !seen.is("Ready") {
@@ -115,6 +118,22 @@ pub fn read(seen: Option<&OwnedSeen>, is_written: bool) -> Reading {
     }
 }
 
+/// Whether something was real, and its WorkspaceTemplateApply is not there or does not know of it yet: somebody deleted the
+/// one that did. What it finds is what was there, as far as anybody knows.
+fn is_made_again(seen: Option<&OwnedSeen>, told: Option<&str>) -> bool {
+    let knows = |seen: &OwnedSeen| {
+        let status = seen.wta.status.as_ref();
+        status.is_some_and(|status| status.ready_revision.is_some()) || seen.wants_other(told)
+    };
+    told.is_some() && !seen.is_some_and(knows)
+}
+
+/// Whether Terraform makes or changes something. What is written again after somebody deleted it changes nothing.
+fn is_changing(seen: &OwnedSeen, told: Option<&str>) -> bool {
+    let was_never_real = seen.real_revision(told).is_none();
+    !seen.is_observed() || was_never_real || seen.wants_other(told)
+}
+
 /// Whether Terraform is at work although nothing else is wanted. Nobody knows how long that takes, so that others who need
 /// the turn go first.
 #[must_use]
@@ -152,7 +171,11 @@ pub fn was_ready(seen: &OwnedSeen) -> bool {
     is_there(seen) || status.is_some_and(|status| status.ready_revision.is_some())
 }
 
-fn unwell(seen: &OwnedSeen) -> String {
+fn why_unwell(seen: &OwnedSeen) -> String {
+    let applied = seen.condition("Applied");
+    if let Some(applied) = applied.filter(|applied| applied.status == "False") {
+        return format!("The WorkspaceTemplateApply {}: {}", seen.name(), applied.message);
+    }
     let ready = seen.condition("Ready");
     let message = ready
         .map(|ready| ready.message.as_str())

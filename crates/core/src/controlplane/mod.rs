@@ -25,6 +25,7 @@ pub mod kubeconfig;
 mod leftovers;
 pub mod machine;
 mod making;
+mod operation;
 mod pauses;
 pub mod progress;
 pub mod provider;

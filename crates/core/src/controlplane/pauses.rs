@@ -85,9 +85,12 @@ mod tests {
             live_remaining: None,
             walk: None,
             outcome: OperationResult::Succeeded,
+            is_void: false,
             message: None,
             restarts: false,
             steps_on: false,
+            serves: false,
+            is_untold: false,
             is_open: false,
         };
         for (name, pauses_before) in [("from the beginning", 0), ("after other pauses", 5)] {

@@ -125,12 +125,18 @@ pub struct Now<'a> {
     pub walk: Option<Walk>,
     /// How the operation before this one ended, if it has to end now.
     pub outcome: OperationResult,
+    /// That operation was none, and is forgotten.
+    pub is_void: bool,
     /// More about how it ended.
     pub message: Option<&'a str>,
     /// It is begun anew, although it is the same.
     pub restarts: bool,
-    /// One of its steps is done, and the next begins.
+    /// One of its steps is done, or somebody who was waited for has decided, and the next begins.
     pub steps_on: bool,
+    /// There is something that serves, whatever becomes of a change of it.
+    pub serves: bool,
+    /// The runner tells how far it is, and not how long the rest takes.
+    pub is_untold: bool,
     /// It takes longer than it may, or waits for somebody, so that nobody can say how long it takes still.
     pub is_open: bool,
 }
@@ -138,16 +144,16 @@ pub struct Now<'a> {
 /// The record of the running operation.
 #[must_use]
 pub fn running(history: &[OperationRecord]) -> Option<&OperationRecord> {
-    history
-        .iter()
-        .rev()
-        .find(|record| record.end_time.is_none() && record.operation != PAUSED)
+    history.iter().rev().find(|record| is_open(record))
+}
+
+/// Whether it is the record of an operation that is not over.
+fn is_open(record: &OperationRecord) -> bool {
+    record.end_time.is_none() && record.operation != PAUSED
 }
 
 fn running_mut(history: &mut [OperationRecord]) -> Option<&mut OperationRecord> {
-    history
-        .iter_mut()
-        .rfind(|record| record.end_time.is_none() && record.operation != PAUSED)
+    history.iter_mut().rfind(|record| is_open(record))
 }
 
 /// Lets the next step of the running operation begin.
@@ -164,14 +170,14 @@ pub fn step_began(record: &OperationRecord) -> Timestamp {
     step.unwrap_or(&record.start_time).0
 }
 
-/// When an operation last began, whether it still runs or not.
+/// When an operation, or the step that it is at, last began, whether it still runs or not.
 #[must_use]
 pub fn last_began(history: &[OperationRecord], operation: &str) -> Option<Timestamp> {
     history
         .iter()
         .rev()
         .find(|record| record.operation == operation)
-        .map(|record| record.start_time.0)
+        .map(step_began)
 }
 
 /// The operation that ended between two reports, for those who count and learn from them.
@@ -199,6 +205,9 @@ pub fn advance(
     let before = running(&history).map(|record| record.operation.clone());
     let is_same = before.as_deref() == now.operation && !now.restarts;
     if !is_same {
+        if now.is_void {
+            history.retain(|record| !is_open(record));
+        }
         end(&mut history, now, at);
         if let Some(operation) = now.operation {
             push(
@@ -222,30 +231,29 @@ pub fn advance(
             step_on(&mut history, at);
         }
     }
-    let percent = match (now.operation, before.is_some()) {
-        (Some(_), _) if is_same => now
-            .percent
-            .clamp(0, 99)
-            .max(old.percent_complete.unwrap_or_default()),
-        (Some(_), _) => now.percent.clamp(0, 99),
+    let percent = match now.operation {
+        Some(_) if is_same => Some(
+            now.percent
+                .clamp(0, 99)
+                .max(old.percent_complete.unwrap_or_default()),
+        ),
+        Some(_) => Some(now.percent.clamp(0, 99)),
         // Also where nobody saw it come about: it was taken over, or its status was lost.
-        (None, _) if now.outcome == OperationResult::Succeeded => 100,
-        (None, _) => old.percent_complete.unwrap_or_default(),
+        None if now.outcome != OperationResult::Failed => Some(100),
+        // How far a change got that is over says nothing about what is there.
+        None if now.serves => None,
+        None => old.percent_complete.or_else(|| before.as_ref().map(|_| 0)),
     };
-    let is_known = now.operation.is_some()
-        || now.outcome == OperationResult::Succeeded
-        || old.percent_complete.is_some()
-        || before.is_some();
-    let percent = is_known.then_some(percent);
     let estimated_time_remaining = match now.operation {
         None => None,
         Some(_) if now.is_open => None,
         Some(operation) => {
             let left = remaining(&history, operation, now, statistics, at);
             let new = left.filter(|left| !left.is_zero()).map(rounded);
-            // Time alone makes an estimate no other one, until it has run out. That nobody knows more is no end of it.
+            // Time alone makes an estimate no other one, until it has run out. That nobody knows more is no end of it, unless
+            // whoever runs it takes back what he said.
             if is_same && percent == old.percent_complete {
-                let has_run_out = left.is_some_and(|left| left.is_zero());
+                let has_run_out = left.map_or(now.is_untold, |left| left.is_zero());
                 old.estimated_time_remaining.filter(|_| !has_run_out).or(new)
             } else {
                 new
@@ -271,7 +279,11 @@ fn remaining(
     let began = || running(history).map(|record| record.start_time.0);
     let by_statistics = || {
         let usual = statistics.of(operation, now.walk.as_ref())?;
-        Some(usual.saturating_sub(timeouts::elapsed(began()?, history, at)))
+        let since = match now.walk {
+            Some(_) => began()?,
+            None => step_began(running(history)?),
+        };
+        Some(usual.saturating_sub(timeouts::elapsed(since, history, at)))
     };
     // What the runner knows ends with the step, and the others take as long as those before, or as usual.
     let live = || {
@@ -298,10 +310,7 @@ fn rounded(left: Duration) -> duration::Duration {
 }
 
 fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
-    let open = history
-        .iter_mut()
-        .filter(|record| record.end_time.is_none() && record.operation != PAUSED);
-    for record in open {
+    for record in history.iter_mut().filter(|record| is_open(record)) {
         record.step_start_time = None;
         record.end_time = Some(Time(at));
         record.result = Some(now.outcome);
@@ -345,9 +354,12 @@ mod tests {
             live_remaining: None,
             walk: None,
             outcome: OperationResult::Succeeded,
+            is_void: false,
             message: None,
             restarts: false,
             steps_on: false,
+            serves: false,
+            is_untold: false,
             is_open: false,
         }
     }
@@ -466,6 +478,50 @@ mod tests {
         assert_eq!(told.estimated_time_remaining, Some("50s".into()));
         let over = advance(Some(&told), &live(0), &none(), at(41));
         assert_eq!(over.estimated_time_remaining, None);
+    }
+
+    #[test]
+    fn an_estimate_ends_when_the_runner_takes_it_back() {
+        let told = Now {
+            live_remaining: Some(Duration::from_secs(4)),
+            ..doing(Some(UPDATE), 40)
+        };
+        let told = advance(None, &told, &none(), at(0));
+        assert_eq!(told.estimated_time_remaining, Some("10s".into()));
+        let untold = Now {
+            is_untold: true,
+            ..doing(Some(UPDATE), 40)
+        };
+        let later = advance(Some(&told), &untold, &none(), at(5));
+        assert_eq!(later.estimated_time_remaining, None);
+        assert_eq!(advance(Some(&later), &untold, &none(), at(60)), later, "once");
+    }
+
+    #[test]
+    fn how_far_a_change_got_is_not_told_of_what_serves() {
+        let failed = |serves| Now {
+            outcome: OperationResult::Failed,
+            serves,
+            ..doing(None, 0)
+        };
+        let begun = advance(None, &doing(Some(UPDATE), 5), &none(), at(0));
+        for (serves, expected) in [(true, None), (false, Some(5))] {
+            let ended = advance(Some(&begun), &failed(serves), &none(), at(1));
+            assert_eq!(ended.percent_complete, expected);
+            assert_eq!(advance(Some(&ended), &failed(serves), &none(), at(2)), ended);
+        }
+    }
+
+    #[test]
+    fn what_was_no_operation_is_forgotten() {
+        let done = advance(None, &doing(None, 0), &none(), at(0));
+        let begun = advance(Some(&done), &doing(Some(UPDATE), 5), &none(), at(1));
+        let void = Now {
+            outcome: OperationResult::Cancelled,
+            is_void: true,
+            ..doing(None, 0)
+        };
+        assert_eq!(advance(Some(&begun), &void, &none(), at(2)), done);
     }
 
     #[test]

@@ -55,11 +55,10 @@ fn lacks_outputs(snapshot: &Snapshot, eks: &OwnedSeen) -> bool {
     connection::output(snapshot, eks, needed).is_err()
 }
 
-/// Whether an upgrade was applied and changed nothing, as it was told.
-fn stands_still(status: &CAPTControlPlaneStatus) -> bool {
+/// Whether this is why it was said last that it is ready or not.
+fn was_said(status: &CAPTControlPlaneStatus, reason: Reason) -> bool {
     let conditions = status.conditions.as_deref().unwrap_or_default();
-    find_condition(conditions, Type::Ready.as_str())
-        .is_some_and(|ready| ready.reason == Reason::VersionNotReached.as_str())
+    find_condition(conditions, Type::Ready.as_str()).is_some_and(|ready| ready.reason == reason.as_str())
 }
 
 impl<'a> Deciding<'a> {
@@ -81,7 +80,8 @@ impl<'a> Deciding<'a> {
     }
 
     fn tells_too_little(&self, eks: &OwnedSeen) -> bool {
-        lacks_outputs(self.snapshot, eks) || stands_still(&self.status)
+        // An upgrade was applied and changed nothing, as it was told.
+        lacks_outputs(self.snapshot, eks) || was_said(&self.status, Reason::VersionNotReached)
     }
 
     /// One that nothing can be passed on to now.
@@ -92,6 +92,12 @@ impl<'a> Deciding<'a> {
     /// Whether the control plane said of itself that something takes too long or went wrong.
     pub(super) fn was_unwell(&self) -> bool {
         matches!(self.status.state, Some(State::Failed | State::Degraded))
+    }
+
+    /// Whether the control plane said of itself that a change of it waits for somebody who approves it or ends a pause.
+    pub(super) fn waited_for_person(&self) -> bool {
+        let waits = [Reason::WaitingForApproval, Reason::Paused];
+        waits.into_iter().any(|reason| was_said(&self.status, reason))
     }
 
     /// Forgets the request where it is passed on by now: it would restart everything for ever. Says whether it did.

@@ -115,7 +115,11 @@ pub fn lesson(
             operation: UPGRADE,
             took: took / steps,
         },
-        None => Lesson { operation, took },
+        // What a person took to approve it is not to be learned.
+        None => Lesson {
+            operation,
+            took: timeouts::elapsed(progress::step_began(running), history, now),
+        },
     })
 }
 

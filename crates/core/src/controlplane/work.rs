@@ -45,7 +45,8 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     } else {
         deciding.keep_retry_for(seen, deciding.was_unwell());
     }
-    let mut reading = eks::read(seen, is_written);
+    let told = real_revision(deciding);
+    let mut reading = eks::read(deciding.found.name(), seen, is_written, told.as_deref());
     making::name_versions(deciding, &mut reading);
     impairments.extend(reading.impairment.clone());
     impairments.extend(infrastructure_impairment(deciding));
@@ -101,20 +102,30 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     facts.profiles = fargate::tell(deciding, &parts, &turns);
     let verdict = judging::judge(&facts);
     advancing::advance(deciding, &facts, seen, restarts, &verdict.note.message);
-    deciding.say(view::endpoint(&facts.answer));
-    deciding.say(view::kubeconfig(&around.map_or_else(
-        || Err(Note::new(Reason::WorkspaceNotReady, "EKS is not up yet")),
-        |around| around.kubeconfig,
-    )));
+    // What was said of one that served counts until somebody can look again.
+    if around.is_some() || !was_initialized {
+        deciding.say(view::endpoint(&facts.answer));
+        deciding.say(view::kubeconfig(&around.map_or_else(
+            || Err(Note::new(Reason::WorkspaceNotReady, "EKS is not up yet")),
+            |around| around.kubeconfig,
+        )));
+    }
     deciding.arrive(&verdict, &facts.answer);
 }
 
-/// Whether time is to begin anew: a person asked for another try, or changed the spec of something that is not well.
+/// Hash of the rendering that is real, as it was told last.
+fn real_revision(deciding: &Deciding<'_>) -> Option<String> {
+    let told = deciding.status.workspace_template_status.as_ref();
+    told.and_then(|told| told.last_applied_revision.clone())
+}
+
+/// Whether time is to begin anew: a person asked for another try, or changed the spec of something that is not well. An
+/// operation that waits for an approval goes on, whatever is made of it.
 fn restarts(deciding: &mut Deciding<'_>, is_written: bool) -> bool {
     let generation = deciding.snapshot.control_plane.metadata.generation;
     let is_changed = deciding.status.observed_generation != generation;
     let is_asked_for = deciding.answer_retry() || (deciding.retry().is_some() && is_written);
-    deciding.was_unwell() && (is_asked_for || is_changed)
+    deciding.was_unwell() && !deciding.waited_for_person() && (is_asked_for || is_changed)
 }
 
 /// Whether the infrastructure was ready once; else what is waited for.

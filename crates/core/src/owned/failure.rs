@@ -8,7 +8,7 @@ use capt_api::{WorkspaceTemplateApply, marks};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    seen::OwnedSeen,
+    seen::{OwnedSeen, wanted_revision},
     standing::{Standing, standing},
 };
 use crate::metadata;
@@ -36,7 +36,7 @@ pub(super) fn mark(seen: &OwnedSeen) -> Option<String> {
         return None;
     };
     let failed = Failed {
-        revision: wanted_revision(&seen.wta),
+        revision: seen.wanted_revision().map(str::to_owned),
         retry: seen.annotation(marks::RETRY_REQUESTED).map(str::to_owned),
         message: message.chars().take(MAX_MESSAGE).collect(),
     };
@@ -47,15 +47,7 @@ pub(super) fn mark(seen: &OwnedSeen) -> Option<String> {
 pub(crate) fn remembered(wta: &WorkspaceTemplateApply) -> Option<String> {
     let says = |mark| metadata::annotation(&wta.metadata, mark);
     let failed: Failed = serde_json::from_str(says(marks::FAILED)?).ok()?;
-    let is_the_same =
-        failed.revision == wanted_revision(wta) && failed.retry.as_deref() == says(marks::RETRY_REQUESTED);
+    let is_the_same = failed.revision.as_deref() == wanted_revision(wta)
+        && failed.retry.as_deref() == says(marks::RETRY_REQUESTED);
     is_the_same.then_some(failed.message)
-}
-
-fn wanted_revision(wta: &WorkspaceTemplateApply) -> Option<String> {
-    let status = wta.status.as_ref()?;
-    status
-        .pending_revision
-        .clone()
-        .or_else(|| status.last_applied_revision.clone())
 }

@@ -23,7 +23,10 @@ pub fn report(seen: &OwnedSeen, before: Option<&WorkspaceTemplateStatus>) -> Wor
         ready: standing == Standing::Ready,
         state: ready.map(|ready| ready.reason.clone()),
         workspace_name: status.workspace_name,
-        last_applied_revision: status.ready_revision,
+        // One that was made again does not know it yet.
+        last_applied_revision: status
+            .ready_revision
+            .or_else(|| before.and_then(|before| before.last_applied_revision.clone())),
         last_applied_time: before.and_then(|before| before.last_applied_time.clone()),
         last_failed_revision: before.and_then(|before| before.last_failed_revision.clone()),
         last_failure_message: before.and_then(|before| before.last_failure_message.clone()),
@@ -38,12 +41,23 @@ pub fn report(seen: &OwnedSeen, before: Option<&WorkspaceTemplateStatus>) -> Wor
             .as_ref()
             .and_then(|_| status.last_applied_time.clone());
     }
-    if let Standing::Failed { message } | Standing::Refused { message, .. } = standing {
-        report.last_failed_revision = status
-            .pending_revision
-            .or(status.last_applied_revision)
-            .or(report.last_failed_revision);
-        report.last_failure_message = Some(message.chars().take(MAX_MESSAGE).collect());
+    match standing {
+        Standing::Failed { message } | Standing::Refused { message, .. } => {
+            report.last_failed_revision = status
+                .pending_revision
+                .or(status.last_applied_revision)
+                .or(report.last_failed_revision);
+            report.last_failure_message = Some(message.chars().take(MAX_MESSAGE).collect());
+        }
+        // What failed before is nothing of what is done now, or was done since.
+        Standing::Working | Standing::Ready => {
+            report.last_failed_revision = None;
+            report.last_failure_message = None;
+        }
+        Standing::Going { .. }
+        | Standing::Waiting { .. }
+        | Standing::AwaitsApproval { .. }
+        | Standing::Retrying { .. } => {}
     }
     report
 }

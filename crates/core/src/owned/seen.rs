@@ -368,6 +368,30 @@ impl OwnedSeen {
         !self.is_observed() || !status.is_some_and(is_done)
     }
 
+    /// Hash of the rendering that is wanted of it, as far as it is known.
+    #[must_use]
+    pub fn wanted_revision(&self) -> Option<&str> {
+        wanted_revision(&self.wta)
+    }
+
+    /// Hash of the rendering that Terraform last made real. One that was made again does not know it before it has found its
+    /// Workspace; until then it is what its owner told last.
+    #[must_use]
+    pub fn real_revision<'a>(&'a self, told: Option<&'a str>) -> Option<&'a str> {
+        let status = self.wta.status.as_ref();
+        status
+            .and_then(|status| status.ready_revision.as_deref())
+            .or(told)
+    }
+
+    /// Whether another rendering is wanted than the real one. That something of the objects is made or written again is no
+    /// change of what they stand for.
+    #[must_use]
+    pub fn wants_other(&self, told: Option<&str>) -> bool {
+        let wanted = self.wanted_revision();
+        wanted.is_some() && wanted != self.real_revision(told)
+    }
+
     /// Whether Terraform failed last, as far as its Workspace tells.
     #[must_use]
     pub fn has_failed(&self) -> bool {
@@ -380,6 +404,13 @@ impl OwnedSeen {
         let status = self.wta.status.as_ref();
         status.is_some_and(|status| status.ready_revision == status.last_applied_revision)
     }
+}
+
+/// As [`OwnedSeen::wanted_revision`].
+pub(super) fn wanted_revision(wta: &WorkspaceTemplateApply) -> Option<&str> {
+    let status = wta.status.as_ref()?;
+    let pending = status.pending_revision.as_deref();
+    pending.or(status.last_applied_revision.as_deref())
 }
 
 /// As [`OwnedSeen::retry_command`].

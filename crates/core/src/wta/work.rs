@@ -13,6 +13,7 @@ use super::{
     deciding::Deciding,
     foreign,
     identity::{self, Found},
+    kept::Kept,
     moving, owner,
     policy::{self, Allowed},
     resolve::{self, Resolved},
@@ -224,6 +225,10 @@ fn take_over(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
     deciding.keep(&baseline);
     let change = Body::restating(deciding, workspace, &allowed).change(workspace, deciding.namespace());
     deciding.children.extend(change);
+    // Where only the Secret with the rendering was lost, nothing of what is said about the Workspace is.
+    if !is_legacy && is_still_applied(deciding, &baseline) {
+        return;
+    }
     refuse(
         deciding,
         Problem {
@@ -231,6 +236,15 @@ fn take_over(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
             message: "The Workspace is being taken over as it is".to_owned(),
         },
     );
+}
+
+/// Whether a Workspace has what was applied last, and nothing else is wanted.
+fn is_still_applied(deciding: &Deciding<'_>, baseline: &Kept) -> bool {
+    let status = deciding.snapshot.wta.status.as_ref();
+    let applied = status.filter(|status| status.applied);
+    let applied = applied.and_then(|status| status.last_applied_revision.as_ref());
+    let fresh = resolve::fresh(deciding).ok();
+    fresh.is_some_and(|fresh| applied == Some(&fresh.hash) && !resolve::is_change(baseline, fresh))
 }
 
 fn template_policies(deciding: &Deciding<'_>) -> Option<Vec<ManagementPolicy>> {
@@ -406,7 +420,13 @@ fn exempt(deciding: &Deciding<'_>, resolved: &Resolved) -> String {
 /// Says what the Workspace has, what it has not, and why.
 fn tell(deciding: &mut Deciding<'_>, resolved: &Resolved, is_written: bool) {
     let snapshot = deciding.snapshot;
-    deciding.report.applied = Some(applied(resolved, is_written));
+    let mut applied = applied(resolved, is_written);
+    // What is about to replace something real is named, so that nobody takes what is only written again for a change.
+    let was_real = deciding.kept.is_some_and(|kept| kept.was_ready);
+    if was_real && !is_written && resolved.problem.is_none() && !resolved.rendering.hash.is_empty() {
+        applied.pending = Some(resolved.rendering.hash.clone());
+    }
+    deciding.report.applied = Some(applied);
     let missing = snapshot.missing_inputs.join(", ");
     let gone = waits::gone_since(snapshot);
     let exempt = exempt(deciding, resolved);

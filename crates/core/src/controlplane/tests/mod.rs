@@ -2,6 +2,7 @@
 
 mod adopting;
 mod answering;
+mod approving;
 mod bad_input;
 mod ending;
 mod fargate;

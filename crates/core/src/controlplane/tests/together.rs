@@ -2,6 +2,7 @@
 //! Workspace lets it do.
 
 mod adopted;
+mod healed;
 mod outlived;
 mod removed;
 mod turns;

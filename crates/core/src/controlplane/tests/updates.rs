@@ -136,10 +136,13 @@ fn a_failed_update_of_a_cluster_that_serves_degrades_it() {
     assert!(status.ready);
     assert_eq!(said(&status, "Ready"), "True/UpdateFailed");
     assert_eq!((status.failure_reason, status.failure_message), (None, None));
-    let history = status
-        .progress
-        .and_then(|progress| progress.history)
-        .expect("records");
+    let progress = status.progress.expect("progress");
+    assert_eq!(
+        (progress.current_operation, progress.percent_complete),
+        (None, None),
+        "nothing is on its way any more"
+    );
+    let history = progress.history.expect("records");
     let results: Vec<_> = history
         .iter()
         .map(|one| (one.operation.as_str(), one.result))
@@ -161,6 +164,22 @@ fn a_failed_update_of_a_cluster_that_serves_degrades_it() {
         Some("v1.31.4"),
         "in the form of the spec"
     );
+}
+
+#[test]
+fn what_changes_no_rendering_is_no_update() {
+    let mut world = living();
+    let before = world.status().progress;
+    let template = world.snapshot.template.as_mut().expect("a template");
+    template.revision = "t2".to_owned();
+    world.settle();
+    assert_eq!(
+        world.apply().wta.spec.template_revision.as_deref(),
+        Some("t2"),
+        "it was written"
+    );
+    assert_eq!(world.status().state, Some(State::Ready));
+    assert_eq!(world.status().progress, before);
 }
 
 #[test]

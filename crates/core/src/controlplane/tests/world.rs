@@ -430,6 +430,7 @@ impl World {
             status.applied = true;
             status.workspace_name = Some("blue-eks-controlplane".to_owned());
             status.last_applied_revision = Some(hash.clone());
+            status.pending_revision = None;
             let created_at = seen.workspace.as_ref().and_then(|workspace| workspace.created_at);
             seen.workspace = Some(WorkspaceGlance {
                 name: "blue-eks-controlplane".to_owned(),

@@ -5,6 +5,7 @@ mod finding;
 mod left;
 mod outputs;
 mod release;
+mod report;
 mod standing;
 mod wanted;
 
