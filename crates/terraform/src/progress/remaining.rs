@@ -11,7 +11,7 @@ use crate::stream::{Action, configuration_address};
 const PARALLELISM: f64 = 10.0;
 
 /// The longest chain of what is left, or everything left shared among Terraform's workers, whichever is more. `None` if
-/// nothing of what is left is known from experience, or all of it shows that experience was wrong.
+/// nothing of what is left is known from experience, or all that is should be over by that.
 pub(super) fn seconds(tracker: &Tracker, now: Timestamp) -> Option<u64> {
     let mut left: BTreeMap<String, f64> = BTreeMap::new();
     let (mut sum, mut known) = (0.0, false);
@@ -20,7 +20,8 @@ pub(super) fn seconds(tracker: &Tracker, now: Timestamp) -> Option<u64> {
         if seconds <= 0.0 {
             continue;
         }
-        known |= item.known && !item.is_far_too_long(now);
+        // Who is late was promised for earlier, and nobody knows any more.
+        known |= item.known && !item.is_late(now);
         sum += seconds;
         let longest = left.entry(configuration_address(address)).or_default();
         // The two halves of a replacement come one after the other; instances of one resource do not.

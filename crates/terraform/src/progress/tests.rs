@@ -360,14 +360,14 @@ fn nothing_known_is_nothing_promised() {
 }
 
 #[test]
-fn what_takes_far_longer_than_expected_is_promised_no_more() {
+fn what_takes_longer_than_expected_is_promised_no_more() {
     let mut durations = Durations::default();
     durations.learn("custom_thing", &Action::Create, 1.0);
     let mut tracker = Tracker::new(Operation::Apply, 0, durations);
     for kind in ["planned_change", "apply_start"] {
         tracker.observe(&event(kind, "create", "custom_thing.a", 0), at(0));
     }
-    for (second, expected) in [(0, Some(1)), (1, Some(1)), (2, None), (12, None)] {
+    for (second, expected) in [(0, Some(1)), (1, None), (2, None), (12, None)] {
         let progress = tracker.progress(at(second));
         assert_eq!(progress.remaining_seconds, expected, "after {second} seconds");
         assert_eq!(progress.message.contains("left"), expected.is_some());
@@ -404,6 +404,20 @@ fn a_promise_that_was_not_kept_is_taken_back_and_written_once() {
         Next::At(at(63)),
         "nothing else is written for it"
     );
+}
+
+#[test]
+fn a_promise_that_was_not_kept_is_taken_back_at_once_however_long_it_takes() {
+    let mut progress = Tracker::new(Operation::Apply, 0, Durations::default()).progress(at(0));
+    progress.remaining_seconds = Some(4);
+    let written = Written {
+        at: at(600),
+        progress: progress.clone(),
+    };
+    progress.remaining_seconds = None;
+    let next = |second| next_write(Some(&written), &progress, at(0), at(second));
+    assert_eq!(next(603), Next::At(at(604)), "it may still be kept");
+    assert_eq!(next(604), Next::Now);
 }
 
 #[test]

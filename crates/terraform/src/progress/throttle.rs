@@ -44,7 +44,11 @@ pub fn next_write(
 ) -> Next {
     let Some(written) = written else { return Next::Now };
     let last = &written.progress;
+    let is_over = |seconds| now >= kept_until(written.at, seconds);
+    // Nobody is left waiting for what was promised for earlier.
+    let is_broken = progress.remaining_seconds.is_none() && last.remaining_seconds.is_some_and(is_over);
     let turned = last.operation != progress.operation
+        || is_broken
         || last.failed == 0 && progress.failed > 0
         || last.percent != 100 && progress.percent == 100;
     if turned {
@@ -68,13 +72,18 @@ pub fn next_write(
 /// When to look whether what was promised for so many seconds later has to be taken back. Nothing may tell of it: what goes
 /// on longer than expected says nothing.
 fn broken_at(written: Timestamp, seconds: u64, now: Timestamp) -> Timestamp {
-    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX).max(MIN_SECONDS);
-    let kept = later(written, SignedDuration::from_secs(seconds));
+    let kept = kept_until(written, seconds);
     if now < kept {
         return kept;
     }
     let waited = now.duration_since(written);
     later(now, waited.max(SignedDuration::from_secs(MIN_SECONDS)))
+}
+
+/// Until when a promise of so many seconds may be kept.
+fn kept_until(written: Timestamp, seconds: u64) -> Timestamp {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX).max(MIN_SECONDS);
+    later(written, SignedDuration::from_secs(seconds))
 }
 
 fn later(time: Timestamp, by: SignedDuration) -> Timestamp {

@@ -264,9 +264,17 @@ impl Item {
     }
 
     /// Whether it shows that what was expected of it was wrong.
-    pub(super) fn is_far_too_long(&self, now: Timestamp) -> bool {
+    fn is_far_too_long(&self, now: Timestamp) -> bool {
         match self.status {
             Status::Running(since) => self.elapsed(since, now) >= self.weight * FAR_TOO_LONG,
+            Status::Pending | Status::Done | Status::Failed => false,
+        }
+    }
+
+    /// Whether it takes longer than usual.
+    pub(super) fn is_late(&self, now: Timestamp) -> bool {
+        match self.status {
+            Status::Running(since) => self.elapsed(since, now) >= self.weight,
             Status::Pending | Status::Done | Status::Failed => false,
         }
     }
