@@ -21,7 +21,7 @@ use crate::{
     stage::{CAPT, RUNNER, Setting, User as _, start_controllers},
 };
 
-const TEMPLATES: &str = include_str!("../../../../examples/templates.yaml");
+pub(crate) const TEMPLATES: &str = include_str!("../../../../examples/templates.yaml");
 
 /// The simulation for everything.
 struct Simulation(Arc<dyn Engine>);
@@ -33,7 +33,7 @@ impl Engines for Simulation {
 }
 
 /// Our runner with simulated Terraform, which takes no time.
-fn start_runner(world: &World) {
+pub(crate) fn start_simulation(world: &World) {
     world.start(RUNNER, |process: Process| async move {
         let of_world = process.clock.clone();
         let clock: capt_runner::Clock = Arc::new(move || of_world.now());
@@ -52,7 +52,7 @@ fn start_runner(world: &World) {
 async fn cost_of(names: &[&str], each_call: Duration) -> Vec<Entry> {
     let world = World::embedded_only().await;
     start_controllers(&world, &Setting::default());
-    start_runner(&world);
+    start_simulation(&world);
     for template in serde_saphyr::from_multiple::<Value>(TEMPLATES).unwrap() {
         let mut template = template;
         template["metadata"]["namespace"] = json!(world.namespace());

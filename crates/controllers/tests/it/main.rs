@@ -29,6 +29,7 @@ mod fargate_telling;
 mod fargate_turns;
 mod foreign_edits;
 mod groups;
+mod healing;
 mod inputs;
 mod interruptions;
 mod legacy_clusters;

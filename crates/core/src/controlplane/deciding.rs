@@ -202,12 +202,11 @@ impl<'a> Deciding<'a> {
             return self.tell_silence(answer);
         };
         let Note { reason, message } = &verdict.note;
-        // What is referred to and not there, does not answer, or was lost, is for somebody to see to.
+        // What is referred to and not there, or does not answer, is for somebody to see to.
         let is_silent = matches!(answer, Answer::Silent(_) | Answer::Dead(_));
-        let is_lost = last.from == State::Ready && *reason == Reason::SecretError;
         let is_warning = match last.to {
             State::Failed | State::Degraded | State::Validating => true,
-            State::Configuring => is_silent || is_lost,
+            State::Configuring => is_silent,
             _ => false,
         };
         let kind = if is_warning {

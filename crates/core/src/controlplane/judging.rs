@@ -205,6 +205,8 @@ pub fn judge(facts: &Facts) -> Verdict {
         Setup::Outstanding(note) => {
             return match &facts.expired {
                 Some(expired) => failed(Stage::Configuration, expired),
+                // What serves was set up, and lacks what tells about it.
+                None if serves && note.reason == Reason::SecretError => verdict(Goal::Degraded, note),
                 None => verdict(Goal::Configuring, note),
             };
         }
@@ -384,6 +386,12 @@ mod tests {
                 "no kubeconfig yet",
                 |facts| facts.setup = Setup::Outstanding(note("token")),
                 Configuring,
+                Configuring,
+            ),
+            (
+                "the Secret with the outputs is lost",
+                |facts| facts.setup = Setup::Outstanding(Note::new(Reason::SecretError, "secret")),
+                Degraded,
                 Configuring,
             ),
             (

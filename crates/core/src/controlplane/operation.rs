@@ -96,7 +96,16 @@ pub(super) fn ending(
         .impairments
         .iter()
         .any(|note| note.reason == Reason::VersionNotReached);
-    let running = running(deciding).filter(|record| record.operation == progress::UPDATE);
+    let running = running(deciding);
+    let is_setting_up = running.is_some_and(|record| record.operation == progress::CONFIGURE);
+    // What came back by itself is nothing that anybody did.
+    if is_setting_up && !is_stopped(facts) {
+        return Ending {
+            is_void: true,
+            ..plain(OperationResult::Succeeded)
+        };
+    }
+    let running = running.filter(|record| record.operation == progress::UPDATE);
     let is_refused = seen.is_some_and(|seen| matches!(standing(seen), Standing::Refused { .. }));
     if is_restarted {
         return plain(OperationResult::Cancelled);

@@ -118,8 +118,10 @@ fn a_connection_secret_that_is_lost_is_named_and_has_its_time_to_come_back() {
             .any(|event| event.kind == EventKind::Warning && event.reason == "SecretError"),
         "somebody deleted it, and has to know: {lost:?}"
     );
+    let before = world.status().progress.and_then(|progress| progress.history);
     world.settle();
-    assert_eq!(world.status().state, Some(State::Configuring));
+    assert_eq!(world.status().state, Some(State::Degraded));
+    assert_eq!(said(&world.status(), "Ready"), "True/SecretError");
     let told = message(&world.status(), "Ready");
     for words in ["blue-eks-connection", "capt retry captcontrolplane/blue -n team"] {
         assert!(told.contains(words), "{told}");
@@ -139,6 +141,8 @@ fn a_connection_secret_that_is_lost_is_named_and_has_its_time_to_come_back() {
     world.hidden_outputs = hidden;
     world.settle();
     assert_eq!(world.status().state, Some(State::Ready));
+    let after = world.status().progress.and_then(|progress| progress.history);
+    assert_eq!(after, before, "Terraform did nothing");
 }
 
 #[test]

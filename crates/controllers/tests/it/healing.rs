@@ -1,0 +1,102 @@
+//! What somebody deletes by hand is there again, and is told as what it is: no update, and no other state than the truth.
+
+use capt_api::{
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
+    captcontrolplane::{ControlPlaneState as State, OperationRecord},
+    foreign::Cluster,
+};
+use capt_testkit::World;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, ListParams},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    controlplane::{ControlPlaneUser as _, start_witness, whole_cluster},
+    costs::{TEMPLATES, start_simulation},
+    stage::{Setting, User as _, start_controllers},
+};
+
+/// A cluster with a network, by the templates that a newcomer applies, with our own runner.
+async fn living() -> World {
+    let world = World::embedded_only().await;
+    start_controllers(&world, &Setting::default());
+    start_simulation(&world);
+    for mut template in serde_saphyr::from_multiple::<Value>(TEMPLATES).unwrap() {
+        template["metadata"]["namespace"] = json!(world.namespace());
+        let _: WorkspaceTemplate = world.create(template).await;
+    }
+    let _: Cluster = world.create(whole_cluster("blue")).await;
+    let _: CAPTCluster = world
+        .create(json!({
+            "metadata": {"name": "blue"},
+            "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
+        }))
+        .await;
+    let _: CAPTControlPlane = world
+        .create(json!({
+            "metadata": {"name": "blue"},
+            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}, "endpointCheck": "Optional"},
+        }))
+        .await;
+    world.until_state("blue", State::Ready).await;
+    world.settle().await;
+    world
+}
+
+async fn history(world: &World) -> Vec<OperationRecord> {
+    let progress = world.status("blue").await.progress.unwrap();
+    progress.history.unwrap()
+}
+
+#[tokio::test]
+async fn nothing_that_is_deleted_by_hand_and_comes_back_is_an_update() {
+    let world = living().await;
+    let states = start_witness(&world);
+    world.settle().await;
+    let before = history(&world).await;
+    assert_eq!(before.len(), 1, "{before:#?}");
+    let secrets: Api<Secret> = world.api();
+    let applies: Api<WorkspaceTemplateApply> = world.api();
+    let parameters = DeleteParams::default();
+    let all = secrets.list(&ListParams::default()).await.unwrap();
+    let mut losses: Vec<String> = all
+        .into_iter()
+        .filter(|secret| {
+            let type_ = secret.type_.as_deref().unwrap_or_default();
+            type_.ends_with("/rendering") || type_.starts_with("connection.crossplane.io")
+        })
+        .map(|secret| secret.name_any())
+        .collect();
+    assert_eq!(losses.len(), 4, "{losses:?}");
+    losses.sort();
+    let is_honest = |state: &State| matches!(state, State::Ready | State::Degraded);
+    for name in losses {
+        states.lock().clear();
+        secrets.delete(&name, &parameters).await.unwrap();
+        world.settle().await;
+        assert!(
+            secrets.get_opt(&name).await.unwrap().is_some(),
+            "{name} comes back"
+        );
+        assert_eq!(history(&world).await, before, "{name}");
+        let states = states.lock().clone();
+        assert!(states.iter().all(is_honest), "{name}: {states:?}");
+        if name.ends_with("-rendering") {
+            assert_eq!(states, [], "{name}");
+        }
+    }
+    for name in ["blue-eks-controlplane-apply", "blue-vpc"] {
+        states.lock().clear();
+        applies.delete(name, &parameters).await.unwrap();
+        world.settle().await;
+        world.until_state("blue", State::Ready).await;
+        assert_eq!(history(&world).await, before, "{name}");
+        let states = states.lock().clone();
+        assert!(states.iter().all(is_honest), "{name}: {states:?}");
+        assert_eq!(states.last(), Some(&State::Ready), "{name}");
+    }
+    world.finish().await;
+}
