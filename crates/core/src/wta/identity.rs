@@ -199,7 +199,8 @@ fn carries_our_identity(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool 
     })
 }
 
-fn carries_an_identity(workspace: &WorkspaceSeen) -> bool {
+/// Whether somebody's labels are on a Workspace.
+pub(super) fn carries_an_identity(workspace: &WorkspaceSeen) -> bool {
     [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID]
         .iter()
         .any(|label| workspace.labels.contains_key(*label))

@@ -38,9 +38,11 @@ pub(super) fn retain(deciding: &mut Deciding<'_>) {
 
 /// Lets the object go whose Workspace is marked as kept.
 pub(super) fn end(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
-    // Its deletion may have been seen only after it was marked. One that is not recorded never was this object's.
+    // Its deletion may have been seen only after it was marked. One that is not recorded never was this object's, and one
+    // that carries labels is somebody else's by now.
     if workspace.deleting
         && identity::is_recorded(deciding.snapshot, workspace)
+        && !identity::carries_an_identity(workspace)
         && outlasts_its_workspace(deciding)
     {
         return let_go(deciding, workspace);

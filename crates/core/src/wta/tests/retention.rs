@@ -189,3 +189,20 @@ fn a_state_that_would_go_with_its_workspace_keeps_that_from_going() {
     assert!(world.workspace().deleting);
     assert!(says(&world).contains("stays so"), "{}", says(&world));
 }
+
+#[test]
+fn what_somebody_else_took_since_it_was_kept_is_left_alone_while_it_goes() {
+    let mut world = living();
+    delete(&mut world.snapshot);
+    let workspace = world.workspace_mut();
+    workspace.deleting = true;
+    workspace
+        .annotations
+        .insert(marks::RETAINED.to_owned(), "true".to_owned());
+    workspace
+        .labels
+        .insert(marks::WTA_NAME.to_owned(), "another".to_owned());
+    let decision = world.decide();
+    assert!(decision.children.is_empty(), "{:#?}", decision.children);
+    assert!(decision.removals.is_empty());
+}
