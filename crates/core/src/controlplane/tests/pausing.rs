@@ -1,7 +1,9 @@
 //! Updates of a cluster, and pauses above and below it.
 
 use capt_api::{
-    captcontrolplane::ControlPlaneState as State, foreign::marks as foreign_marks, version::Version,
+    captcontrolplane::{ControlPlaneState as State, OperationResult},
+    foreign::marks as foreign_marks,
+    version::Version,
 };
 
 use super::{
@@ -152,6 +154,14 @@ fn an_update_that_a_pause_below_holds_up_says_so_with_the_command_that_ends_it()
             (status.state, status.version.as_deref()),
             (Some(State::Ready), Some("1.33"))
         );
+        // It is one update, however long somebody took to end the pause.
+        let history = status.progress.and_then(|progress| progress.history);
+        let updates = history.into_iter().flatten();
+        let results: Vec<_> = updates
+            .filter(|record| record.operation == "Update")
+            .map(|record| record.result)
+            .collect();
+        assert_eq!(results, [Some(OperationResult::Succeeded)]);
     }
 }
 
