@@ -93,13 +93,8 @@ fn filled(name: &str, seen: Option<&OwnedSeen>) -> String {
     let Some(seen) = seen else {
         return name.to_owned();
     };
-    let workspace = seen
-        .wta
-        .status
-        .as_ref()
-        .and_then(|status| status.workspace_name.as_deref());
     let mut name = name.to_owned();
-    if let Some(workspace) = workspace {
+    if let Some(workspace) = seen.told_workspace() {
         name = name.replace("${WORKSPACE_NAME}", workspace);
     }
     for (variable, value) in seen.wta.spec.variables.iter().flatten() {

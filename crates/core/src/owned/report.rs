@@ -22,7 +22,7 @@ pub fn report(seen: &OwnedSeen, before: Option<&WorkspaceTemplateStatus>) -> Wor
     let mut report = WorkspaceTemplateStatus {
         ready: standing == Standing::Ready,
         state: ready.map(|ready| ready.reason.clone()),
-        workspace_name: status.workspace_name,
+        workspace_name: seen.told_workspace().map(str::to_owned),
         // One that was made again does not know it yet.
         last_applied_revision: status
             .ready_revision

@@ -313,17 +313,23 @@ impl OwnedSeen {
     /// Name of its Workspace, or where that is not known what it is called itself.
     #[must_use]
     pub fn workspace_name(&self) -> &str {
-        let status = self.wta.status.as_ref();
-        let told = status.and_then(|status| status.workspace_name.as_deref());
-        told.unwrap_or_else(|| self.name())
+        self.told_workspace().unwrap_or_else(|| self.name())
+    }
+
+    /// Name of its Workspace, once it tells that. It has written it down where nobody edits it by mistake, and that counts.
+    #[must_use]
+    pub fn told_workspace(&self) -> Option<&str> {
+        let told = self.wta.status.as_ref()?.workspace_name.as_deref()?;
+        let recorded = self.annotation(capt_api::marks::WORKSPACE);
+        let recorded = recorded.and_then(|recorded| recorded.split_once('/'));
+        Some(recorded.map_or(told, |(_, name)| name))
     }
 
     /// Whether a Secret that exists is somebody else's, so that no runner writes outputs to it: by its type, and by kind and
     /// name of its controller.
     #[must_use]
     pub fn cannot_write_to(&self, type_: &str, controller: Option<(&str, &str)>) -> bool {
-        let status = self.wta.status.as_ref();
-        let workspace = status.and_then(|status| status.workspace_name.as_deref());
+        let workspace = self.told_workspace();
         match controller {
             Some((kind, name)) => kind != "Workspace" || workspace.is_some_and(|own| own != name),
             None => !type_.is_empty() && type_ != CONNECTION_SECRET,

@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use super::call::{CallError, within_deadline};
 pub(crate) use events::Teller;
-use order::{may_be_marked_meanwhile, written_together};
+use order::{may_be_marked_meanwhile, may_be_told_meanwhile, written_together};
 use own::Marked;
 pub(crate) use telling::{Patience, Untold};
 
@@ -283,6 +283,9 @@ impl Executor {
         now: Timestamp,
         written: &mut Writes,
     ) -> Result<(), Failure> {
+        if may_be_told_meanwhile(subject, decision, first) {
+            return self.tell_and_mark(subject, told, decision, now, written).await;
+        }
         let marked = if may_be_marked_meanwhile(decision, first) {
             let (outcome, marked) = join(
                 self.write_in_order(subject, first, now, written),
@@ -306,8 +309,7 @@ impl Executor {
             marked
         };
         if let Some(status) = &decision.own.status {
-            let mut status = serde_json::to_value(status)
-                .map_err(|error| Failure::of("report on", &subject.target, error.into()))?;
+            let mut status = own::document(subject, status)?;
             if let (Marked::Changed(object), Some(before)) = (&marked, subject.generation) {
                 own::observe(&mut status, before, object.metadata.generation);
             }
@@ -315,7 +317,9 @@ impl Executor {
             if written.tells_after.is_some() {
                 return Ok(());
             }
-            if let Some(object) = self.tell_status(subject, &status, &marked).await? {
+            if let Some(version) = marked.version(subject)
+                && let Some(object) = self.tell_status(subject, &status, Some(version)).await?
+            {
                 (self.witness)(&subject.target, &object);
                 let told = Written::of(&subject.target, &object);
                 let is_all = written.all.is_empty() && told.version > 0;
@@ -324,6 +328,41 @@ impl Executor {
             }
         }
         self.tell_all(subject, &decision.events, now).await;
+        Ok(())
+    }
+
+    /// Writes fields of the object's spec and its status at the same time.
+    async fn tell_and_mark<S: Serialize + Sync>(
+        &self,
+        subject: &Subject,
+        told: Option<&S>,
+        decision: &Decision<S>,
+        now: Timestamp,
+        written: &mut Writes,
+    ) -> Result<(), Failure> {
+        let mut status = own::document(subject, &decision.own.status)?;
+        if let Some(before) = subject.generation {
+            own::observe(&mut status, before, Some(before + 1));
+        }
+        written.tells_after = telling::may_wait(subject, told, decision, &status, written.untold);
+        let tells = async {
+            match written.tells_after {
+                Some(_) => Ok(None),
+                None => self.tell_status(subject, &status, None).await,
+            }
+        };
+        let (marked, told) = join(self.mark_own(subject, &decision.own), tells).await;
+        if let Ok(marked) = &marked {
+            written.note_own(subject, marked);
+        }
+        if let Ok(Some(object)) = &told {
+            (self.witness)(&subject.target, object);
+            written.all.push(Written::of(&subject.target, object));
+        }
+        marked.and(told)?;
+        if written.tells_after.is_none() {
+            self.tell_all(subject, &decision.events, now).await;
+        }
         Ok(())
     }
 

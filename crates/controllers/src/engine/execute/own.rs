@@ -3,6 +3,7 @@
 use capt_api::lean::Document;
 use capt_core::decision::OwnChange;
 use kube::api::{Patch, PatchParams};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
@@ -16,6 +17,20 @@ pub(super) enum Marked {
     Gone,
     /// It is this now.
     Changed(Box<Document>),
+}
+
+impl Marked {
+    /// The version that the object has by now, if it is there.
+    pub(super) fn version<'a>(&'a self, subject: &'a Subject) -> Option<&'a str> {
+        match self {
+            Self::Gone => None,
+            Self::Unchanged => Some(&subject.resource_version),
+            Self::Changed(object) => {
+                let version = object.metadata.resource_version.as_ref();
+                Some(version.unwrap_or(&subject.resource_version))
+            }
+        }
+    }
 }
 
 impl Executor {
@@ -39,29 +54,24 @@ impl Executor {
         }
     }
 
-    /// Writes the status of an object that was perhaps marked a moment ago.
+    /// Writes the status of an object, if it has this version, or whichever it has.
     pub(super) async fn tell_status(
         &self,
         subject: &Subject,
         status: &Value,
-        marked: &Marked,
+        version: Option<&str>,
     ) -> Result<Option<Document>, Failure> {
         let target = &subject.target;
-        let version = match marked {
-            Marked::Gone => return Ok(None),
-            Marked::Unchanged => &subject.resource_version,
-            Marked::Changed(object) => {
-                let version = object.metadata.resource_version.as_ref();
-                version.unwrap_or(&subject.resource_version)
-            }
-        };
         let failed = |source| Failure::of("report on", target, source);
-        let document = json!({
+        let mut document = json!({
             "apiVersion": target.api_version,
             "kind": target.kind,
-            "metadata": {"name": target.name, "uid": subject.uid, "resourceVersion": version},
+            "metadata": {"name": target.name, "uid": subject.uid},
             "status": status,
         });
+        if let Some(version) = version {
+            document["metadata"]["resourceVersion"] = json!(version);
+        }
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let api = self.api(target);
         let document = Patch::Apply(document);
@@ -102,6 +112,11 @@ impl Executor {
             Err(error) => Err(Failure::of("report on", target, error)),
         }
     }
+}
+
+/// A status as the API takes it.
+pub(super) fn document(subject: &Subject, status: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(status).map_err(|error| Failure::of("report on", &subject.target, error.into()))
 }
 
 /// What was decided about an object holds for it also after the fields of ours that the same decision wrote into its spec.

@@ -41,3 +41,20 @@ fn what_was_made_real_is_known_also_where_the_workspacetemplateapply_was_made_ag
     assert_eq!(after.last_applied_revision.as_deref(), Some("r1"));
     assert!(!after.ready);
 }
+
+#[test]
+fn a_workspace_is_called_what_was_written_down_whatever_somebody_wrote_into_a_status() {
+    let mut seen = living();
+    let told = |seen: &OwnedSeen| report(seen, None).workspace_name;
+    let status = seen.wta.status.get_or_insert_default();
+    status.workspace_name = Some("by-hand".to_owned());
+    let annotations = seen.wta.metadata.annotations.get_or_insert_default();
+    annotations.insert(
+        capt_api::marks::WORKSPACE.to_owned(),
+        "tf.m.upbound.io/blue".to_owned(),
+    );
+    assert_eq!(told(&seen).as_deref(), Some("blue"));
+    // Before it tells of one, nobody waits for it.
+    seen.wta.status.get_or_insert_default().workspace_name = None;
+    assert_eq!(told(&seen), None);
+}
