@@ -322,8 +322,8 @@ mod tests {
             (labelled("theirs"), none.clone(), 9, false),
             (none.clone(), owned(KIND, "theirs"), 9, false),
             (none.clone(), none.clone(), 9, true),
-            (none.clone(), none.clone(), 4, false),
             (json!({"other": "label"}), owned("Cluster", "other"), 9, true),
+            (none.clone(), none, 4, false),
         ] {
             let metadata =
                 json!({"labels": labels, "ownerReferences": owners, "creationTimestamp": at(made)});
