@@ -167,7 +167,8 @@ pub struct WorkspaceTemplateApplyStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_revision: Option<String>,
 
-    /// Hash of a rendering that the Workspace does not have, because it failed or waits for an approval.
+    /// Hash of a rendering that the Workspace does not have yet, because it is being written, failed or waits for an
+    /// approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_revision: Option<String>,
 
@@ -202,6 +203,11 @@ pub struct WorkspaceProgress {
     /// What Terraform does: plan, apply or destroy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
+
+    /// Which try of the same it is, from 1 on. A plan that somebody only asks for is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub attempt: Option<i32>,
 
     /// How much of it is done, in per cent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -147,13 +147,19 @@ impl Gathered {
     fn add_workspace(
         &mut self,
         namespace: &str,
-        seen: WorkspaceSeen,
+        mut seen: WorkspaceSeen,
         uid: Option<String>,
         reports: &BTreeMap<String, RunReport>,
     ) {
         let part = self.part(namespace);
         if let Some(report) = uid.and_then(|uid| reports.get(&uid)) {
             let id = workspace_id(seen.group, &seen.name);
+            let is_running = report
+                .operation
+                .as_ref()
+                .is_some_and(|one| one.ended_at.is_none());
+            let progress = report.progress.as_ref().filter(|_| is_running);
+            seen.is_tried = progress.is_some_and(|progress| progress.attempt.is_some());
             part.reports.insert(id, report.clone());
         }
         part.snapshot.workspaces.push(seen);
@@ -237,5 +243,6 @@ fn seen(
         created_at: metadata.creation_timestamp.as_ref().map(|time| time.0),
         spec,
         conditions,
+        is_tried: false,
     }
 }

@@ -281,6 +281,9 @@ impl<'a> View<'a> {
 /// How far Terraform is, in words.
 pub(crate) fn words(progress: &WorkspaceProgress) -> String {
     let mut words = vec![progress.operation.clone().unwrap_or_else(|| "at work".to_owned())];
+    if let Some(attempt) = progress.attempt.filter(|attempt| *attempt > 1) {
+        words.push(format!("attempt {attempt}"));
+    }
     let total = progress.resources_total.filter(|total| *total > 0);
     if let (Some(done), Some(total)) = (progress.resources_done, total) {
         words.push(format!("{done} of {total} resources"));

@@ -48,6 +48,7 @@ mod secrecy;
 mod stage;
 mod templates;
 mod timeouts;
+mod trying;
 mod waits;
 mod watching;
 mod whole_lives;

@@ -58,6 +58,8 @@ pub struct WorkspaceSeen {
     pub spec: Value,
     /// `status.conditions`.
     pub conditions: Vec<WorkspaceCondition>,
+    /// Terraform tries now to make it what it should be: there is an `attempt` in the `progress` of what our runner tells.
+    pub is_tried: bool,
 }
 
 /// A Secret, without what it holds.

@@ -156,9 +156,15 @@ pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
             .is_some_and(|began| synced.last_transition_time.0 < began);
         run.is_applying && is_later
     });
+    // That another try is over is heard of before what it failed with, which may be something else.
+    let status = seen.wta.status.as_ref();
+    let is_told_of_try = status
+        .and_then(|status| status.progress.as_ref())
+        .is_some_and(|progress| progress.attempt.is_some());
+    let is_behind = is_told_of_try && seen.run.as_ref().is_some_and(|run| !run.is_running);
     let counts = |trouble: &&Trouble| match trouble.class {
         TroubleClass::Transient => true,
-        TroubleClass::Terminal => is_answered(seen) && !is_mended,
+        TroubleClass::Terminal => is_answered(seen) && !is_mended && !is_behind,
     };
     seen.trouble.as_ref().filter(|_| is_told).filter(counts)
 }

@@ -139,7 +139,12 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
     if let Some(lost) = workspace.and_then(|workspace| lost(snapshot, workspace)) {
         return Some(lost);
     }
-    if let Some(failure) = workspace.and_then(failure) {
+    // What failed before is nothing of what is tried now.
+    let is_tried = snapshot
+        .progress
+        .as_ref()
+        .is_some_and(|now| now.attempt.is_some());
+    if let Some(failure) = workspace.filter(|_| !is_tried).and_then(failure) {
         return Some(failure);
     }
     if let Some(held) = held_state(snapshot) {
@@ -152,6 +157,9 @@ fn what_terraform_does(snapshot: &Snapshot, workspace: Option<&WorkspaceSeen>) -
             .or_else(|| told(workspace, "Simulated", "True"));
     };
     let mut words = progress.operation.clone()?;
+    if let Some(attempt) = progress.attempt.filter(|attempt| *attempt > 1) {
+        words.push_str(&format!(", attempt {attempt}"));
+    }
     let total = progress.resources_total.filter(|total| *total > 0);
     if let (Some(done), Some(total)) = (progress.resources_done, total) {
         words.push_str(&format!(": {done} of {total} resources"));

@@ -73,6 +73,8 @@ pub(crate) struct Follower {
     pub(crate) goal: Goal,
     /// It is a plan that somebody asked for, so that nothing is done.
     pub(crate) is_plan: bool,
+    /// Which try it is, if it is one.
+    pub(crate) attempt: Option<i32>,
     /// Resources in the state at the beginning.
     pub(crate) resources: usize,
     pub(crate) report: RunReport,
@@ -385,7 +387,7 @@ impl Following {
             if next_write(self.written.as_ref(), &progress, self.with.started, now) == Next::Now {
                 let redactor = self.with.gate.redactor();
                 let report = &mut self.with.report;
-                report.progress = Some(report::progress(&progress, &redactor));
+                report.progress = Some(report::progress(&progress, self.with.attempt, &redactor));
                 report.resources = report::rows(&progress, &redactor);
                 report.resources.extend(self.failed.iter().cloned());
                 changes.extend(report::with_report(report, &redactor));
@@ -395,7 +397,7 @@ impl Following {
         // A module that is large or far away is fetched for minutes, and nobody should think that nothing happens.
         if now >= self.first_progress() && self.tracker.is_none() && !self.is_init_told {
             self.is_init_told = true;
-            self.with.report.progress = Some(report::preparing());
+            self.with.report.progress = Some(report::preparing(self.with.attempt));
             changes.extend(report::with_report(&self.with.report, &self.with.gate.redactor()));
         }
         let is_log_due = self

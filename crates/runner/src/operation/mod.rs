@@ -466,12 +466,22 @@ impl<'a> Run<'a> {
             learned: self.ctx.learned.clone(),
             goal: self.goal(),
             is_plan: self.what == What::Plan,
+            attempt: (self.what != What::Plan).then(|| self.attempt()),
             resources: self.state.as_ref().map_or(0, |state| state.managed().count()),
             report,
             is_simulated: self.is_simulated(),
             is_first: std::mem::take(&mut self.record.is_unreported),
             started: self.started,
         }
+    }
+
+    /// Which try of the same this is.
+    fn attempt(&self) -> i32 {
+        let memory = self.record.memory.as_ref();
+        let failed = memory.and_then(|memory| memory.failed.as_ref());
+        let failed = failed.filter(|failed| failed.what == self.what && failed.about == self.about);
+        let count = failed.map_or(0, |failed| failed.count);
+        i32::try_from(count).unwrap_or(i32::MAX).saturating_add(1)
     }
 
     fn goal(&self) -> Goal {

@@ -159,9 +159,10 @@ pub(crate) fn drift(plan: &Plan, redactor: &Redactor) -> String {
 }
 
 /// Progress as it is reported.
-pub(crate) fn progress(progress: &Progress, redactor: &Redactor) -> WorkspaceProgress {
+pub(crate) fn progress(progress: &Progress, attempt: Option<i32>, redactor: &Redactor) -> WorkspaceProgress {
     WorkspaceProgress {
         operation: Some(operation(progress.operation).to_owned()),
+        attempt,
         percent_complete: Some(i32::from(progress.percent)),
         resources_done: Some(i64::from(progress.done)),
         resources_total: Some(i64::from(progress.total)),
@@ -173,9 +174,10 @@ pub(crate) fn progress(progress: &Progress, redactor: &Redactor) -> WorkspacePro
 }
 
 /// The progress of what is not known to have any: the module and its providers are being fetched.
-pub(crate) fn preparing() -> WorkspaceProgress {
+pub(crate) fn preparing(attempt: Option<i32>) -> WorkspaceProgress {
     WorkspaceProgress {
         operation: Some("init".to_owned()),
+        attempt,
         percent_complete: Some(0),
         ..WorkspaceProgress::default()
     }

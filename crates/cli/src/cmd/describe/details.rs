@@ -7,6 +7,7 @@ use capt_api::{
     marks,
     run::RunReport,
     workspacestatus::WorkspaceTemplateStatus,
+    workspacetemplateapply::WorkspaceProgress,
 };
 use capt_core::graph::{Health, WorkspaceSeen};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -44,6 +45,11 @@ const MANY_OPERATIONS: usize = 8;
 fn tells(type_: &str, status: &str, reason: &str) -> bool {
     let is_ordinary = OUT_OF_THE_ORDINARY.contains(&type_) && status == "False";
     !is_ordinary && !ABOUT_NOTHING.contains(&reason)
+}
+
+/// Whether something is tried that did not fail before, so that what failed before was something else.
+fn is_first_try(progress: Option<&WorkspaceProgress>) -> bool {
+    progress.is_some_and(|progress| progress.attempt == Some(1))
 }
 
 /// Whether a condition is about an error. A pause is none, although nothing is synced then.
@@ -212,6 +218,7 @@ fn apply(description: &mut Description, apply: &WorkspaceTemplateApply) {
         .flatten()
         .find(|one| is_error(&one.type_, &one.status, &one.reason));
     description.last_error = failed
+        .filter(|_| !is_first_try(status.progress.as_ref()))
         .map(|one| one.message.clone())
         .filter(|message| !message.is_empty());
     description.conditions(conditions);
@@ -249,7 +256,8 @@ fn workspace(description: &mut Description, workspace: &WorkspaceSeen, report: O
         .iter()
         .find(|one| is_error(&one.type_, &one.status, &one.reason))
         .and_then(|one| one.message.clone());
-    description.last_error = failed.filter(|message| !message.is_empty());
+    let progress = report.and_then(|report| report.progress.as_ref());
+    description.last_error = failed.filter(|message| !message.is_empty() && !is_first_try(progress));
 }
 
 fn line(condition: &WorkspaceCondition) -> ConditionLine {

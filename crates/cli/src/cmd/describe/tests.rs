@@ -159,6 +159,26 @@ fn everybody_waits_for_the_same_in_the_end() {
 }
 
 #[test]
+fn what_is_tried_now_is_told_and_an_error_only_if_it_is_of_the_same() {
+    for (attempt, is_told) in [(1, false), (2, true)] {
+        let mut objects = provisioning();
+        objects["applies"][0]["status"] = json!({
+            "applied": true, "workspaceName": "plane-eks",
+            "progress": {"operation": "apply", "attempt": attempt, "percentComplete": 40},
+            "conditions": [condition("Synced", "False", "ReconcileError", "apply failed: no subnet")],
+        });
+        let told = words(&objects, "WorkspaceTemplateApply/plane-eks");
+        assert!(told.contains("State:        Working, 40% done"), "{told}");
+        assert_eq!(
+            told.contains("Last error:\n  apply failed: no subnet"),
+            is_told,
+            "{told}"
+        );
+        assert_eq!(told.contains("apply, attempt 2"), is_told, "{told}");
+    }
+}
+
+#[test]
 fn an_error_is_told_whole_and_without_what_a_terminal_obeys() {
     let mut objects = provisioning();
     objects["applies"][0]["status"]["conditions"] = json!([condition(

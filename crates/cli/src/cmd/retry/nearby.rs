@@ -300,6 +300,7 @@ fn seen(workspace: &WorkspaceView, spec: serde_json::Value) -> WorkspaceSeen {
         created_at: workspace.created,
         spec,
         conditions: workspace.status.conditions.clone().unwrap_or_default(),
+        is_tried: false,
     }
 }
 

@@ -16,6 +16,8 @@ pub(in crate::graph) fn apply(wta: &WorkspaceTemplateApply) -> Node {
     let speaks = |type_: &str| at(type_).is_some_and(|said| said.observed_generation.is_some());
     let is_behind =
         status.last_applied_revision != status.ready_revision && (speaks("Synced") || speaks("Ready"));
+    // What failed before is the past while it is tried again.
+    let is_tried = status.progress.as_ref().is_some_and(|now| now.attempt.is_some());
     let said = going_or_paused(&wta.metadata, conditions).unwrap_or_else(|| {
         let (word, health, why) = if is_true(at("ApprovalNeeded")) {
             ("ApprovalNeeded", Health::Busy, at("ApprovalNeeded"))
@@ -26,12 +28,16 @@ pub(in crate::graph) fn apply(wta: &WorkspaceTemplateApply) -> Node {
             ("Waiting", health, at("Waiting"))
         } else if !status.applied {
             ("NotApplied", Health::Busy, at("Applied"))
-        } else if is_false(at("Synced")) {
+        } else if is_false(at("Synced")) && !is_tried {
             ("NotSynced", Health::Bad, at("Synced"))
         } else if is_true(at("Ready")) && is_true(at("Synced")) && !is_behind {
             ("Ready", Health::Good, at("Ready"))
         } else {
-            ("Working", Health::Busy, at("Ready").filter(|_| !is_behind))
+            (
+                "Working",
+                Health::Busy,
+                at("Ready").filter(|_| !is_behind && !is_tried),
+            )
         };
         Said {
             word,
@@ -88,12 +94,13 @@ pub(in crate::graph) fn workspace(workspace: &WorkspaceSeen) -> Node {
         ("Paused", Health::Busy, at("Synced"))
     } else if is("ApprovalNeeded", "True") {
         ("ApprovalNeeded", Health::Busy, at("ApprovalNeeded"))
-    } else if is("Synced", "False") {
+    } else if is("Synced", "False") && !workspace.is_tried {
         ("NotSynced", Health::Bad, at("Synced"))
     } else if is("Ready", "True") && is("Synced", "True") && !is_behind {
         ("Ready", Health::Good, at("Ready"))
     } else {
-        ("Working", Health::Busy, at("Ready").filter(|_| !is_behind))
+        let why = at("Ready").filter(|_| !is_behind && !workspace.is_tried);
+        ("Working", Health::Busy, why)
     };
     let kept = "It was kept on purpose when what it was made for went";
     Node {

@@ -286,6 +286,17 @@ fn how_an_object_is_stands_in_one_word() {
             said("NotSynced", Health::Bad, "ReconcileError"),
         ),
         (
+            json!({"applied": true, "progress": {"operation": "plan"}, "conditions": not("Synced", "ReconcileError")}),
+            said("NotSynced", Health::Bad, "ReconcileError"),
+        ),
+        (
+            json!({
+                "applied": true, "progress": {"operation": "plan", "attempt": 2},
+                "conditions": not("Synced", "ReconcileError"),
+            }),
+            said("Working", Health::Busy, ""),
+        ),
+        (
             json!({"applied": true, "conditions": not("Ready", "Creating")}),
             said("Working", Health::Busy, "Creating"),
         ),

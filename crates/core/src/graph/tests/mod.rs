@@ -77,6 +77,7 @@ fn workspace(name: &str, spec: Value) -> WorkspaceSeen {
         created_at: Some(at(0)),
         spec,
         conditions: read(ready("Available")),
+        is_tried: false,
     }
 }
 

@@ -1,4 +1,7 @@
-use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
+use capt_api::{
+    conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks,
+    workspacetemplateapply::WorkspaceProgress,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
@@ -381,4 +384,24 @@ fn a_failure_is_over_when_an_operation_after_it_has_worked() {
         });
         assert_eq!(word(&standing(&seen)), expected, "{worked_since:?}");
     }
+}
+
+#[test]
+fn what_failed_before_is_not_told_again_at_the_end_of_another_try() {
+    let mut seen = living();
+    fail(&mut seen, TroubleClass::Terminal);
+    assert!(matches!(standing(&seen), Standing::Failed { .. }));
+    seen.run = Some(RunGlance::default());
+    let status = seen.wta.status.get_or_insert_default();
+    status.progress = Some(WorkspaceProgress {
+        attempt: Some(2),
+        ..WorkspaceProgress::default()
+    });
+    assert_eq!(
+        standing(&seen),
+        Standing::Working,
+        "it still says that it is being tried, and not how that ended"
+    );
+    seen.wta.status.get_or_insert_default().progress = None;
+    assert!(matches!(standing(&seen), Standing::Failed { .. }));
 }

@@ -120,6 +120,16 @@ fn the_message_says_why_terraform_failed_or_how_far_it_is() {
         Some("apply failed: no credentials and more")
     );
 
+    let again = json!({"operation": "apply", "attempt": 2, "resourcesDone": 1, "resourcesTotal": 3});
+    world.snapshot.progress = serde_json::from_value(again).ok();
+    world.calm();
+    assert_eq!(
+        message(&world).as_deref(),
+        Some("apply, attempt 2: 1 of 3 resources"),
+        "what failed before is the past"
+    );
+
+    world.snapshot.progress = None;
     // What follows is another error. Of a long one the middle is left out; what can be done is said in any case.
     let long = format!("apply failed: {}\n\nanother", "ä ".repeat(500) + "the cause");
     let mut failing = condition("Failing", "True", "Network", 7);
