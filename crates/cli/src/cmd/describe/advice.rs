@@ -220,7 +220,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             vec!["mend what the message names; it is noticed".to_owned()]
         }
         // What waits for an approval has been named with the object that asks for it, and what is paused with what ends that.
-        (_, _, "WaitingForApproval" | "Paused") => Vec::new(),
+        (_, _, "WaitingForApproval") | ("CAPTControlPlane", "Degraded", "Paused") => Vec::new(),
         ("CAPTCluster" | "CAPTControlPlane", "Failed" | "Degraded", _) => vec![
             "mend what the message names".to_owned(),
             format!("try again: capt retry {object}"),
