@@ -85,7 +85,7 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
     options.readiness.set(true);
     let secrets = Arc::new(Secrets::new(client.clone(), facts.clone()));
     watches.spawn(secrets.clone().forget());
-    let (teller, tells) = Teller::new(client.clone());
+    let (teller, tells) = Teller::new(client.clone(), options.metrics.clone());
     watches.spawn(tells);
     let learns = facts.clone();
     let witness = Arc::new(move |target: &Target, answer: &Document| learns.learn(target, answer));

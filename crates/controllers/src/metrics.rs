@@ -23,6 +23,7 @@ pub struct Metrics {
     reconciles: Family<Outcome, Counter>,
     seconds: Family<Controller, Histogram, fn() -> Histogram>,
     depth: Family<Controller, Gauge>,
+    untold: Gauge,
     fargate: Fargate,
 }
 
@@ -43,6 +44,7 @@ impl Default for Metrics {
             reconciles: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8))),
             depth: Family::default(),
+            untold: Gauge::default(),
             fargate: Fargate::default(),
         }
     }
@@ -68,6 +70,11 @@ impl Metrics {
             "Objects that wait to be looked at",
             self.depth.clone(),
         );
+        registry.register(
+            "events_waiting",
+            "Events that wait to be told",
+            self.untold.clone(),
+        );
         self.fargate.register(registry);
     }
 
@@ -88,6 +95,10 @@ impl Metrics {
         self.seconds
             .get_or_create(&Controller { controller })
             .observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn untold(&self, events: usize) {
+        self.untold.set(i64::try_from(events).unwrap_or(i64::MAX));
     }
 
     pub(crate) fn queued(&self, controller: &'static str, depth: usize) {

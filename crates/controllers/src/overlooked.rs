@@ -50,6 +50,6 @@ impl Hands {
             message,
         };
         let now = (self.options.clock)();
-        self.executor.teller().remind(subject, &event, now).await;
+        self.executor.teller().remind(subject, &event, now);
     }
 }

@@ -71,7 +71,7 @@ impl Reconcile for CaptClusters {
         if let (Some(captcluster), Some(event)) = (self.hands.facts.captclusters.peek(key), failure.event()) {
             let now = (self.hands.options.clock)();
             let teller = self.hands.executor.teller();
-            teller.remind(&subject(&captcluster), &event, now).await;
+            teller.remind(&subject(&captcluster), &event, now);
         }
     }
 }

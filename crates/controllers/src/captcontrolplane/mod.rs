@@ -213,7 +213,7 @@ impl Reconcile for ControlPlanes {
         if let (Some(control_plane), Some(event)) = (found, failure.event()) {
             let now = (self.hands.options.clock)();
             let teller = self.hands.executor.teller();
-            teller.remind(&subject(&control_plane), &event, now).await;
+            teller.remind(&subject(&control_plane), &event, now);
         }
     }
 }

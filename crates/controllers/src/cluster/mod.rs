@@ -65,7 +65,7 @@ impl Reconcile for Clusters {
         if let (Some(cluster), Some(event)) = (self.hands.facts.clusters.peek(key), failure.event()) {
             let now = (self.hands.options.clock)();
             let teller = self.hands.executor.teller();
-            teller.remind(&subject(&cluster), &event, now).await;
+            teller.remind(&subject(&cluster), &event, now);
         }
     }
 }

@@ -461,8 +461,6 @@ impl<T: PartialEq> Table<T> {
     /// Puts all objects in that there are.
     pub(crate) fn replace(&self, all: Vec<Row<T>>) {
         self.change(|rows, facts, keys| {
-            // Whatever is newer comes by the watch that follows.
-            rows.learned = HashMap::new();
             let present: HashSet<ObjectKey> = all.iter().map(|row| row.key.clone()).collect();
             let gone: Vec<ObjectKey> = rows
                 .objects
@@ -471,10 +469,14 @@ impl<T: PartialEq> Table<T> {
                 .cloned()
                 .collect();
             for key in gone {
+                rows.learned.remove(&key);
                 self.put(rows, Row::gone(key), facts, keys);
             }
             for mut row in all {
                 rows.latest = rows.latest.max(row.version);
+                if rows.is_old(&row.key, row.version) {
+                    continue;
+                }
                 // Others that an object depends on change at the same time.
                 row.version = 0;
                 self.put(rows, row, facts, keys);

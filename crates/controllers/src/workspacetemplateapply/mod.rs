@@ -142,9 +142,7 @@ impl Reconcile for Applies {
     async fn failed(&self, key: &ObjectKey, failure: &Failure) {
         if let (Some(wta), Some(event)) = (self.facts.applies.peek(key), failure.event()) {
             let teller = self.executor.teller();
-            teller
-                .remind(&subject(&wta), &event, (self.options.clock)())
-                .await;
+            teller.remind(&subject(&wta), &event, (self.options.clock)());
         }
     }
 }

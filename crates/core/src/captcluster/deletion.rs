@@ -104,7 +104,15 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             );
             (Reason::WaitingForWorkspace, message)
         } else if is_kept {
-            let message = "The VPC, its Workspace and its state are kept".to_owned();
+            let is_going = apply
+                .workspace
+                .as_ref()
+                .is_some_and(|workspace| workspace.deleting);
+            let message = match is_going {
+                true => "What is left of the VPC is kept, with its Workspace and its state",
+                false => "The VPC, its Workspace and its state are kept",
+            }
+            .to_owned();
             (Reason::VpcRetained, message)
         } else {
             (

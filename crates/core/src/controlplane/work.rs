@@ -48,7 +48,12 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     let told = real_revision(deciding);
     let mut reading = eks::read(deciding.found.name(), seen, is_written, told.as_deref());
     making::name_versions(deciding, &mut reading);
-    impairments.extend(reading.impairment.clone());
+    // What a person is waited for comes first: it is what the whole is called, and by that it is known afterwards.
+    let (place, impairment) = match &reading.impairment {
+        Some(note) if note.reason == Reason::WaitingForApproval => (0, Some(note)),
+        other => (impairments.len(), other.as_ref()),
+    };
+    impairments.splice(place..place, impairment.cloned());
     impairments.extend(infrastructure_impairment(deciding));
     impairments.extend(seen.and_then(|seen| making::version_output(deciding, seen)));
     let around = surroundings(deciding, cluster, seen, &reading, was_initialized);

@@ -61,9 +61,8 @@ fn made_again(deciding: &mut Deciding<'_>) {
     match make_again(deciding) {
         Ok(made) => {
             deciding.children.push(made.kept());
-            let message = format!(
-                "{KEPT}. The Workspace was gone: it is made again so that the state is found, and may do nothing"
-            );
+            let message = "What is left of the infrastructure is kept with its state. The Workspace was gone: it is made again \
+                           so that the state is found, and may do nothing";
             leave(deciding, message);
         }
         // This is the way out of whatever keeps a Workspace from being made, and stays one.
@@ -131,10 +130,11 @@ fn words(deciding: &Deciding<'_>, workspace: &WorkspaceSeen) -> String {
     }
     let name = &workspace.name;
     if !outlasts_its_workspace(deciding) {
-        return format!(
-            "{KEPT}. The Workspace {name} was being deleted already and stays so: its state, for which no backend is \
-             configured, would go with it"
-        );
+        let why = match foreign::unread_config(deciding) {
+            Some(unread) => format!("whether its state would go with it is not known, because {unread}"),
+            None => "its state, for which no backend is configured, would go with it".to_owned(),
+        };
+        return format!("{KEPT}. The Workspace {name} was being deleted already and stays so: {why}");
     }
     let has_begun = workspace
         .condition("Ready")

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Process, Readiness};
 
-/// How long the controllers may take to finish what they are writing.
-const GOODBYE: Duration = Duration::from_secs(10);
+/// How long the controllers may take to finish what they are writing and to tell what there is still to tell.
+const GOODBYE: Duration = Duration::from_secs(12);
 
 /// What this process is doing, for whoever looks after it.
 #[derive(Clone)]

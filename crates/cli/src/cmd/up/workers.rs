@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long anything may take to stop after it should have.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(12);
 /// The runner of an API of our own is the only one, and always the same.
 const IDENTITY: &str = "capt-up";
 

@@ -1,4 +1,5 @@
-//! Events: what people should hear about. A failure to tell them is logged and holds up nothing.
+//! Events: what people should hear about. Nothing waits for them: what cannot be told is logged, and so is what there is no
+//! room for.
 
 use std::sync::Arc;
 
@@ -19,7 +20,10 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::{FIELD_MANAGER, Subject};
-use crate::engine::call::{CallError, within_deadline};
+use crate::{
+    engine::call::{CallError, within_deadline},
+    metrics::Metrics,
+};
 
 const REPORTER: Reporter<'_> = Reporter {
     controller: "infrastructure.cluster.x-k8s.io/capt",
@@ -31,7 +35,7 @@ const SAME_NEWS: SignedDuration = SignedDuration::from_secs(1);
 /// That something is still so is not worth another write within this time.
 const STILL_SO: SignedDuration = SignedDuration::from_secs(60);
 
-/// How many events wait to be told. Who has another one waits for room.
+/// How many events wait to be told. There is no room for more.
 const WAITING: usize = 4096;
 /// How many are told at a time: nobody waits for them, so that they leave the API to what somebody waits for.
 const AT_A_TIME: usize = 4;
@@ -42,6 +46,7 @@ pub(crate) struct Teller {
     queue: mpsc::Sender<Telling>,
     /// How many are not told yet.
     untold: Arc<watch::Sender<usize>>,
+    metrics: Metrics,
 }
 
 /// Something to tell.
@@ -54,19 +59,20 @@ struct Telling {
 
 impl Teller {
     /// One that hands events on, and what tells them for as long as it runs.
-    pub(crate) fn new(client: Client) -> (Self, impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn new(client: Client, metrics: Metrics) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, tellings) = mpsc::channel(WAITING);
         let untold = Arc::new(watch::Sender::new(0));
         let teller = Self {
             queue,
             untold: untold.clone(),
+            metrics: metrics.clone(),
         };
         let next = |mut tellings: mpsc::Receiver<Telling>| async move {
             let telling = tellings.recv().await?;
             Some((telling, tellings))
         };
         let tells = stream::unfold(tellings, next).for_each_concurrent(AT_A_TIME, move |telling| {
-            let (client, untold) = (client.clone(), untold.clone());
+            let (client, untold, metrics) = (client.clone(), untold.clone(), metrics.clone());
             async move {
                 if let Err(error) = tell(&client, &telling).await {
                     let error: &dyn std::error::Error = &error;
@@ -74,28 +80,36 @@ impl Teller {
                     tracing::debug!(error, object, "an event was not told");
                 }
                 untold.send_modify(|untold| *untold -= 1);
+                metrics.untold(*untold.borrow());
             }
         });
         (teller, tells)
     }
 
     /// Tells people that something happened to an object.
-    pub(super) async fn tell(&self, subject: &Subject, event: &Event, now: Timestamp) {
-        self.hand_on(SAME_NEWS, subject, event, now).await;
+    pub(super) fn tell(&self, subject: &Subject, event: &Event, now: Timestamp) {
+        self.hand_on(SAME_NEWS, subject, event, now);
     }
 
     /// Tells people something about an object that is found again at every look.
-    pub(crate) async fn remind(&self, subject: &Subject, event: &Event, now: Timestamp) {
-        self.hand_on(STILL_SO, subject, event, now).await;
+    pub(crate) fn remind(&self, subject: &Subject, event: &Event, now: Timestamp) {
+        self.hand_on(STILL_SO, subject, event, now);
     }
 
-    async fn hand_on(&self, within: SignedDuration, subject: &Subject, event: &Event, now: Timestamp) {
+    fn hand_on(&self, within: SignedDuration, subject: &Subject, event: &Event, now: Timestamp) {
+        // Nobody listens any more when the controllers stop, and where the API takes no events there are soon too many.
+        let Ok(place) = self.queue.try_reserve() else {
+            tracing::warn!(
+                object = subject.target.name,
+                reason = event.reason,
+                "an event is not told, for want of room"
+            );
+            return;
+        };
         let event = told(event, about(subject), REPORTER, now);
         self.untold.send_modify(|untold| *untold += 1);
-        // Nobody listens any more when the controllers stop.
-        if self.queue.send(Telling { event, now, within }).await.is_err() {
-            self.untold.send_modify(|untold| *untold -= 1);
-        }
+        place.send(Telling { event, now, within });
+        self.metrics.untold(*self.untold.borrow());
     }
 
     /// Waits until everything was told.

@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use super::call::{CallError, within_deadline};
 pub(crate) use events::Teller;
-use order::{may_be_marked_meanwhile, may_be_told_meanwhile, written_together};
+use order::{may_be_marked_meanwhile, written_together};
 use own::Marked;
 pub(crate) use telling::{Patience, Untold};
 
@@ -283,9 +283,6 @@ impl Executor {
         now: Timestamp,
         written: &mut Writes,
     ) -> Result<(), Failure> {
-        if may_be_told_meanwhile(subject, decision, first) {
-            return self.tell_and_mark(subject, told, decision, now, written).await;
-        }
         let marked = if may_be_marked_meanwhile(decision, first) {
             let (outcome, marked) = join(
                 self.write_in_order(subject, first, now, written),
@@ -318,7 +315,7 @@ impl Executor {
                 return Ok(());
             }
             if let Some(version) = marked.version(subject)
-                && let Some(object) = self.tell_status(subject, &status, Some(version)).await?
+                && let Some(object) = self.tell_status(subject, &status, version).await?
             {
                 (self.witness)(&subject.target, &object);
                 let told = Written::of(&subject.target, &object);
@@ -327,48 +324,14 @@ impl Executor {
                 written.all.push(told);
             }
         }
-        self.tell_all(subject, &decision.events, now).await;
+        self.tell_all(subject, &decision.events, now);
         Ok(())
     }
 
-    /// Writes fields of the object's spec and its status at the same time.
-    async fn tell_and_mark<S: Serialize + Sync>(
-        &self,
-        subject: &Subject,
-        told: Option<&S>,
-        decision: &Decision<S>,
-        now: Timestamp,
-        written: &mut Writes,
-    ) -> Result<(), Failure> {
-        let mut status = own::document(subject, &decision.own.status)?;
-        if let Some(before) = subject.generation {
-            own::observe(&mut status, before, Some(before + 1));
+    fn tell_all<'a>(&self, subject: &Subject, events: impl IntoIterator<Item = &'a Event>, now: Timestamp) {
+        for event in events {
+            self.teller.tell(subject, event, now);
         }
-        written.tells_after = telling::may_wait(subject, told, decision, &status, written.untold);
-        let tells = async {
-            match written.tells_after {
-                Some(_) => Ok(None),
-                None => self.tell_status(subject, &status, None).await,
-            }
-        };
-        let (marked, told) = join(self.mark_own(subject, &decision.own), tells).await;
-        if let Ok(marked) = &marked {
-            written.note_own(subject, marked);
-        }
-        if let Ok(Some(object)) = &told {
-            (self.witness)(&subject.target, object);
-            written.all.push(Written::of(&subject.target, object));
-        }
-        marked.and(told)?;
-        if written.tells_after.is_none() {
-            self.tell_all(subject, &decision.events, now).await;
-        }
-        Ok(())
-    }
-
-    async fn tell_all(&self, subject: &Subject, events: impl IntoIterator<Item = &Event>, now: Timestamp) {
-        let telling = events.into_iter();
-        join_all(telling.map(|event| self.teller.tell(subject, event, now))).await;
     }
 
     /// Writes objects one after the other, and at the same time what can be.
@@ -384,7 +347,7 @@ impl Executor {
             let (together, later) = children.split_at(written_together(children));
             let mut losses = Vec::new();
             let outcome = self.write_children(together, written, &mut losses).await;
-            self.tell_all(subject, losses, now).await;
+            self.tell_all(subject, losses, now);
             outcome?;
             children = later;
         }

@@ -2,8 +2,6 @@
 
 use capt_core::decision::{Decision, Desired};
 
-use super::Subject;
-
 /// How many of the next objects can be written at the same time: Secrets are read by others, but make nothing happen that
 /// another Secret has to be there for.
 pub(super) fn written_together(children: &[&Desired]) -> usize {
@@ -19,20 +17,6 @@ pub(super) fn may_be_marked_meanwhile<S>(decision: &Decision<S>, first: &[&Desir
         && first.iter().all(|desired| is_secret(desired))
 }
 
-/// Whether the status can be written while the spec is: of a Cluster, whose status says what others are. Cluster API writes the
-/// two in either order too. Everybody else's says what was written before.
-pub(super) fn may_be_told_meanwhile<S>(
-    subject: &Subject,
-    decision: &Decision<S>,
-    first: &[&Desired],
-) -> bool {
-    subject.shares_status
-        && decision.own.is_only_spec()
-        && decision.own.status.is_some()
-        && decision.removals.is_empty()
-        && first.is_empty()
-}
-
 fn is_secret(desired: &Desired) -> bool {
     desired.target.kind == "Secret"
 }
@@ -40,7 +24,6 @@ fn is_secret(desired: &Desired) -> bool {
 #[cfg(test)]
 mod tests {
     use capt_core::decision::{OwnChange, Removal};
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::json;
 
     use super::{
@@ -58,43 +41,6 @@ mod tests {
             let all: Vec<Desired> = kinds.iter().map(|kind| desired(kind)).collect();
             let all: Vec<&Desired> = all.iter().collect();
             assert_eq!(written_together(&all), expected, "{kinds:?}");
-        }
-    }
-
-    #[test]
-    fn only_the_status_of_a_cluster_is_written_while_its_spec_is() {
-        let subject = Subject::of("v1", "Thing", &ObjectMeta::default());
-        let cluster = subject.clone().with_shared_status();
-        let own = OwnChange {
-            spec: [("endpoint".to_owned(), json!("x"))].into(),
-            status: Some(()),
-            ..OwnChange::default()
-        };
-        let held = OwnChange {
-            add_finalizers: vec!["ours".to_owned()],
-            ..own.clone()
-        };
-        let silent = OwnChange {
-            status: None,
-            ..own.clone()
-        };
-        let child = desired("Secret");
-        for (subject, own, first, expected) in [
-            (&cluster, own.clone(), vec![], true),
-            (&subject, own.clone(), vec![], false),
-            (&cluster, own, vec![&child], false),
-            (&cluster, held, vec![], false),
-            (&cluster, silent, vec![], false),
-        ] {
-            let decision = Decision {
-                own,
-                ..Decision::default()
-            };
-            assert_eq!(
-                may_be_told_meanwhile(subject, &decision, &first),
-                expected,
-                "{decision:?}"
-            );
         }
     }
 

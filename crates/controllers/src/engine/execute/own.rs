@@ -54,24 +54,21 @@ impl Executor {
         }
     }
 
-    /// Writes the status of an object, if it has this version, or whichever it has.
+    /// Writes the status of an object, if it has this version.
     pub(super) async fn tell_status(
         &self,
         subject: &Subject,
         status: &Value,
-        version: Option<&str>,
+        version: &str,
     ) -> Result<Option<Document>, Failure> {
         let target = &subject.target;
         let failed = |source| Failure::of("report on", target, source);
-        let mut document = json!({
+        let document = json!({
             "apiVersion": target.api_version,
             "kind": target.kind,
-            "metadata": {"name": target.name, "uid": subject.uid},
+            "metadata": {"name": target.name, "uid": subject.uid, "resourceVersion": version},
             "status": status,
         });
-        if let Some(version) = version {
-            document["metadata"]["resourceVersion"] = json!(version);
-        }
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let api = self.api(target);
         let document = Patch::Apply(document);

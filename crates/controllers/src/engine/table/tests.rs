@@ -223,11 +223,13 @@ async fn what_was_learned_from_an_answer_wakes_at_once_and_is_not_taken_back_by_
     assert_eq!(size("a"), None);
     table.apply(row("a", 9, "red", 4));
     assert_eq!(size("a"), Some(4));
-    // What comes after it counts, and so does a list.
+    // What comes after it counts, and so does that something is in no list.
     table.learn(row("a", 10, "red", 5));
     table.apply(row("a", 11, "red", 6));
     assert_eq!(size("a"), Some(6));
     table.learn(row("a", 12, "red", 7));
+    table.replace(vec![row("a", 11, "red", 6), row("b", 2, "blue", 1)]);
+    assert_eq!(size("a"), Some(7), "the list is older");
     table.replace(vec![row("b", 2, "blue", 1)]);
     assert_eq!((size("a"), size("b")), (None, Some(1)));
     assert!(!table.has_seen(&key("a"), 12));

@@ -6,7 +6,7 @@ use capt_api::{
 };
 
 use super::{
-    World, at, living, said,
+    World, at, living, message, said,
     world::{Terraform, say},
 };
 use crate::owned::TroubleClass;
@@ -155,4 +155,23 @@ fn an_update_that_is_refused_failed() {
     assert_eq!(world.status().state, Some(State::Degraded));
     assert_eq!(ended(&world, &began).0, Some(OperationResult::Failed));
     assert!(world.decide().is_quiet());
+}
+
+#[test]
+fn that_a_person_is_waited_for_is_said_first_whatever_else_is_wrong() {
+    let mut world = living();
+    world.edit(|spec| spec.version = Version::from("1.30"));
+    world.settle();
+    assert_eq!(said(&world.status(), "Ready"), "True/VersionTooLow");
+    let now = at(world.clock);
+    let seen = world.apply_mut();
+    let status = seen.wta.status.get_or_insert_default();
+    status.pending_revision = Some("other".to_owned());
+    status.applied = false;
+    say(seen, "Applied", false, "DestructiveChange", now);
+    say(seen, "ApprovalNeeded", true, "DestructiveChange", now);
+    world.calm();
+    let status = world.status();
+    assert_eq!(said(&status, "Ready"), "True/WaitingForApproval");
+    assert!(message(&status, "Ready").contains("Write 1.31 again"));
 }
