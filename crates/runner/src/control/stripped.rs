@@ -94,7 +94,8 @@ pub(crate) struct Stripped {
 
 /// One of them.
 struct Bare {
-    metadata: ObjectMeta,
+    /// How it is; nothing if it has everything again.
+    metadata: Option<ObjectMeta>,
     /// Somebody is giving it back what it lacks.
     is_worked_on: bool,
     /// It was told again since that began.
@@ -113,15 +114,17 @@ enum Given {
 impl Stripped {
     /// A watch tells of an object. Says whether something has to be given back.
     pub(crate) fn note(&mut self, object: &ObjectRef, bare: Option<ObjectMeta>) -> bool {
-        let Some(metadata) = bare else {
+        let is_worked_on = self.bare.get(object).is_some_and(|bare| bare.is_worked_on);
+        let is_whole = bare.is_none();
+        // Who works on it comes back, and must find no other one in its place.
+        if is_whole && !is_worked_on {
             self.bare.remove(object);
             return false;
-        };
-        let is_worked_on = self.bare.get(object).is_some_and(|bare| bare.is_worked_on);
+        }
         let bare = Bare {
-            metadata,
+            metadata: bare,
             is_worked_on,
-            is_told_again: is_worked_on,
+            is_told_again: is_worked_on && !is_whole,
         };
         self.bare.insert(object.clone(), bare);
         !is_worked_on
@@ -129,7 +132,11 @@ impl Stripped {
 
     /// A watch begins anew to tell of all objects of a kind.
     pub(crate) fn forget(&mut self, kind: ObjectKind) {
-        self.bare.retain(|object, _| object.kind != kind);
+        self.bare
+            .retain(|object, bare| object.kind != kind || bare.is_worked_on);
+        for (_, bare) in self.bare.iter_mut().filter(|(object, _)| object.kind == kind) {
+            (bare.metadata, bare.is_told_again) = (None, false);
+        }
     }
 
     /// Those that bear the name of a Workspace's state or report.
@@ -147,18 +154,18 @@ impl Stripped {
         let Some(bare) = self.bare.get_mut(object).filter(|bare| !bare.is_worked_on) else {
             return;
         };
+        let Some(seen) = bare.metadata.clone() else { return };
         let mut views = named.iter().copied();
-        let Some(view) = views.find(|view| may_be_of(object, &bare.metadata, view)) else {
+        let Some(view) = views.find(|view| may_be_of(object, &seen, view)) else {
             return;
         };
         bare.is_worked_on = true;
         bare.is_told_again = false;
-        let uid = bare.metadata.uid.clone();
         let wait = self.wait(object, ctx.now());
         let (ctx, object, view) = (ctx.clone(), object.clone(), view.clone());
         self.tasks.spawn(async move {
             sleep(wait).await;
-            let given = give_back(&ctx, &object, uid.as_deref(), &view).await;
+            let given = give_back(&ctx, &object, &seen, &view).await;
             (object, given)
         });
     }
@@ -189,7 +196,7 @@ impl Stripped {
                         continue;
                     };
                     bare.is_worked_on = false;
-                    if given == Given::NotYet || bare.is_told_again {
+                    if bare.metadata.is_some() && (given == Given::NotYet || bare.is_told_again) {
                         return object;
                     }
                     self.bare.remove(&object);
@@ -199,8 +206,8 @@ impl Stripped {
     }
 }
 
-async fn give_back(ctx: &Context, object: &ObjectRef, uid: Option<&str>, view: &WorkspaceView) -> Given {
-    match try_give_back(ctx, object, uid, view).await {
+async fn give_back(ctx: &Context, object: &ObjectRef, seen: &ObjectMeta, view: &WorkspaceView) -> Given {
+    match try_give_back(ctx, object, seen, view).await {
         Ok(true) => {
             tracing::info!(%object, "somebody took off what it is found by, and it was put back");
             Given::Over
@@ -221,7 +228,7 @@ async fn give_back(ctx: &Context, object: &ObjectRef, uid: Option<&str>, view: &
 async fn try_give_back(
     ctx: &Context,
     object: &ObjectRef,
-    uid: Option<&str>,
+    seen: &ObjectMeta,
     view: &WorkspaceView,
 ) -> Result<bool, CallError> {
     if ctx.whose_now(view).await? != Whose::Ours {
@@ -230,7 +237,7 @@ async fn try_give_back(
     match object.kind {
         ObjectKind::ConfigMap => {
             let page = Page::new(&ctx.client, view, &ctx.options.namespace);
-            page.mark(uid).await?;
+            page.mark(seen).await?;
         }
         ObjectKind::Secret => {
             let prepared = inputs::load(view, &ctx.lookup, &ctx.surroundings).await;
@@ -241,7 +248,7 @@ async fn try_give_back(
             if (&place.namespace, &name) != (&object.namespace, &object.name) {
                 return Ok(false);
             }
-            ctx.store.label(&place, &name, uid).await?;
+            ctx.store.label(&place, &name, seen).await?;
         }
     }
     Ok(true)
@@ -297,6 +304,42 @@ mod tests {
         assert!(bare(&name, &Value::Null, &owners("u")));
         assert!(bare(&name, &labels, &Value::Null));
         assert!(bare(&name, &labels, &owners("other")));
+    }
+
+    #[tokio::test]
+    async fn what_is_bare_again_while_somebody_sees_to_it_is_seen_to_once_more() {
+        let object = ObjectRef {
+            kind: ObjectKind::ConfigMap,
+            namespace: "ns".to_owned(),
+            name: "vpc-run".to_owned(),
+        };
+        let bare = || Some(ObjectMeta::default());
+        let working = |given: Given| {
+            let mut stripped = Stripped::default();
+            assert!(stripped.note(&object, bare()));
+            stripped.bare.get_mut(&object).expect("an entry").is_worked_on = true;
+            let done = (object.clone(), given);
+            stripped.tasks.spawn(async move { done });
+            stripped
+        };
+        let left = async |mut stripped: Stripped| {
+            let left = tokio::time::timeout(Duration::from_secs(1), stripped.next_left()).await;
+            (left.is_ok(), stripped.bare.len())
+        };
+        tokio::time::pause();
+        for (given, notes, expected) in [
+            (Given::Over, vec![], (false, 0)),
+            (Given::NotYet, vec![], (true, 1)),
+            (Given::Over, vec![bare()], (true, 1)),
+            (Given::NotYet, vec![None], (false, 0)),
+            (Given::Over, vec![None, bare()], (true, 1)),
+        ] {
+            let mut stripped = working(given);
+            for note in notes.clone() {
+                assert!(!stripped.note(&object, note), "somebody is at it");
+            }
+            assert_eq!(left(stripped).await, expected, "{given:?} {notes:?}");
+        }
     }
 
     #[test]

@@ -98,10 +98,12 @@ impl Page {
         }
     }
 
-    /// Writes what it is found by, and nothing else, if it still has this uid.
-    pub(crate) async fn mark(&self, uid: Option<&str>) -> Result<(), CallError> {
+    /// Writes what it is found by, and nothing else, if nobody wrote on it since it was like this: another Workspace of the
+    /// same name may have taken it meanwhile.
+    pub(crate) async fn mark(&self, seen: &ObjectMeta) -> Result<(), CallError> {
         let patch = json!({"metadata": {
-            "uid": uid,
+            "uid": seen.uid,
+            "resourceVersion": seen.resource_version,
             "labels": {(marks::RUN_OF): self.about.uid},
             "ownerReferences": [self.owner],
         }});

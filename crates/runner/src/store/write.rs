@@ -85,11 +85,15 @@ impl StateStore {
         Ok(())
     }
 
-    /// Gives a Secret with state the labels back that it is found by, if it still has this uid. The lock is not needed:
+    /// Gives a Secret with state the labels back that it is found by, if nobody wrote on it since. The lock is not needed:
     /// nothing else on it is touched.
-    pub(crate) async fn label(&self, place: &Place, name: &str, uid: Option<&str>) -> Result<(), CallError> {
+    pub(crate) async fn label(&self, place: &Place, name: &str, seen: &ObjectMeta) -> Result<(), CallError> {
         let api = self.api(place);
-        let patch = Patch::Merge(json!({"metadata": {"uid": uid, "labels": place.all_labels()}}));
+        let patch = Patch::Merge(json!({"metadata": {
+            "uid": seen.uid,
+            "resourceVersion": seen.resource_version,
+            "labels": place.all_labels(),
+        }}));
         call(api.patch(name, &PatchParams::default(), &patch))
             .await
             .map(drop)
