@@ -11,9 +11,10 @@ use capt_testkit::World;
 
 use crate::{
     controlplane::ControlPlaneUser as _,
+    eks::Eks,
     fargate::profiles,
     fargate_telling::{looking, remove_by_hand},
-    fargate_turns::{profile, until_busy, until_phase, want, with},
+    fargate_turns::{phase, profile, until_busy, until_phase, want, with},
     stage::User as _,
 };
 
@@ -55,16 +56,27 @@ async fn nothing_is_begun_for_a_failed_profile_that_is_removed() {
 
 #[tokio::test]
 async fn nothing_is_mended_of_a_profile_that_is_removed() {
+    let asked = |eks: &Eks| eks.asked("create blue/bad") + eks.asked("change blue/bad");
     for is_whole in [false, true] {
-        let (world, eks) = looking(&["good", "bad"]).await;
-        remove_by_hand(&world, &eks, "bad").await;
-        // It is found while another one is being made, so that it waits for its turn.
-        want(&world, profiles(&["good", "bad", "a", "b", "c", "d", "e", "f"])).await;
-        until_phase(&world, "bad", Phase::Queued).await;
-        let asked = eks.asked("create blue/bad") + eks.asked("change blue/bad");
+        let (world, eks, before) = loop {
+            let (world, eks) = looking(&["good", "bad"]).await;
+            let before = asked(&eks);
+            remove_by_hand(&world, &eks, "bad").await;
+            // It is found while another one is being made, so that it waits for its turn.
+            want(&world, profiles(&["good", "bad", "a", "b", "c", "d", "e", "f"])).await;
+            world
+                .until("it to be missed", async || {
+                    asked(&eks) > before || phase(&world, "bad").await == Some(Phase::Queued)
+                })
+                .await;
+            if asked(&eks) == before {
+                break (world, eks, before);
+            }
+            // Unless that was just when one was done and the next not begun, which happens once in a hundred times.
+            world.finish().await;
+        };
         remove(&world, &["good"], is_whole).await;
-        let later = eks.asked("create blue/bad") + eks.asked("change blue/bad");
-        assert_eq!(later, asked, "whole {is_whole}");
+        assert_eq!(asked(&eks), before, "whole {is_whole}");
         eks.was_never_asked_too_much();
         world.finish().await;
     }

@@ -63,7 +63,7 @@ pub(crate) async fn profile(world: &World, name: &str) -> Option<FargateProfileS
     statuses.into_iter().find(|one| one.name == name)
 }
 
-async fn phase(world: &World, name: &str) -> Option<Phase> {
+pub(crate) async fn phase(world: &World, name: &str) -> Option<Phase> {
     profile(world, name).await?.phase
 }
 

@@ -306,7 +306,8 @@ impl Executor {
             marked
         };
         if let Some(status) = &decision.own.status {
-            let mut status = own::document(subject, status)?;
+            let mut status = serde_json::to_value(status)
+                .map_err(|error| Failure::of("report on", &subject.target, error.into()))?;
             if let (Marked::Changed(object), Some(before)) = (&marked, subject.generation) {
                 own::observe(&mut status, before, object.metadata.generation);
             }

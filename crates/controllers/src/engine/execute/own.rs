@@ -3,7 +3,6 @@
 use capt_api::lean::Document;
 use capt_core::decision::OwnChange;
 use kube::api::{Patch, PatchParams};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Executor, FIELD_MANAGER, Failure, OWN_FIELD_MANAGER, Subject};
@@ -109,11 +108,6 @@ impl Executor {
             Err(error) => Err(Failure::of("report on", target, error)),
         }
     }
-}
-
-/// A status as the API takes it.
-pub(super) fn document(subject: &Subject, status: &impl Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(status).map_err(|error| Failure::of("report on", &subject.target, error.into()))
 }
 
 /// What was decided about an object holds for it also after the fields of ours that the same decision wrote into its spec.
