@@ -8,6 +8,7 @@ pub(crate) mod call;
 pub(crate) mod controller;
 pub(crate) mod execute;
 pub(crate) mod key;
+mod learned;
 pub(crate) mod packing;
 pub(crate) mod queue;
 pub(crate) mod rights;

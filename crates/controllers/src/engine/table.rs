@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::{
     key::ObjectKey,
+    learned::Learned,
     packing::{Packer, Packing, Shelf, put_together},
     settling::Unsettled,
     wakes::{Controller, Fact, Number, Place, Reader, Wakes},
@@ -69,30 +70,13 @@ struct Rows<T> {
     by_index: Vec<HashMap<Box<str>, Members>>,
     /// The newest version that was seen.
     latest: u64,
-    /// Objects that are known by the answer to a write of ours, and their versions, until they are seen.
-    learned: HashMap<ObjectKey, u64>,
+    /// What is here and was not seen yet.
+    learned: Learned,
     serving: Serving,
     unsettled: Unsettled,
 }
 
 impl<T> Rows<T> {
-    /// Whether at least this version of an object was learned.
-    fn has_learned(&self, key: &ObjectKey, version: u64) -> bool {
-        self.learned.get(key).is_some_and(|learned| *learned >= version)
-    }
-
-    /// Whether this version of an object is older than what was learned of it. If not, what was learned has been seen.
-    fn is_old(&mut self, key: &ObjectKey, version: u64) -> bool {
-        match self.learned.get(key) {
-            Some(learned) if *learned > version => true,
-            Some(_) => {
-                self.learned.remove(key);
-                false
-            }
-            None => false,
-        }
-    }
-
     /// Gives back the room that was needed only while there was much to do. Copies are made before that is given back of
     /// which they are: what was just given back would be taken again.
     fn settle(&mut self) {
@@ -204,7 +188,7 @@ impl<T: PartialEq> Table<T> {
                 objects: BTreeMap::new(),
                 by_index: indexes.iter().map(|_| HashMap::new()).collect(),
                 latest: 0,
-                learned: HashMap::new(),
+                learned: Learned::default(),
                 serving: Serving::Unknown,
                 unsettled: Unsettled::default(),
             }),
@@ -391,7 +375,7 @@ impl<T: PartialEq> Table<T> {
     /// Whether this version of an object is here: everything up to it was seen, or it was learned.
     pub(crate) fn has_seen(&self, key: &ObjectKey, version: u64) -> bool {
         let rows = self.rows.read();
-        rows.latest >= version || rows.has_learned(key, version)
+        rows.latest >= version || rows.learned.has(key, version)
     }
 
     /// Counts changes, for those who wait for any of them.
@@ -413,7 +397,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn apply(&self, row: Row<T>) {
         self.change(|rows, facts, keys| {
             rows.latest = rows.latest.max(row.version);
-            if !rows.is_old(&row.key, row.version) {
+            if !rows.learned.is_ahead_of(&row.key, row.version) {
                 self.put(rows, row, facts, keys);
             }
         });
@@ -421,12 +405,15 @@ impl<T: PartialEq> Table<T> {
 
     /// Takes note of a version of an object that was learned before, for which it need not be read. Tells whether it was.
     pub(crate) fn is_confirmed(&self, key: &ObjectKey, version: u64) -> bool {
-        if self.rows.read().learned.get(key) != Some(&version) {
+        if !self.rows.read().learned.is(key, version) {
             return false;
         }
         let rows = &mut *self.rows.write();
         rows.latest = rows.latest.max(version);
-        rows.learned.remove(key);
+        // A newer one may have been learned meanwhile.
+        if rows.learned.is(key, version) {
+            rows.learned.forget(key);
+        }
         true
     }
 
@@ -435,14 +422,14 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn learn(&self, row: Row<T>) {
         let is_news = {
             let rows = self.rows.read();
-            let is_known = rows.latest >= row.version || rows.has_learned(&row.key, row.version);
+            let is_known = rows.latest >= row.version || rows.learned.has(&row.key, row.version);
             rows.serving == Serving::Yes && !is_known
         };
         if is_news {
             self.change(|rows, facts, keys| {
                 // Both may have happened meanwhile.
-                if rows.latest < row.version && !rows.has_learned(&row.key, row.version) {
-                    rows.learned.insert(row.key.clone(), row.version);
+                if rows.latest < row.version && !rows.learned.has(&row.key, row.version) {
+                    rows.learned.note(&row.key, row.version);
                     self.put(rows, row, facts, keys);
                 }
             });
@@ -453,7 +440,7 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn delete(&self, key: ObjectKey, version: u64) {
         self.change(|rows, facts, keys| {
             rows.latest = rows.latest.max(version);
-            rows.learned.remove(&key);
+            rows.learned.forget(&key);
             self.put(rows, Row::gone(key), facts, keys);
         });
     }
@@ -469,12 +456,12 @@ impl<T: PartialEq> Table<T> {
                 .cloned()
                 .collect();
             for key in gone {
-                rows.learned.remove(&key);
+                rows.learned.forget(&key);
                 self.put(rows, Row::gone(key), facts, keys);
             }
             for mut row in all {
                 rows.latest = rows.latest.max(row.version);
-                if rows.is_old(&row.key, row.version) {
+                if rows.learned.is_ahead_of(&row.key, row.version) {
                     continue;
                 }
                 // Others that an object depends on change at the same time.
@@ -501,7 +488,7 @@ impl<T: PartialEq> Table<T> {
     /// Says that the kind is not served, which must be certain: whatever was of it counts as gone.
     pub(crate) fn close(&self) {
         self.change(|rows, facts, keys| {
-            rows.learned = HashMap::new();
+            rows.learned.clear();
             let gone: Vec<ObjectKey> = rows.objects.keys().cloned().collect();
             for key in gone {
                 self.put(rows, Row::gone(key), facts, keys);
