@@ -3,26 +3,12 @@
 use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, OwnerReference, Time};
-use kube::{
-    Resource,
-    core::{ApiResource, DynamicResourceScope},
-};
+use kube::{Resource, core::DynamicObject};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 /// An object of any kind.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Document {
-    /// Its metadata. Of managed fields it is there who has any, and not which.
-    #[serde(default, deserialize_with = "metadata")]
-    pub metadata: ObjectMeta,
-    /// Its spec.
-    #[serde(default)]
-    pub spec: Part,
-    /// Its status.
-    #[serde(default)]
-    pub status: Part,
-}
+pub type Document = Lean<DynamicObject>;
 
 /// A part of an object, as the text that it came in: who needs it reads it as what it is, and most answers are not read.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -49,7 +35,7 @@ impl Part {
 /// The metadata of an object of a kind.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Head<K> {
-    /// The metadata, as that of a [`Document`].
+    /// The metadata, as that of a [`Lean`] object.
     #[serde(default, deserialize_with = "metadata")]
     pub metadata: ObjectMeta,
     #[serde(skip)]
@@ -59,7 +45,7 @@ pub struct Head<K> {
 /// An object of a kind, which may not be what its kind promises.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Lean<K> {
-    /// The metadata, as that of a [`Document`].
+    /// Its metadata. Of managed fields it is there who has any, and not which.
     #[serde(default, deserialize_with = "metadata")]
     pub metadata: ObjectMeta,
     /// Its spec.
@@ -124,32 +110,15 @@ fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D:
     })
 }
 
-impl Resource for Document {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        resource.kind.as_str().into()
-    }
-
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        resource.group.as_str().into()
-    }
-
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.version.as_str().into()
-    }
-
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        resource.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+impl<K> From<ObjectMeta> for Lean<K> {
+    /// One of which no more is known.
+    fn from(metadata: ObjectMeta) -> Self {
+        Self {
+            metadata,
+            spec: Part::default(),
+            status: Part::default(),
+            kind: PhantomData,
+        }
     }
 }
 
@@ -220,12 +189,6 @@ mod tests {
         assert_eq!(serde_json::to_value(&document.metadata).unwrap(), expected);
         let head: Head<Document> = serde_json::from_str(&text).unwrap();
         assert_eq!(head.metadata, document.metadata);
-        let lean: Lean<Document> = serde_json::from_str(&text).unwrap();
-        assert_eq!(lean.metadata, document.metadata);
-        assert_eq!(
-            (lean.spec.read(), lean.status.read()),
-            (Some(json!({"a": 1})), Some(json!({"b": 2})))
-        );
         let nothing: Document = serde_json::from_str(r#"{"spec": null}"#).unwrap();
         expected = serde_json::to_value(&nothing.metadata).unwrap();
         assert_eq!(expected, json!({}));

@@ -57,10 +57,7 @@ impl Executor {
         let made = within_deadline(api.create(&parameters, &object))
             .await
             .map_err(failed)?;
-        let made = Document {
-            metadata: made.metadata,
-            ..Document::default()
-        };
+        let made = Document::from(made.metadata);
         self.claim(desired, made).await
     }
 
@@ -97,10 +94,7 @@ impl Executor {
         let namespace = target.namespace.as_deref().unwrap_or_default();
         let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
         let secret = within_deadline(api.patch(&target.name, &parameters, &document)).await?;
-        let object = Document {
-            metadata: secret.metadata.clone(),
-            ..Document::default()
-        };
+        let object = Document::from(secret.metadata.clone());
         Ok(Answer {
             object,
             secret: Some(secret),
