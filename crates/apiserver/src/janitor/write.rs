@@ -121,14 +121,15 @@ pub(super) async fn edit_through(
     let Some(current) = current.filter(|current| current.uid == object.uid) else {
         return Ok(Progress::Done);
     };
-    let mut document = current_document(&call, current);
+    let old = current_document(&call, current);
+    let mut document = old.clone();
     change(&mut document);
     metadata::normalise(&mut document).map_err(ApiError::internal)?;
     let desired = Desired {
         document,
         tracking: Tracking::Update,
     };
-    let outcome = change_object(&call, current, desired, Vec::new()).await?;
+    let outcome = change_object(&call, current, &old, desired, Vec::new()).await?;
     Ok(match outcome {
         Some(_) => Progress::Done,
         None => Progress::More,

@@ -225,25 +225,20 @@ pub(crate) fn same_document(old: &Value, new: &Value) -> bool {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
         return old == new;
     };
-    let rest = |fields: &serde_json::Map<String, Value>| -> bool {
-        fields
-            .iter()
-            .all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
+    let is_same = |(name, value): (&String, &Value)| match (name.as_str(), old.get(name)) {
+        ("metadata", Some(before)) => same_metadata(before, value),
+        (_, before) => before == Some(value),
     };
-    if old.len() != new.len() || !rest(new) {
-        return false;
-    }
-    let empty = serde_json::Map::new();
-    let meta = |document: &serde_json::Map<String, Value>| -> serde_json::Map<String, Value> {
-        let mut fields = document
-            .get("metadata")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty)
-            .clone();
-        fields.remove("resourceVersion");
-        fields
+    old.len() == new.len() && new.iter().all(is_same)
+}
+
+fn same_metadata(old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return old == new;
     };
-    meta(old) == meta(new)
+    let counts = |(name, _): &(&String, &Value)| *name != "resourceVersion";
+    // Fields come in the order of their names.
+    old.iter().filter(counts).eq(new.iter().filter(counts))
 }
 
 /// The answer of a dry run: the document as it would be.

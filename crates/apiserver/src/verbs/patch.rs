@@ -89,7 +89,7 @@ async fn modify(call: &Call, kind: PatchKind, body: &[u8]) -> ApiResult<Outcome>
             document,
             tracking: Tracking::Update,
         };
-        match change_object(call, &current, change, warnings).await? {
+        match change_object(call, &current, &old, change, warnings).await? {
             Some(outcome) => return Ok(outcome),
             None if pinned => break,
             None => {}
@@ -247,7 +247,7 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
         if let Some(why) = type_error(resource, &mut document) {
             return Err(unconvertible(&document, &why));
         }
-        let Some(current) = current else {
+        let (Some(current), Some(old)) = (current, old) else {
             if call.is_status() {
                 return Err(ApiError::not_found(subject));
             }
@@ -276,7 +276,7 @@ async fn server_side_apply(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
             document,
             tracking: Tracking::Done,
         };
-        match change_object(call, &current, change, warnings.clone()).await? {
+        match change_object(call, &current, &old, change, warnings.clone()).await? {
             Some(outcome) => return Ok(outcome),
             None if !wanted.is_empty() => break,
             None => {}

@@ -1,6 +1,6 @@
 //! PUT on an object, and the core that every change of an object goes through.
 
-use apiary_semantics::apply::{Writer, track_update};
+use apiary_semantics::apply::{Writer, copy_without_managers, track_update};
 use apiary_semantics::{FieldError, schema::Schema};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -65,7 +65,8 @@ pub(crate) async fn replace(call: &Call, body: &[u8]) -> ApiResult<Outcome> {
             document: document.clone(),
             tracking: Tracking::Update,
         };
-        match change_object(call, &current, change, warnings.clone()).await? {
+        let old = current_document(call, &current);
+        match change_object(call, &current, &old, change, warnings.clone()).await? {
             Some(outcome) => return Ok(outcome),
             None if wanted.is_empty() => {}
             None => break,
@@ -93,17 +94,17 @@ pub(crate) struct Desired {
     pub(crate) tracking: Tracking,
 }
 
-/// Replaces `current`; `None` if it was changed meanwhile.
+/// Replaces `current`, which reads as `old`; `None` if it was changed meanwhile.
 pub(crate) async fn change_object(
     call: &Call,
     current: &Object,
+    old: &Value,
     desired: Desired,
     mut warnings: Vec<String>,
 ) -> ApiResult<Option<Outcome>> {
     let resource = &*call.resource;
-    let old = current_document(call, current);
     let now = rfc3339_seconds(call.now());
-    let mut new = match merged(call, &old, desired.document)? {
+    let mut new = match merged(call, old, desired.document)? {
         Merged::Changed(document) => document,
         Merged::Finalized(document) => {
             return remove_now(call, current, document, warnings).await;
@@ -118,7 +119,7 @@ pub(crate) async fn change_object(
     if resource.quirk == Quirk::Definition {
         establish(call, &mut new, &now);
     }
-    if resource.has_generation && differs_in_substance(resource, &old, &new) && !call.is_status() {
+    if resource.has_generation && differs_in_substance(resource, old, &new) && !call.is_status() {
         let generation = old["metadata"]["generation"]
             .as_i64()
             .unwrap_or(0)
@@ -128,7 +129,7 @@ pub(crate) async fn change_object(
     if desired.tracking == Tracking::Update {
         track_update(
             &resource.schema(),
-            Some(&old),
+            Some(old),
             &mut new,
             writer,
             call.reset_fields(),
@@ -140,16 +141,16 @@ pub(crate) async fn change_object(
         Some(json!(current.revision.to_string())),
     );
     if call.target.subresource.is_empty() {
-        resource.quirk.settle(&mut new, Some(&old));
+        resource.quirk.settle(&mut new, Some(old));
     }
-    match validate(call, &new, Some(&old)) {
+    match validate(call, &new, Some(old)) {
         Ok(found) => warnings.extend(found),
         Err(error) => return Err(error.warned(warnings)),
     }
     let gone = new["metadata"]["deletionTimestamp"].is_string()
         && !has_finalizers(&new)
         && !held(resource.quirk, &new);
-    if !gone && same_document(&old, &new) {
+    if !gone && same_document(old, &new) {
         commit::settled(&call.server, current).await?;
         resource.store(&mut new);
         return Ok(Some(Outcome {
@@ -249,18 +250,18 @@ fn merged(call: &Call, old: &Value, mut new: Value) -> ApiResult<Merged> {
             });
         }
         "status" => {
-            let mut document = old.clone();
+            let mut document = copy_without_managers(old, &["status"]);
             let managed = new["metadata"]["managedFields"].take();
             set(
                 &mut document,
                 "managedFields",
                 (!managed.is_null()).then_some(managed),
             );
-            if let Some(fields) = document.as_object_mut() {
-                match new.get_mut("status").map(Value::take) {
-                    Some(status) if !status.is_null() => fields.insert("status".to_owned(), status),
-                    _ => fields.remove("status"),
-                };
+            if let Some(fields) = document.as_object_mut()
+                && let Some(status) = new.get_mut("status").map(Value::take)
+                && !status.is_null()
+            {
+                fields.insert("status".to_owned(), status);
             }
             new = document;
         }

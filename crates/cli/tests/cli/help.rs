@@ -198,6 +198,26 @@ fn a_runner_has_a_name_that_a_label_may_have() {
 }
 
 #[test]
+fn what_would_not_start_is_not_installed() {
+    let home = tempfile::tempdir().unwrap();
+    for (what, option, told) in [
+        ("controller", "--runer=blue", "--runner"),
+        ("controller", "--concurrency=none", "--concurrency"),
+        ("controller", "--health-address=0.0.0.0:1", "multiple times"),
+        ("runner", "--engine=pulumi", "--engine"),
+    ] {
+        let answer = crate::support::capt(home.path())
+            .args(["manifests", what, "--", option])
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&answer.stderr);
+        assert_eq!(answer.status.code(), Some(2), "{option}: {error}");
+        assert!(answer.stdout.is_empty(), "{option}");
+        assert!(error.contains(told), "{option}: {error}");
+    }
+}
+
+#[test]
 fn the_controllers_ask_for_no_rights_to_everything() {
     let documents: Vec<serde_json::Value> =
         serde_saphyr::from_multiple(&stdout(&["manifests", "controller"])).unwrap();

@@ -134,9 +134,7 @@ impl CaptClusters {
         let name = told(&reference.kind, &reference.name);
         match looked_up {
             Lookup::Found(object) => {
-                let owners = object["metadata"]["ownerReferences"].clone();
-                let owners: Vec<OwnerReference> = serde_json::from_value(owners).unwrap_or_default();
-                (!self.is_of_another(reader, key, cluster, &owners)).then_some(name)
+                (!self.is_of_another(reader, key, cluster, &object.owners())).then_some(name)
             }
             Lookup::Missing => None,
             // The API itself is asked for our own kind.

@@ -2,7 +2,7 @@
 
 use capt_api::foreign::cluster::ContractReference;
 use capt_core::{
-    cluster::{Contracted, Referenced, Role, Snapshot, Worker},
+    cluster::{Referenced, Role, Snapshot, Worker},
     decision::Target,
 };
 
@@ -59,7 +59,7 @@ impl Clusters {
         {
             Lookup::NotServed(problem) | Lookup::Unresolvable(problem) => Referenced::Unresolvable(problem),
             Lookup::Missing => Referenced::Missing,
-            Lookup::Found(object) => Contracted::read(&object, role).map_or_else(
+            Lookup::Found(object) => object.contracted(role).map_or_else(
                 || {
                     let (kind, name) = (&reference.kind, &reference.name);
                     Referenced::Unresolvable(format!("The {kind} {name} cannot be read"))

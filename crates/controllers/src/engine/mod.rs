@@ -9,6 +9,7 @@ pub(crate) mod controller;
 pub(crate) mod execute;
 pub(crate) mod key;
 mod learned;
+mod members;
 pub(crate) mod packing;
 pub(crate) mod queue;
 pub(crate) mod rights;

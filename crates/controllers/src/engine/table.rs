@@ -1,7 +1,7 @@
 //! Facts of one kind, as far as we use them, by name and by whatever else they are found by.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Bound,
     sync::Arc,
 };
@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::{
     key::ObjectKey,
     learned::Learned,
+    members::Members,
     packing::{Packer, Packing, Shelf, put_together},
     settling::Unsettled,
     wakes::{Controller, Fact, Number, Place, Reader, Wakes},
@@ -94,66 +95,6 @@ impl<T> Rows<T> {
     }
 }
 
-/// Objects that have the same value in an index. Most values are those of one object alone.
-enum Members {
-    One(ObjectKey),
-    #[expect(
-        clippy::box_collection,
-        reason = "there are very many of the others, which must be small"
-    )]
-    Many(Box<BTreeSet<ObjectKey>>),
-}
-
-impl Members {
-    fn add(&mut self, key: &ObjectKey) {
-        match self {
-            Self::One(only) if only == key => {}
-            Self::One(only) => *self = Self::Many(Box::new([only.clone(), key.clone()].into())),
-            Self::Many(all) => {
-                all.insert(key.clone());
-            }
-        }
-    }
-
-    /// Says whether nobody is left.
-    fn remove(&mut self, key: &ObjectKey) -> bool {
-        match self {
-            Self::One(only) => only == key,
-            Self::Many(all) => {
-                all.remove(key);
-                all.is_empty()
-            }
-        }
-    }
-
-    /// The same, with the names that objects have.
-    fn among<T>(&self, objects: &BTreeMap<ObjectKey, T>) -> Self {
-        let own = |key: &ObjectKey| {
-            let known = objects.get_key_value(key);
-            known.map_or_else(|| key.clone(), |(known, _)| known.clone())
-        };
-        match self {
-            Self::One(only) => Self::One(own(only)),
-            Self::Many(all) => Self::Many(Box::new(all.iter().map(own).collect())),
-        }
-    }
-
-    fn count(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Many(all) => all.len(),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &ObjectKey> {
-        let (one, many) = match self {
-            Self::One(only) => (Some(only), None),
-            Self::Many(all) => (None, Some(all.iter())),
-        };
-        one.into_iter().chain(many.into_iter().flatten())
-    }
-}
-
 /// An object with its version, on its way into a table.
 pub(crate) struct Row<T> {
     /// What it is called.
@@ -226,19 +167,9 @@ impl<T: PartialEq> Table<T> {
         self
     }
 
-    /// With objects that are large and looked at for a moment only, which are always packed.
-    pub(crate) fn packed_tight(mut self) -> Self
-    where
-        T: Serialize + DeserializeOwned,
-    {
-        self.packing = Some(Packing::tight());
-        self
-    }
-
     /// Packs what nobody looked at since the last time that it was asked for.
     pub(crate) async fn rest(&self, packer: &mut Packer) {
         let Some(packing) = &self.packing else { return };
-        packing.close();
         let mut last: Option<ObjectKey> = None;
         loop {
             last = {
@@ -575,7 +506,7 @@ impl<T: PartialEq> Table<T> {
             }
         }
         match value {
-            Some(value) => rows.objects.insert(key, Shelf::new(value, self.packing.as_ref())),
+            Some(value) => rows.objects.insert(key, Shelf::new(value)),
             None => rows.objects.remove(&key),
         };
     }

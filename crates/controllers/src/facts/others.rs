@@ -3,13 +3,18 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use capt_api::foreign::{cluster::ContractReference, marks};
+use capt_api::{
+    CAPTCluster, CAPTControlPlane,
+    foreign::{cluster::ContractReference, marks},
+};
+use capt_core::cluster::{Contracted, Role};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{
     Client,
     core::{ApiResource, GroupVersionKind, Version},
 };
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::{task::JoinSet, time::timeout};
 
@@ -35,7 +40,41 @@ pub(crate) enum Lookup {
     /// It does not exist.
     Missing,
     /// It exists.
-    Found(Arc<Value>),
+    Found(Found),
+}
+
+/// What a reference leads to that exists.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Found {
+    /// A network of ours.
+    Network(Arc<CAPTCluster>),
+    /// A control plane of ours.
+    ControlPlane(Arc<CAPTControlPlane>),
+    /// Something of somebody else's.
+    Other(Arc<Value>),
+}
+
+impl Found {
+    /// What it is to a Cluster, by the contract.
+    pub(crate) fn contracted(&self, role: Role) -> Option<Contracted> {
+        match self {
+            Self::Network(network) => Contracted::network(network, role),
+            Self::ControlPlane(control_plane) => Contracted::control_plane(control_plane, role),
+            Self::Other(object) => Contracted::read(object, role),
+        }
+    }
+
+    /// Its owners.
+    pub(crate) fn owners(&self) -> Vec<OwnerReference> {
+        let of = |metadata: &ObjectMeta| metadata.owner_references.clone().unwrap_or_default();
+        match self {
+            Self::Network(network) => of(&network.metadata),
+            Self::ControlPlane(control_plane) => of(&control_plane.metadata),
+            Self::Other(object) => {
+                Vec::deserialize(&object["metadata"]["ownerReferences"]).unwrap_or_default()
+            }
+        }
+    }
 }
 
 /// Kinds that only references tell of.
@@ -119,10 +158,16 @@ impl Facts {
         let place = ObjectKey::within(namespace, &reference.name);
         let is = |kind: &CustomKind| reference.api_group == kind.group && reference.kind == kind.kind;
         if is(&kinds::CAPTCLUSTER) {
-            return ours(&self.captclusters, reader, &place, reference);
+            return ours(&self.captclusters, reader, &place, reference, Found::Network);
         }
         if is(&kinds::CAPTCONTROLPLANE) {
-            return ours(&self.captcontrolplanes, reader, &place, reference);
+            return ours(
+                &self.captcontrolplanes,
+                reader,
+                &place,
+                reference,
+                Found::ControlPlane,
+            );
         }
         let resource = match self.contracted(reader, reference) {
             Ok(resource) => resource,
@@ -134,7 +179,8 @@ impl Facts {
         if !table.is_served(reader) {
             return Lookup::Unresolvable(not_readable(reference));
         }
-        table.get(reader, &place).map_or(Lookup::Missing, Lookup::Found)
+        let found = table.get(reader, &place).map(Found::Other);
+        found.map_or(Lookup::Missing, Lookup::Found)
     }
 
     /// The version of a kind that implements the contract.
@@ -164,25 +210,20 @@ impl Facts {
     }
 }
 
-fn ours<T: PartialEq + Serialize>(
+fn ours<T: PartialEq>(
     table: &Table<T>,
     reader: &Reader,
     place: &ObjectKey,
     reference: &ContractReference,
+    found: fn(Arc<T>) -> Found,
 ) -> Lookup {
     match table.serving(reader) {
         Serving::Yes => {}
         Serving::No => return Lookup::NotServed(not_served(reference)),
         Serving::Unknown | Serving::Hidden => return Lookup::Unresolvable(not_readable(reference)),
     }
-    match table
-        .get(reader, place)
-        .map(|object| serde_json::to_value(&*object))
-    {
-        None => Lookup::Missing,
-        Some(Ok(object)) => Lookup::Found(Arc::new(object)),
-        Some(Err(_)) => Lookup::Unresolvable(format!("The {} {place} cannot be read", reference.kind)),
-    }
+    let object = table.get(reader, place).map(found);
+    object.map_or(Lookup::Missing, Lookup::Found)
 }
 
 fn not_readable(reference: &ContractReference) -> String {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use capt_api::{
-    CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP,
+    CAPTCluster, CAPTControlPlane, CONTROL_PLANE_GROUP, INFRASTRUCTURE_GROUP, VERSION,
     captcluster::FailureDomain,
     conditions::Word as _,
     conditions::cluster::ClusterReason,
@@ -120,6 +120,70 @@ impl Contracted {
         })
     }
 
+    /// A network of ours, as [`Contracted::read`] would read it. None if it has no name or no uid.
+    #[must_use]
+    pub fn network(object: &CAPTCluster, role: Role) -> Option<Self> {
+        let endpoint = object.spec.control_plane_endpoint.as_ref();
+        let read = Self::ours(INFRASTRUCTURE_GROUP, NETWORK, &object.metadata, endpoint)?;
+        let Some(status) = &object.status else {
+            return Some(read);
+        };
+        let flags = status.initialization.as_ref();
+        Some(Self {
+            is_initialized: role == Role::Infrastructure
+                && flags.and_then(|flags| flags.provisioned) == Some(true),
+            failure_domains: status.failure_domains.clone().unwrap_or_default(),
+            conditions: with_reasons(status.conditions.as_deref()),
+            ..read
+        })
+    }
+
+    /// A control plane of ours, as [`Contracted::read`] would read it. None if it has no name or no uid.
+    #[must_use]
+    pub fn control_plane(object: &CAPTControlPlane, role: Role) -> Option<Self> {
+        let endpoint = object.spec.control_plane_endpoint.as_ref();
+        let read = Self::ours(CONTROL_PLANE_GROUP, CONTROL_PLANE, &object.metadata, endpoint)?;
+        let Some(status) = &object.status else {
+            return Some(read);
+        };
+        let flags = status.initialization.as_ref();
+        Some(Self {
+            is_initialized: role == Role::ControlPlane
+                && flags.and_then(|flags| flags.control_plane_initialized) == Some(true),
+            conditions: with_reasons(status.conditions.as_deref()),
+            ..read
+        })
+    }
+
+    /// What an object of a kind of ours says besides its status.
+    fn ours(group: &str, kind: &str, metadata: &ObjectMeta, endpoint: Option<&ApiEndpoint>) -> Option<Self> {
+        let owners = metadata.owner_references.iter().flatten();
+        let endpoint = endpoint.map(|endpoint| ClusterEndpoint {
+            host: Some(endpoint.host.clone()),
+            port: Some(endpoint.port),
+        });
+        Some(Self {
+            target: Target {
+                api_version: format!("{group}/{VERSION}"),
+                kind: kind.to_owned(),
+                namespace: metadata.namespace.clone(),
+                name: metadata.name.clone()?,
+            },
+            uid: metadata.uid.clone()?,
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            deleting: metadata.deletion_timestamp.is_some(),
+            labels: metadata.labels.clone().unwrap_or_default(),
+            owners: owners.filter(|owner| !owner.uid.is_empty()).cloned().collect(),
+            is_externally_managed: is_externally_managed(metadata),
+            endpoint: endpoint
+                .filter(is_valid_endpoint)
+                .map(|endpoint| as_meant(&endpoint)),
+            is_initialized: false,
+            failure_domains: Vec::new(),
+            conditions: Vec::new(),
+        })
+    }
+
     /// What is wrong with its being named as something, if it cannot be that.
     pub(super) fn misfit(&self, role: Role) -> Option<(&'static str, &'static str)> {
         let (group, _) = self.target.api_version.split_once('/')?;
@@ -192,6 +256,17 @@ fn parse<T: DeserializeOwned>(value: &Value) -> Option<T> {
 
 fn parsed<T: DeserializeOwned>(value: Option<&Value>) -> Option<T> {
     parse(value?)
+}
+
+/// Conditions of our own, each with a reason.
+fn with_reasons(conditions: Option<&[Condition]>) -> Vec<Condition> {
+    let mut conditions = conditions.unwrap_or_default().to_vec();
+    for condition in &mut conditions {
+        if condition.reason.is_empty() {
+            condition.reason = ClusterReason::NoReasonReported.as_str().to_owned();
+        }
+    }
+    conditions
 }
 
 /// Reads a condition of which the contract demands no more than type and status.

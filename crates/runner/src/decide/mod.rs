@@ -111,6 +111,9 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
     if snapshot.is_moved_away && snapshot.is_deleting && is_held_by_us(snapshot) {
         return Next::Forget;
     }
+    if is_unclaimed(snapshot) {
+        return going_away(snapshot, Grants::default(), now);
+    }
     if is_paused {
         return match snapshot.said_paused == Some(snapshot.generation) {
             true => while_paused(snapshot),
@@ -129,6 +132,13 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
             (next, _) => next,
         },
     }
+}
+
+/// Whether somebody deletes what was retained and may do nothing. Nobody is left who would ever allow anything, so that it
+/// would go for ever; and without a grant it takes nothing with it.
+fn is_unclaimed(snapshot: &Snapshot) -> bool {
+    let is_on_hold = snapshot.is_paused || snapshot.is_moved_away;
+    snapshot.is_retained && snapshot.is_deleting && snapshot.policies == Policy::Paused && !is_on_hold
 }
 
 /// A plan changes nothing, and whoever asks for one wants to know what the end of the pause would bring.

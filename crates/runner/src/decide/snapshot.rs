@@ -28,6 +28,8 @@ pub(crate) struct Snapshot {
     pub(crate) is_paused: bool,
     /// What it stands for was moved to another management cluster, with its state.
     pub(crate) is_moved_away: bool,
+    /// What it stands for was kept on purpose when what it belonged to went.
+    pub(crate) is_retained: bool,
     /// What may be done.
     pub(crate) policies: Policy,
     /// What people ask for.

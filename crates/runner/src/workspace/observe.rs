@@ -12,7 +12,7 @@ use capt_api::{
         },
     },
     marks::{
-        ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, MOVED_AWAY, PLAN_REQUESTED, RETRY_REQUESTED,
+        ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, MOVED_AWAY, PLAN_REQUESTED, RETAINED, RETRY_REQUESTED,
         STATE_HOME, UNLOCK, WAS_READY,
     },
 };
@@ -72,6 +72,7 @@ pub(crate) fn observe(
         home: annotation(STATE_HOME),
         is_paused: is_paused(view),
         is_moved_away: view.annotations.contains_key(MOVED_AWAY),
+        is_retained: view.annotations.contains_key(RETAINED),
         policies: policy(view),
         requests: requests(view),
         whose,

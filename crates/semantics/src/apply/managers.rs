@@ -120,6 +120,25 @@ pub(super) fn raw(object: &Value) -> Option<&Value> {
         .filter(|value| !value.is_null())
 }
 
+/// A copy of an object without `metadata.managedFields`, which are more than half of most objects, and without some of
+/// its fields.
+#[must_use]
+pub fn copy_without_managers(object: &Value, left_out: &[&str]) -> Value {
+    let mut copy = Map::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        let value = match (name.as_str(), value) {
+            (name, _) if left_out.contains(&name) => continue,
+            ("metadata", Value::Object(metadata)) => {
+                let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
+                kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+            }
+            _ => value.clone(),
+        };
+        copy.insert(name.clone(), value);
+    }
+    Value::Object(copy)
+}
+
 /// Takes `metadata.managedFields` out of an object.
 pub(super) fn take_raw(object: &mut Value) -> Option<Value> {
     object

@@ -32,6 +32,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 pub use conflict::{ApplyError, Conflict};
+pub use managers::copy_without_managers;
 
 use crate::schema::Schema;
 use managers::{ManagerKey, Managers, Operation};
@@ -73,9 +74,8 @@ pub fn apply(
         problem,
     })?;
 
-    let mut object = live.cloned().unwrap_or_else(|| empty_like(config));
-    let recorded = managers::take_raw(&mut object).filter(|value| !value.is_null());
-    let mut managers = managers::decode(recorded.as_ref())
+    let object = live.map_or_else(|| empty_like(config), |live| copy_without_managers(live, &[]));
+    let mut managers = managers::decode(live.and_then(managers::raw))
         .map_err(|error| ApplyError::BrokenLive(format!("failed to decode managed fields: {error}")))?;
     let broken = |error| ApplyError::BrokenLive(format!("failed to merge config: {error}"));
 
@@ -111,15 +111,15 @@ pub fn apply(
         api_version: writer.api_version,
         now: writer.now,
     };
-    let mut attempt = managers.clone();
-    let mut result = updater::apply(&mut attempt, &object, config, &by, force);
-    if writer.manager == last_applied::MANAGER {
+    let before = (writer.manager == last_applied::MANAGER).then(|| managers.clone());
+    let mut result = updater::apply(&mut managers, &object, config, &by, force);
+    if let Some(before) = before {
         result = match result {
             Err(Refusal::Conflicts(conflicts)) => {
                 let remaining = last_applied::remaining(conflicts, &object, writer.api_version, ty);
                 if remaining.is_empty() {
-                    attempt = managers;
-                    updater::apply(&mut attempt, &object, config, &by, true)
+                    managers = before;
+                    updater::apply(&mut managers, &object, config, &by, true)
                 } else {
                     Err(Refusal::Conflicts(remaining))
                 }
@@ -138,7 +138,7 @@ pub fn apply(
     if writer.manager == last_applied::MANAGER && !reset.contains(&"metadata") {
         last_applied::follow(&mut new, config);
     }
-    managers::put_raw(&mut new, managers::encode(&attempt));
+    managers::put_raw(&mut new, managers::encode(&managers));
     if let Some(live) = live {
         times::revert(live, &mut new);
     }

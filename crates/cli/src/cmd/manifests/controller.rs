@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::check_arguments;
 use super::installation::{
     CHANGE, FINISH, Installation, LEASE, PART, READ, Rule, TELL, WRITE, container_security, pod_security,
     yaml as written,
@@ -119,6 +120,7 @@ fn deployment(args: &Args, labels: &Value) -> Value {
         format!("--metrics-address=0.0.0.0:{METRICS_PORT}"),
     ];
     options.extend(args.options.iter().cloned());
+    check_arguments(&options);
     let container = json!({
         "name": "controller",
         "image": args.image,

@@ -5,8 +5,10 @@ mod installation;
 mod runner;
 
 use capt_api::manifests;
+use clap::Parser as _;
 
 use super::print;
+use crate::Cli;
 
 /// Print the manifests that a cluster needs
 #[derive(clap::Args)]
@@ -70,4 +72,13 @@ fn crds(foreign: bool) -> anyhow::Result<String> {
     }
     let documents: Vec<String> = files.into_iter().map(|file| file.yaml).collect();
     Ok(documents.join("---\n"))
+}
+
+/// Ends the process if a command that is installed would not start with its arguments, with the words that it would end with:
+/// who installs it learns that now and not from a pod that restarts for ever.
+fn check_arguments(arguments: &[String]) {
+    let line = std::iter::once("capt").chain(arguments.iter().map(String::as_str));
+    if let Err(problem) = Cli::try_parse_from(line) {
+        problem.exit();
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::check_arguments;
 use super::installation::{
     CHANGE, FINISH, Installation, PART, READ, Rule, TELL, WRITE, container_security, pod_security,
     yaml as written,
@@ -98,6 +99,7 @@ fn deployment(args: &Args, installation: &Installation<'_>) -> Value {
         format!("--metrics-address=0.0.0.0:{METRICS_PORT}"),
     ];
     options.extend(args.options.iter().cloned());
+    check_arguments(&options);
     let mut container = json!({
         "name": "runner",
         "image": args.image,

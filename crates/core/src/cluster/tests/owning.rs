@@ -187,3 +187,52 @@ fn an_object_is_read_by_the_contract_whatever_it_holds() {
             .is_initialized
     );
 }
+
+#[test]
+fn our_own_kinds_are_read_the_same_as_anybody_elses() {
+    let conditions = json!([
+        {"type": "Ready", "status": "True", "reason": "", "message": "m", "lastTransitionTime": "2026-01-02T03:04:05Z"},
+        {"type": "Paused", "status": "False", "reason": "NotPaused", "message": "", "observedGeneration": 4,
+         "lastTransitionTime": "2026-01-02T03:04:05Z"},
+    ]);
+    let endpoint = |host: &str| json!({"host": host, "port": 443});
+    let at = |host: &str| {
+        json!({
+            "version": "1.31", "workspaceTemplateRef": {"name": "eks"}, "controlPlaneEndpoint": endpoint(host),
+        })
+    };
+    let network = |spec: Value, status: Value| object("CAPTCluster", &spec, &status);
+    let control_plane = |spec: Value, status: Value| object("CAPTControlPlane", &spec, &status);
+    let mut managed = network(json!({"region": "eu-west-1"}), Value::Null);
+    managed["metadata"]["annotations"] = json!({marks::MANAGED_BY: ""});
+    managed["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z");
+    let flags = json!({"provisioned": true, "controlPlaneInitialized": true});
+    let networks = [
+        managed,
+        network(
+            json!({"region": "eu-west-1", "controlPlaneEndpoint": endpoint("https://a.example")}),
+            json!({"initialization": flags, "conditions": conditions, "failureDomains": [{"name": "a", "controlPlane": true}]}),
+        ),
+    ];
+    let control_planes = [
+        control_plane(at(""), json!({})),
+        control_plane(
+            at("a.example"),
+            json!({"initialization": flags, "conditions": conditions}),
+        ),
+    ];
+    for role in [Role::Infrastructure, Role::ControlPlane] {
+        for any in &networks {
+            let own = serde_json::from_value(any.clone()).expect("a network");
+            let any = serde_json::to_value(&own).expect("JSON");
+            let read = Contracted::read(&any, role);
+            assert_eq!(Contracted::network(&own, role), read, "{any}");
+        }
+        for any in &control_planes {
+            let own = serde_json::from_value(any.clone()).expect("a control plane");
+            let any = serde_json::to_value(&own).expect("JSON");
+            let read = Contracted::read(&any, role);
+            assert_eq!(Contracted::control_plane(&own, role), read, "{any}");
+        }
+    }
+}

@@ -134,3 +134,22 @@ fn what_was_moved_away_is_never_acted_on_and_goes_when_it_is_deleted() {
         FOR_EVER
     );
 }
+
+#[test]
+fn what_was_retained_and_may_do_nothing_goes_when_somebody_deletes_it_and_takes_nothing_with_it() {
+    let deleted = |change: fn(&mut Snapshot)| {
+        with(|it| {
+            it.is_retained = true;
+            it.is_deleting = true;
+            it.policies = Policy::Paused;
+            change(it);
+        })
+    };
+    let kept = Next::LetGo { is_destroyed: false };
+    assert_eq!(now(&deleted(|_| {})), kept);
+    assert_eq!(now(&deleted(|it| it.said_paused = Some(1))), kept);
+    // Somebody else's pause is somebody else's, and what is paused by its owner is not retained.
+    assert_eq!(now(&deleted(|it| it.is_paused = true)), Next::Pause);
+    assert_eq!(now(&deleted(|it| it.is_retained = false)), Next::Pause);
+    assert_eq!(now(&deleted(|it| it.running = running(What::Destroy))), FOR_EVER);
+}
