@@ -167,6 +167,11 @@ pub struct WorkspaceTemplateApplyStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_revision: Option<String>,
 
+    /// Hash of a rendering that Terraform got after the real one and did not bring to its end. Part of it may be real, also
+    /// where it was taken back, until Terraform is done with what the Workspace has now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tried_revision: Option<String>,
+
     /// Hash of a rendering that the Workspace does not have yet, because it is being written, failed or waits for an
     /// approval.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,17 +47,41 @@ pub(crate) fn start_simulation(world: &World) {
     });
 }
 
+/// The templates of the examples.
+pub(crate) async fn bring_templates(world: &World) {
+    for template in serde_saphyr::from_multiple::<Value>(TEMPLATES).unwrap() {
+        let mut template = template;
+        template["metadata"]["namespace"] = json!(world.namespace());
+        let _: WorkspaceTemplate = world.create(template).await;
+    }
+}
+
+/// Writes what people write of a cluster that is made from them.
+pub(crate) async fn write_cluster(world: &World, name: &str) {
+    let _: Cluster = world.create(whole_cluster(name)).await;
+    let _: CAPTCluster = world
+        .create(json!({
+            "metadata": {"name": name},
+            "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
+        }))
+        .await;
+    let _: CAPTControlPlane = world
+        .create(json!({
+            "metadata": {"name": name},
+            "spec": {
+                "version": "1.31", "workspaceTemplateRef": {"name": "eks"}, "endpointCheck": "Optional",
+            },
+        }))
+        .await;
+}
+
 /// Makes clusters as a newcomer would, on a server that takes so long for everything, and gives all that was asked of the
 /// API until they rested.
 async fn cost_of(names: &[&str], each_call: Duration) -> Vec<Entry> {
     let world = World::embedded_only().await;
     start_controllers(&world, &Setting::default());
     start_simulation(&world);
-    for template in serde_saphyr::from_multiple::<Value>(TEMPLATES).unwrap() {
-        let mut template = template;
-        template["metadata"]["namespace"] = json!(world.namespace());
-        let _: WorkspaceTemplate = world.create(template).await;
-    }
+    bring_templates(&world).await;
     world.settle().await;
     if !each_call.is_zero() {
         for caller in [CAPT, RUNNER] {
@@ -69,21 +93,7 @@ async fn cost_of(names: &[&str], each_call: Duration) -> Vec<Entry> {
     }
     let mark = world.recorder().mark();
     for name in names {
-        let _: Cluster = world.create(whole_cluster(name)).await;
-        let _: CAPTCluster = world
-            .create(json!({
-                "metadata": {"name": name},
-                "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
-            }))
-            .await;
-        let _: CAPTControlPlane = world
-            .create(json!({
-                "metadata": {"name": name},
-                "spec": {
-                    "version": "1.31", "workspaceTemplateRef": {"name": "eks"}, "endpointCheck": "Optional",
-                },
-            }))
-            .await;
+        write_cluster(&world, name).await;
     }
     world
         .until("the clusters to be ready", async || {

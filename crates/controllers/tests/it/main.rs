@@ -46,6 +46,7 @@ mod rights;
 mod runner;
 mod secrecy;
 mod stage;
+mod taking_back;
 mod templates;
 mod timeouts;
 mod trying;

@@ -201,6 +201,7 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
             let is_done = seen.holds() || seen.rests_well();
             is_done && !seen.is_change() && is_without_template(seen).is_none()
         }),
+        has_begun: seen.is_some_and(OwnedSeen::may_have_begun),
         is_disputed: version_in_secret(deciding).is_some_and(|told| Some(told) != running),
         was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }
@@ -292,6 +293,13 @@ fn version_note(deciding: &Deciding<'_>, wanted: &Version, step: &version::Step)
                 "spec.version {wanted} is below {running}, which runs, and EKS cannot go back. Write {running} again, or more"
             ),
         )),
+        version::Verdict::TooLate => Some(Note::new(
+            Reason::VersionTooLow,
+            format!(
+                "spec.version {wanted} is below {running}, which Terraform is going to, and EKS cannot be stopped on its way \
+                 there nor go back. Write {running} again, or more"
+            ),
+        )),
         version::Verdict::Ahead => Some(Note::new(
             Reason::VersionAhead,
             format!(
@@ -356,7 +364,9 @@ fn way_to_go(deciding: &Deciding<'_>, seen: &OwnedSeen) -> Option<String> {
     let wanted = deciding.snapshot.control_plane.spec.version.minor()?;
     let going = version::next(&known_versions(deciding, wanted)).variable;
     match running_version(deciding, seen) {
-        Some(running) if running < going => Some(format!("upgrading {}", version::way(running, wanted))),
+        Some(running) if running < going => {
+            Some(format!("upgrading {}", version::way(running, going.max(wanted))))
+        }
         _ if going < wanted => Some(format!("going {}", version::way(going, wanted))),
         _ => None,
     }

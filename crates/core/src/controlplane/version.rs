@@ -23,6 +23,8 @@ pub enum Verdict {
     Walking,
     /// It is below what runs, because somebody lowered it.
     TooLow,
+    /// It is below what is gone to at this moment, because somebody lowered it meanwhile.
+    TooLate,
     /// It is below what runs, because AWS upgraded the cluster by itself.
     Ahead,
     /// The module tells that this version runs, more than one above the one that it got.
@@ -42,6 +44,8 @@ pub struct Known {
     pub running: Option<Minor>,
     /// Terraform is done with what the module got last.
     pub is_settled: bool,
+    /// Terraform may be at work on what the module got last.
+    pub has_begun: bool,
     /// The connection Secret tells of another one.
     pub is_disputed: bool,
     /// It was already said that AWS upgraded the cluster by itself.
@@ -76,6 +80,17 @@ pub fn next(known: &Known) -> Step {
             verdict,
         };
     }
+    let above = Minor {
+        minor: running.minor + 1,
+        ..running
+    };
+    // EKS cannot be told to stop, and going back from what it reaches then would fail, or worse.
+    if known.has_begun && !known.is_settled && rendered == above && wanted < rendered {
+        return Step {
+            variable: rendered,
+            verdict: Verdict::TooLate,
+        };
+    }
     if wanted < running {
         let verdict = if rendered <= wanted || known.was_ahead {
             Verdict::Ahead
@@ -94,12 +109,8 @@ pub fn next(known: &Known) -> Step {
             verdict: Verdict::NotReached(running),
         };
     }
-    let above = Minor {
-        minor: running.minor + 1,
-        ..running
-    };
     let one_up = wanted.min(above);
-    // A step that is not done yet is not gone beyond, but may be taken back.
+    // A step that is not done yet is not gone beyond, but one that has not begun may be taken back.
     let is_under_way = !known.is_settled && rendered >= running && rendered <= one_up;
     let variable = if is_under_way { rendered } else { one_up };
     Step {
@@ -149,6 +160,7 @@ mod tests {
             rendered: rendered.map(minor),
             running: running.map(minor),
             is_settled,
+            has_begun: false,
             is_disputed: false,
             was_ahead: false,
         }
@@ -156,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_next_step_follows_from_what_runs_and_what_was_asked_for() {
-        use Verdict::{Ahead, Doubtful, Fine, NotReached, TooLow, Walking};
+        use Verdict::{Ahead, Doubtful, Fine, NotReached, TooLate, TooLow, Walking};
         for (name, known, variable, verdict) in [
             ("a new cluster", known(33, None, None, false), 33, Fine),
             ("it is being made", known(33, Some(31), None, false), 31, Fine),
@@ -243,6 +255,23 @@ mod tests {
         };
         assert_eq!(next(&disputed).variable, minor(31));
         assert_eq!(next(&disputed).verdict, Doubtful(minor(32)));
+        for (wanted, known) in [
+            (31, known(31, Some(32), Some(31), false)),
+            (30, known(30, Some(32), Some(31), false)),
+            (32, known(32, Some(33), Some(32), false)),
+        ] {
+            let begun = Known {
+                has_begun: true,
+                ..known
+            };
+            assert_eq!(Some(next(&begun).variable), known.rendered, "{wanted}");
+            assert_eq!(next(&begun).verdict, TooLate, "{wanted}");
+        }
+        let goes_on = Known {
+            has_begun: true,
+            ..known(33, Some(32), Some(31), false)
+        };
+        assert_eq!(next(&goes_on).verdict, Walking);
         let remembered = Known {
             was_ahead: true,
             ..known(31, Some(32), Some(32), true)

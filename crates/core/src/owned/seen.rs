@@ -368,10 +368,7 @@ impl OwnedSeen {
     #[must_use]
     pub fn is_change(&self) -> bool {
         let status = self.wta.status.as_ref();
-        let is_done = |status: &WorkspaceTemplateApplyStatus| {
-            status.applied && status.last_applied_revision == status.ready_revision
-        };
-        !self.is_observed() || !status.is_some_and(is_done)
+        !self.is_observed() || !status.is_some_and(|status| status.applied) || !self.is_real()
     }
 
     /// Hash of the rendering that is wanted of it, as far as it is known.
@@ -395,7 +392,26 @@ impl OwnedSeen {
     #[must_use]
     pub fn wants_other(&self, told: Option<&str>) -> bool {
         let wanted = self.wanted_revision();
-        wanted.is_some() && wanted != self.real_revision(told)
+        wanted.is_some() && (wanted != self.real_revision(told) || self.is_half_changed())
+    }
+
+    /// Whether Terraform got another rendering than the real one, which may be real in part. What goes back from there is a
+    /// change like every other.
+    #[must_use]
+    pub fn is_half_changed(&self) -> bool {
+        let status = self.wta.status.as_ref();
+        status.is_some_and(|status| status.tried_revision.is_some())
+    }
+
+    /// Whether Terraform may be at work on the rendering that the Workspace has, or about to be.
+    #[must_use]
+    pub fn may_have_begun(&self) -> bool {
+        let tells = self.run.is_some();
+        match super::standing(self) {
+            super::Standing::Working => true,
+            super::Standing::Retrying { .. } if !tells => true,
+            _ => self.is_at_work(),
+        }
     }
 
     /// Whether Terraform failed last, as far as its Workspace tells.
@@ -408,7 +424,10 @@ impl OwnedSeen {
     /// Whether Terraform made real what the Workspace holds.
     fn is_real(&self) -> bool {
         let status = self.wta.status.as_ref();
-        status.is_some_and(|status| status.ready_revision == status.last_applied_revision)
+        let is_same = |status: &WorkspaceTemplateApplyStatus| {
+            status.ready_revision == status.last_applied_revision && status.tried_revision.is_none()
+        };
+        status.is_some_and(is_same)
     }
 }
 

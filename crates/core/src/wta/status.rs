@@ -96,8 +96,12 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
             new.last_applied_revision = Some(hash.clone());
             new.last_applied_time = Some(Time(now));
         }
+        if let Some(tried) = tried(deciding, &old, applied) {
+            new.tried_revision = Some(tried);
+        }
         if applied.is_settled && applied.hash.is_some() {
             new.ready_revision.clone_from(&applied.hash);
+            new.tried_revision = None;
         }
         if applied.revision.is_some() {
             new.template_revision.clone_from(&applied.revision);
@@ -115,6 +119,15 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
     }
     new.conditions = Some(conditions);
     new
+}
+
+/// The rendering that is not real and that Terraform may have got: the one that the Workspace has, or the one before it if this
+/// has just been taken back.
+fn tried(deciding: &Deciding<'_>, old: &WorkspaceTemplateApplyStatus, applied: &Applied) -> Option<String> {
+    let real = old.ready_revision.as_ref()?;
+    let kept = deciding.kept.map(|kept| &kept.rendering.hash);
+    let had = kept.filter(|hash| !hash.is_empty());
+    applied.hash.iter().chain(had).find(|hash| *hash != real).cloned()
 }
 
 /// A status without the conditions that others wrote. Those are not ours to keep or to take away, and no reason to write.

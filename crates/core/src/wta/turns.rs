@@ -50,9 +50,14 @@ fn is_done(snapshot: &Snapshot) -> bool {
     };
     // What was taken over and never changed has no hash.
     let hash = Some(&kept.rendering.hash).filter(|hash| !hash.is_empty());
-    let ready = snapshot.wta.status.as_ref().map(|status| &status.ready_revision);
+    let is_real = |hash: &String| {
+        let status = snapshot.wta.status.as_ref();
+        status.is_some_and(|status| {
+            status.ready_revision.as_ref() == Some(hash) && status.tried_revision.is_none()
+        })
+    };
     match hash {
-        Some(hash) => ready.is_some_and(|ready| ready.as_ref() == Some(hash)),
+        Some(hash) => is_real(hash),
         None => kept.was_ready,
     }
 }

@@ -277,6 +277,10 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
         Some(InputFacts::Ready { hash, home }) => (hash, home),
     };
     // Our finalizer comes only now: what never could run has nothing to be destroyed, and must not be held.
+    if snapshot.external_name.is_none() && snapshot.is_named_by_maker {
+        // Somebody took the name away, and another one would lead to another state. Whoever chose it brings it back.
+        return Next::Wait(None);
+    }
     if snapshot.external_name.is_none() || snapshot.home.is_none() || !is_held_by_us(snapshot) {
         return Next::Prepare {
             external_name: snapshot.external_name.is_none().then(|| snapshot.name.clone()),
@@ -315,7 +319,10 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
     let is_due = due.is_some_and(|due| now >= due) || snapshot.connection == ConnectionFacts::OnlyByRun;
     let held = memory.held.as_ref().filter(|held| held.about == about);
     let is_approved = held.is_some_and(|held| is_allowed(&snapshot.requests, &memory.answered, &held.plan));
-    let is_at_rest = memory.settled.as_ref() == Some(&about) || (held.is_some() && !is_approved);
+    // What was in the way is not any more, which is seen and told only when it is looked again.
+    let is_mended = snapshot.is_refused && memory.failed.is_none();
+    let is_at_rest =
+        (memory.settled.as_ref() == Some(&about) || (held.is_some() && !is_approved)) && !is_mended;
     match (is_retry, is_at_rest, is_due) {
         (false, true, false) => Next::Wait(due),
         (false, true, true) => Next::Run(What::Converge, Priority::Poll),

@@ -28,6 +28,10 @@ pub(crate) struct Snapshot {
     pub(crate) is_paused: bool,
     /// What it stands for was moved to another management cluster, with its state.
     pub(crate) is_moved_away: bool,
+    /// Whoever made it chooses the Terraform workspace.
+    pub(crate) is_named_by_maker: bool,
+    /// Its status says that nothing can be done, although nothing that ran failed.
+    pub(crate) is_refused: bool,
     /// What it stands for was kept on purpose when what it belonged to went.
     pub(crate) is_retained: bool,
     /// What may be done.

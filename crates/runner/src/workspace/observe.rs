@@ -13,7 +13,7 @@ use capt_api::{
     },
     marks::{
         ALLOW_DESTRUCTIVE, APPROVED, DESTROYED, MEND, MOVED_AWAY, PLAN_REQUESTED, RETAINED, RETRY_REQUESTED,
-        STATE_HOME, UNLOCK, WAS_READY,
+        STATE_HOME, UNLOCK, WAS_READY, WTA_UID,
     },
 };
 use k8s_openapi::jiff::Timestamp;
@@ -72,6 +72,8 @@ pub(crate) fn observe(
         home: annotation(STATE_HOME),
         is_paused: is_paused(view),
         is_moved_away: view.annotations.contains_key(MOVED_AWAY),
+        is_named_by_maker: view.labels.contains_key(WTA_UID),
+        is_refused: is_refused(record),
         is_retained: view.annotations.contains_key(RETAINED),
         policies: policy(view),
         requests: requests(view),
@@ -95,6 +97,21 @@ pub(crate) fn observe(
         namespace: record.namespace.clone(),
         seed: common.seed,
     }
+}
+
+/// Whether it was last said that nothing can be done, and not by something that ran.
+fn is_refused(record: &Record) -> bool {
+    let is_told = |type_: Type, status: &str| {
+        let told = record.standing.condition(type_);
+        told.is_some_and(|told| told.status == status)
+    };
+    let is_of_secret = record
+        .standing
+        .has_reason(Type::Failing, Reason::ConnectionSecretFailed);
+    record.standing.has_reason(Type::Synced, Reason::ReconcileError)
+        && is_told(Type::Synced, "False")
+        && is_told(Type::Failing, "True")
+        && !is_of_secret
 }
 
 /// Whether nothing may be done, by whichever way that is said.

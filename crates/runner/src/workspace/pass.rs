@@ -8,15 +8,16 @@ use capt_api::{
         workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     },
     foreign::marks::EXTERNAL_NAME,
-    marks::{DESTROYED, MOVED_AWAY, STATE_HOME},
+    marks::{DESTROYED, MOVED_AWAY, RETRY_REQUESTED, STATE_HOME},
     run::RunReport,
 };
+use capt_terraform::redact::{Redactor, Secrets};
 use k8s_openapi::jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     facts::{self, facts_of, home_of, references_of},
-    observe::{observe, was_made},
+    observe::{observe, requests, was_made},
     recall::{note_cut_short, recall},
     record::Record,
     retell::retell,
@@ -34,7 +35,7 @@ use crate::{
     events::News,
     inputs::{self, Home},
     operation::Stage,
-    report::Page,
+    report::{self, Page},
     store::{Before, Kept, LockError, Purpose, StoreError},
     view::WorkspaceView,
 };
@@ -333,6 +334,7 @@ impl Looking<'_> {
         standing.observed_generation = Some(generation);
         self.ctx.tell(&self.view, &mut self.record).await?;
         self.ctx.herald.tell(&self.view, stage.news(), &message).await;
+        self.answer_retry().await?;
         // Watches tell when something that is missing appears; only what the API did not answer, or not to us, is asked
         // again.
         if !matches!(reason, Reason::Network | Reason::StateLocked | Reason::Denied) {
@@ -350,6 +352,37 @@ impl Looking<'_> {
             .take()
             .filter(|facts| !matches!(facts, NamespaceFacts::Unknown(_)));
         Ok(Step::TryAgain)
+    }
+
+    /// Writes down that the try that a person asked for is over, if it is not written down yet: whoever waits for its end
+    /// goes by that. It is tried when it can be, whatever failed before.
+    async fn answer_retry(&mut self) -> Result<(), CallError> {
+        let Some(retry) = requests(&self.view).retry else {
+            return Ok(());
+        };
+        let is_answered = |answered: &BTreeMap<String, String>| answered.get(RETRY_REQUESTED) == Some(&retry);
+        let memory = self.record.memory.as_ref();
+        if memory.is_some_and(|memory| is_answered(&memory.answered)) {
+            return Ok(());
+        }
+        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+        // Who never reported anything is waited for by nobody.
+        let Some(mut found) = page.read().await? else {
+            return Ok(());
+        };
+        let mark = RETRY_REQUESTED.to_owned();
+        if !is_answered(&found.report.answered) {
+            found.report.answered.insert(mark.clone(), retry.clone());
+            // What is written there has been through a redactor.
+            let redactor = Redactor::new(&Secrets::default());
+            page.write(&report::with_report(&found.report, &redactor)).await?;
+        }
+        self.record.report.answered.insert(mark.clone(), retry.clone());
+        if let Some(memory) = &mut self.record.memory {
+            memory.answered.insert(mark, retry);
+            memory.failed = None;
+        }
+        Ok(())
     }
 
     async fn say_deleting(&mut self) -> Result<(), CallError> {

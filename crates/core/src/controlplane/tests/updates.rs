@@ -620,3 +620,51 @@ fn going_back_to_what_was_real_after_a_failed_change_is_a_change_too() {
     world.settle();
     assert_eq!(world.status().state, Some(State::Ready));
 }
+
+/// EKS cannot be told to stop, and what it reaches then cannot be left downwards.
+#[test]
+fn a_step_that_has_begun_is_not_taken_back() {
+    for wanted in ["1.31", "1.30"] {
+        let mut world = living();
+        upgrade(&mut world, "1.33");
+        world.terraform = Terraform::Hangs;
+        world.settle();
+        upgrade(&mut world, wanted);
+        world.settle();
+        assert_eq!(
+            world.variable("kubernetes_version"),
+            Some("1.32"),
+            "lowered to {wanted}"
+        );
+        let status = world.status();
+        assert_eq!(status.state, Some(State::Provisioning));
+        assert_eq!(said(&status, "RollingOut"), "True/RollingOut");
+        let told = message(&status, "RollingOut");
+        assert!(told.contains("upgrading 1.31 → 1.32"), "{told}");
+        world.terraform = Terraform::Works;
+        world.settle();
+        let status = world.status();
+        assert_eq!(world.variable("kubernetes_version"), Some("1.32"));
+        assert_eq!(status.version.as_deref(), Some("1.32"));
+        assert_eq!(said(&status, "Ready"), "True/VersionTooLow");
+        let history = status.progress.and_then(|progress| progress.history);
+        let last = history.and_then(|mut history| history.pop()).expect("a record");
+        assert_eq!(last.result, Some(OperationResult::Succeeded), "{last:?}");
+    }
+}
+
+/// What Terraform was told in between may be real in part, also where nobody wants it any more.
+#[test]
+fn going_back_in_the_middle_of_a_change_is_a_change_too() {
+    let mut world = living();
+    let status = world.apply_mut().wta.status.as_mut().expect("a status");
+    status.tried_revision = Some("other".to_owned());
+    world.calm();
+    let status = world.status();
+    assert_eq!(status.state, Some(State::Provisioning));
+    assert_eq!(said(&status, "RollingOut"), "True/RollingOut");
+    let status = world.apply_mut().wta.status.as_mut().expect("a status");
+    status.tried_revision = None;
+    world.calm();
+    assert_eq!(world.status().state, Some(State::Ready));
+}

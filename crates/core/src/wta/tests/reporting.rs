@@ -619,3 +619,21 @@ fn that_all_goes_well_is_told_by_the_owner_and_what_does_not_here() {
     assert_eq!(told(false), ["Rendered", "Applied", "InputMissing", "Applied"]);
     assert_eq!(told(true), ["InputMissing", "Applied"]);
 }
+
+#[test]
+fn what_terraform_got_in_between_may_be_real_until_it_is_done_with_what_there_is_now() {
+    let mut world = living();
+    assert_eq!(status(&world).tried_revision, None);
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.calm();
+    assert_eq!(status(&world).tried_revision.as_deref(), Some("r2"));
+    world.snapshot.rendering = Ok(rendered("r1"));
+    world.calm();
+    let now = status(&world);
+    assert_eq!(now.last_applied_revision, now.ready_revision);
+    assert_eq!(now.tried_revision.as_deref(), Some("r2"), "taken back");
+    world.settle();
+    let now = status(&world);
+    assert_eq!(now.ready_revision.as_deref(), Some("r1"));
+    assert_eq!(now.tried_revision, None);
+}

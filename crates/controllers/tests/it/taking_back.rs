@@ -1,0 +1,107 @@
+//! Changes that somebody takes back while Terraform is at work on them, with our own runner.
+
+use std::time::Duration;
+
+use capt_api::{
+    CAPTControlPlane, WorkspaceTemplateApply,
+    captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationResult},
+    conditions::find_condition,
+    foreign::Workspace,
+};
+use capt_testkit::World;
+use serde_json::{Value, json};
+
+use crate::{
+    costs::{bring_templates, start_simulation, write_cluster},
+    stage::{Setting, User as _, start_controllers},
+};
+
+const APPLY: &str = "blue-eks-controlplane-apply";
+
+async fn status(world: &World) -> CAPTControlPlaneStatus {
+    let plane: CAPTControlPlane = world.api().get("blue").await.unwrap();
+    plane.status.unwrap_or_default()
+}
+
+async fn says(world: &World, type_: &str) -> String {
+    let conditions = status(world).await.conditions.unwrap_or_default();
+    let said = find_condition(&conditions, type_);
+    said.map_or_else(String::new, |said| format!("{}/{}", said.status, said.reason))
+}
+
+async fn edit(world: &World, spec: Value) {
+    let _: CAPTControlPlane = world.patch("blue", json!({"spec": spec})).await;
+}
+
+/// A cluster that serves, of which Terraform takes twenty seconds for each change.
+async fn serving() -> World {
+    let world = World::embedded_only().await;
+    start_controllers(&world, &Setting::default());
+    start_simulation(&world);
+    bring_templates(&world).await;
+    write_cluster(&world, "blue").await;
+    let is_ready = async || status(&world).await.state == Some(State::Ready);
+    world.until("the cluster", is_ready).await;
+    let slow =
+        json!({"metadata": {"annotations": {"infrastructure.cluster.x-k8s.io/simulate-seconds": "20"}}});
+    let _: WorkspaceTemplateApply = world.patch(APPLY, slow).await;
+    world.settle().await;
+    world
+}
+
+/// How often the Workspace was changed.
+async fn generation(world: &World) -> Option<i64> {
+    let apply: WorkspaceTemplateApply = world.api().get(APPLY).await.unwrap();
+    let name = apply.status.unwrap().workspace_name.unwrap();
+    let workspace: Workspace = world.api().get(&name).await.unwrap();
+    workspace.metadata.generation
+}
+
+async fn last_operation(world: &World) -> (String, Option<OperationResult>) {
+    let history = status(world).await.progress.unwrap().history.unwrap();
+    let last = history.last().unwrap().clone();
+    (last.operation, last.result)
+}
+
+#[tokio::test]
+async fn a_version_that_is_being_gone_to_is_reached_and_then_refused_once() {
+    let world = serving().await;
+    edit(&world, json!({"version": "1.32"})).await;
+    world.advance(Duration::from_secs(5)).await;
+    assert_eq!(status(&world).await.state, Some(State::Provisioning));
+    edit(&world, json!({"version": "1.31"})).await;
+    world.advance(Duration::from_secs(2)).await;
+    assert_eq!(says(&world, "RollingOut").await, "True/RollingOut");
+    world.advance(Duration::from_secs(300)).await;
+    assert_eq!(says(&world, "Ready").await, "True/VersionTooLow");
+    assert_eq!(status(&world).await.version.as_deref(), Some("1.32"));
+    let update = ("Update".to_owned(), Some(OperationResult::Succeeded));
+    assert_eq!(last_operation(&world).await, update);
+    let before = generation(&world).await;
+    world.advance(Duration::from_secs(600)).await;
+    assert_eq!(generation(&world).await, before, "nothing goes to and fro");
+    edit(&world, json!({"version": "1.32"})).await;
+    let is_ready = async || status(&world).await.state == Some(State::Ready);
+    world.until("the version to be right again", is_ready).await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_change_that_is_taken_back_is_under_way_until_it_is_undone() {
+    let world = serving().await;
+    edit(&world, json!({"additionalTags": {"team": "blue"}})).await;
+    world.advance(Duration::from_secs(5)).await;
+    assert_eq!(says(&world, "RollingOut").await, "True/RollingOut");
+    edit(&world, json!({"additionalTags": null})).await;
+    // One apply comes to its end, and the next one begins.
+    for _ in 0..4 {
+        world.advance(Duration::from_secs(5)).await;
+        assert_eq!(says(&world, "RollingOut").await, "True/RollingOut");
+        assert_eq!(status(&world).await.state, Some(State::Provisioning));
+    }
+    let is_ready = async || status(&world).await.state == Some(State::Ready);
+    world.until("everything to be as it was", is_ready).await;
+    let update = ("Update".to_owned(), Some(OperationResult::Cancelled));
+    assert_eq!(last_operation(&world).await, update);
+    world.finish().await;
+}
