@@ -93,6 +93,42 @@ async fn a_changed_secret_is_applied_and_an_equal_one_is_not() {
 }
 
 #[tokio::test]
+async fn what_goes_and_comes_back_as_it_was_leaves_no_trouble_behind_and_ends_a_try() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    put_secret(&world, "credentials", "password", "correct-horse").await;
+    create(&world, reading("vpc", "credentials")).await;
+    until_settled(&world, "vpc").await;
+    for retries in [false, true] {
+        delete_secret(&world, "credentials").await;
+        until(&world, "vpc", "Failing", "True InputMissing").await;
+        if retries {
+            annotate(&world, "vpc", marks::RETRY_REQUESTED, "now").await;
+            world.settle().await;
+            let answered = report(&world, "vpc").await.answered;
+            assert_eq!(
+                answered.get(marks::RETRY_REQUESTED).map(String::as_str),
+                Some("now")
+            );
+            assert_eq!(
+                says(&world, "vpc", "Failing").await.as_deref(),
+                Some("True InputMissing"),
+                "it is over, and failed again"
+            );
+        }
+        put_secret(&world, "credentials", "password", "correct-horse").await;
+        until(&world, "vpc", "Synced", "True ReconcileSuccess").await;
+        until(&world, "vpc", "Failing", "False NotFailing").await;
+    }
+    world.settle().await;
+    let before = script.with(|stage| stage.plans);
+    world.advance(seconds(3600)).await;
+    assert_eq!(script.with(|stage| stage.plans), before, "it rests");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_changed_secret_of_what_takes_turns_is_told_and_applied_in_turn() {
     let world = World::embedded_only().await;
     let script = Script::default();

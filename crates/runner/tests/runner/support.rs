@@ -216,6 +216,13 @@ pub(crate) async fn put_secret(world: &World, name: &str, key: &str, value: &str
         .expect("it can be written");
 }
 
+/// Deletes a Secret.
+pub(crate) async fn delete_secret(world: &World, name: &str) {
+    let api: Api<Secret> = Api::namespaced(world.client(), world.namespace());
+    let gone = api.delete(name, &DeleteParams::default()).await;
+    gone.expect("it can be deleted");
+}
+
 /// Whether our finalizer is on it.
 pub(crate) fn is_held(object: &Workspace) -> bool {
     object.finalizers().iter().any(|one| one == CROSSPLANE_FINALIZER)

@@ -46,3 +46,21 @@ fn what_was_ready_elsewhere_is_taken_up_before_anything_is_asked() {
     assert_eq!(found(|it| it.is_deleting = true), Next::Look(Look::Memory));
     assert_eq!(found(|it| it.is_to_be_taken_up = false), Next::Look(Look::Inputs));
 }
+
+#[test]
+fn a_name_that_whoever_made_it_chose_is_waited_for_and_chosen_by_nobody_else() {
+    let nameless = |is_named_by_maker| {
+        with(|it| {
+            it.external_name = None;
+            it.is_named_by_maker = is_named_by_maker;
+        })
+    };
+    assert_eq!(now(&nameless(true)), FOR_EVER);
+    assert!(matches!(
+        now(&nameless(false)),
+        Next::Prepare {
+            external_name: Some(_),
+            ..
+        }
+    ));
+}
