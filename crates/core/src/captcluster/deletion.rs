@@ -73,6 +73,11 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             "Waiting for {} to go, which {need} this network",
             names.join(", ")
         );
+        // What serves does so until then, and what does not yet never will.
+        if !deciding.status.ready {
+            let going = format!("The network is going away and is not made any further. {message}");
+            deciding.say(Type::Ready, false, Reason::Deleting, going);
+        }
         return deciding.say(Type::Deleting, true, Reason::WaitingForControlPlane, message);
     }
     deciding.status.ready = false;

@@ -178,6 +178,8 @@ pub struct InfrastructureSeen {
 pub enum LeftAlone {
     /// Somebody else manages it.
     ExternallyManaged,
+    /// It is being deleted.
+    Deleted,
     /// It has the annotation that pauses it.
     Paused,
 }
@@ -186,6 +188,8 @@ impl LeftAlone {
     fn of(metadata: &ObjectMeta) -> Option<Self> {
         if is_externally_managed(metadata) {
             Some(Self::ExternallyManaged)
+        } else if metadata::is_deleting(metadata) {
+            Some(Self::Deleted)
         } else {
             let paused = metadata::annotation(metadata, foreign_marks::PAUSED);
             paused.map(|_| Self::Paused)

@@ -123,12 +123,18 @@ pub fn next(known: &Known) -> Step {
     }
 }
 
-/// Every version from one to a higher one, in order: EKS leaves none out.
+/// Every version from one to a higher one, in order: EKS leaves none out. Of very many only the first and the last are told.
 #[must_use]
 pub fn way(from: Minor, to: Minor) -> String {
-    let steps = (from.minor..=to.minor).map(|minor| Minor { minor, ..from }.to_string());
-    let steps: Vec<String> = steps.collect();
-    steps.join(" → ")
+    const TOLD: u32 = 8;
+    let told = |minor: u32| Minor { minor, ..from }.to_string();
+    let last = from.minor.saturating_add(TOLD);
+    if to.minor <= last {
+        let steps: Vec<String> = (from.minor..=to.minor).map(told).collect();
+        return steps.join(" → ");
+    }
+    let steps: Vec<String> = (from.minor..last).map(told).collect();
+    format!("{} → … → {to}", steps.join(" → "))
 }
 
 /// What runs, written as the spec writes versions.
@@ -304,6 +310,14 @@ mod tests {
                 assert_eq!(running, wanted.max(start));
             }
         }
+    }
+
+    #[test]
+    fn a_way_is_told_whole_unless_it_is_very_long() {
+        assert_eq!(way(minor(31), minor(33)), "1.31 → 1.32 → 1.33");
+        let long = way(minor(31), minor(999));
+        assert!(long.starts_with("1.31 → 1.32 → "), "{long}");
+        assert!(long.ends_with("1.38 → … → 1.999"), "{long}");
     }
 
     #[test]

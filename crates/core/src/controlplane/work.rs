@@ -176,6 +176,9 @@ fn awaited(infrastructure: &InfrastructureSeen, namespace: &str) -> String {
              status.initialization.provisioned",
             foreign_marks::MANAGED_BY
         ),
+        Some(LeftAlone::Deleted) => format!(
+            "{waiting}, which is being deleted and goes when this control plane is gone. Delete the Cluster, and make it anew"
+        ),
         Some(LeftAlone::Paused) => format!(
             "{waiting}, which is paused. To end the pause: {}",
             infrastructure.unpause_command(Some(namespace))

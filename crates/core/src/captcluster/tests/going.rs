@@ -22,7 +22,21 @@ fn deletion_waits_for_the_control_planes_and_says_which() {
         "{told}"
     );
     assert!(world.status().ready, "it serves them to their end");
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
     assert!(!world.apply().is_deleting());
+}
+
+#[test]
+fn what_is_deleted_before_it_served_does_not_say_that_it_is_being_made() {
+    let mut world = ready();
+    let status = world.snapshot.captcluster.status.as_mut().expect("a status");
+    status.ready = false;
+    delete(&mut world.snapshot);
+    world.snapshot.control_planes = vec!["CAPTControlPlane blue".to_owned()];
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "False/Deleting");
+    let told = condition(&world.snapshot, &Decided::default(), "Ready").message;
+    assert!(told.contains("CAPTControlPlane blue"), "{told}");
 }
 
 #[test]

@@ -55,6 +55,10 @@ fn nobody_is_told_to_try_again_where_that_does_not_help() {
         let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
         infrastructure.left_alone = Some(LeftAlone::Paused);
     };
+    let deleted: Edit = |world| {
+        let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+        infrastructure.left_alone = Some(LeftAlone::Deleted);
+    };
     let refused: Edit = |world| {
         world.snapshot.refused_vpc_secret = Some("blue-vpc-connection".to_owned());
     };
@@ -62,6 +66,10 @@ fn nobody_is_told_to_try_again_where_that_does_not_help() {
         (
             paused,
             "To end the pause: kubectl annotate captcluster blue -n team cluster.x-k8s.io/paused-",
+        ),
+        (
+            deleted,
+            "The CAPTCluster blue is being deleted, and does not write it any more",
         ),
         (
             refused,
@@ -83,6 +91,21 @@ fn nobody_is_told_to_try_again_where_that_does_not_help() {
         );
         assert!(told.ends_with(way) && !told.contains("capt retry"), "{told}");
     }
+}
+
+#[test]
+fn a_network_that_goes_is_not_waited_for_as_if_it_came() {
+    let mut world = World::new(fresh());
+    let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");
+    infrastructure.left_alone = Some(LeftAlone::Deleted);
+    infrastructure.provisioned = false;
+    infrastructure.message = "The WorkspaceTemplateApply blue-vpc makes the VPC".to_owned();
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster.infrastructure_provisioned = false;
+    world.calm();
+    let told = message(&world.status(), "Ready");
+    assert!(told.contains("which is being deleted"), "{told}");
+    assert!(!told.contains("makes the VPC"), "{told}");
 }
 
 /// The template could not find the subnets that it got before, and to go without any would make the cluster anew.

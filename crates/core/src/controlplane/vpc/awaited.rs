@@ -35,6 +35,10 @@ pub(in crate::controlplane) fn awaited(snapshot: &Snapshot) -> (String, String) 
         None => by_hand(),
         Some(infrastructure) => match infrastructure.left_alone {
             Some(LeftAlone::ExternallyManaged) => by_hand(),
+            Some(LeftAlone::Deleted) => format!(
+                "The CAPTCluster {} is being deleted, and does not write it any more",
+                infrastructure.name
+            ),
             Some(LeftAlone::Paused) => format!(
                 "The CAPTCluster {} sees to it, and is paused. To end the pause: {}",
                 infrastructure.name,
