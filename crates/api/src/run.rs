@@ -62,6 +62,9 @@ pub struct RunReport {
     /// time.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answered: BTreeMap<String, String>,
+    /// The request for another try that could not begin, because something is in the way. It is tried when that is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_retry: Option<String>,
     /// Hash of what the spec asked for when all of it was made, whatever the Secrets and ConfigMaps said that it reads. Not
     /// there while something is half made.
     #[serde(skip_serializing_if = "Option::is_none")]

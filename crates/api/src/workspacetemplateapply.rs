@@ -201,6 +201,14 @@ pub struct WorkspaceTemplateApplyStatus {
     pub observed_generation: Option<i64>,
 }
 
+impl WorkspaceTemplateApplyStatus {
+    /// Whether this rendering is real, and nothing else was tried since.
+    #[must_use]
+    pub fn is_real(&self, revision: Option<&String>) -> bool {
+        self.ready_revision.as_ref() == revision && self.tried_revision.is_none()
+    }
+}
+
 /// How far an operation of Terraform is.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]

@@ -252,7 +252,10 @@ fn run(workspace: &WorkspaceSeen, told: &ReportView) -> RunGlance {
         worked_since: operation
             .filter(|operation| operation.outcome.as_deref() == Some("succeeded") && operation.kind != "plan")
             .and_then(|operation| operation.started_at),
-        retry_answered: report.answered.get(marks::RETRY_REQUESTED).cloned(),
+        retry_answered: report
+            .refused_retry
+            .clone()
+            .or_else(|| report.answered.get(marks::RETRY_REQUESTED).cloned()),
         replaces: operation.zip(plan).is_some_and(|(operation, plan)| {
             let is_of_it = plan.planned_at >= operation.started_at && operation.kind == "apply";
             let has_ended_well = operation.outcome.as_deref() == Some("succeeded");

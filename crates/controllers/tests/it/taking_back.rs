@@ -6,7 +6,7 @@ use capt_api::{
     CAPTControlPlane, WorkspaceTemplateApply,
     captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationResult},
     conditions::find_condition,
-    foreign::Workspace,
+    foreign::{Workspace, marks::CROSSPLANE_PAUSED},
 };
 use capt_testkit::World;
 use serde_json::{Value, json};
@@ -57,6 +57,18 @@ async fn generation(world: &World) -> Option<i64> {
     workspace.metadata.generation
 }
 
+/// How each update ended, and what it was.
+async fn updates(world: &World) -> Vec<String> {
+    let history = status(world).await.progress.unwrap().history.unwrap();
+    let updates = history.iter().filter(|record| record.operation == "Update");
+    updates
+        .map(|record| {
+            let message = record.message.as_deref().unwrap_or_default();
+            format!("{:?} {message}", record.result)
+        })
+        .collect()
+}
+
 async fn last_operation(world: &World) -> (String, Option<OperationResult>) {
     let history = status(world).await.progress.unwrap().history.unwrap();
     let last = history.last().unwrap().clone();
@@ -103,5 +115,24 @@ async fn a_change_that_is_taken_back_is_under_way_until_it_is_undone() {
     world.until("everything to be as it was", is_ready).await;
     let update = ("Update".to_owned(), Some(OperationResult::Cancelled));
     assert_eq!(last_operation(&world).await, update);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_upgrade_that_is_paused_between_two_steps_is_one_update() {
+    let world = serving().await;
+    edit(&world, json!({"version": "1.33"})).await;
+    world.advance(Duration::from_secs(5)).await;
+    let apply: WorkspaceTemplateApply = world.api().get(APPLY).await.unwrap();
+    let workspace = apply.status.unwrap().workspace_name.unwrap();
+    let pause = |paused: Value| json!({"metadata": {"annotations": {CROSSPLANE_PAUSED: paused}}});
+    let _: Workspace = world.patch(&workspace, pause(json!("true"))).await;
+    world.advance(Duration::from_secs(60)).await;
+    assert_eq!(status(&world).await.version.as_deref(), Some("1.32"));
+    assert_eq!(updates(&world).await, ["None from 1.31 to 1.33"]);
+    let _: Workspace = world.patch(&workspace, pause(Value::Null)).await;
+    world.advance(Duration::from_secs(120)).await;
+    assert_eq!(status(&world).await.version.as_deref(), Some("1.33"));
+    assert_eq!(updates(&world).await, ["Some(Succeeded) from 1.31 to 1.33"]);
     world.finish().await;
 }

@@ -58,6 +58,7 @@ pub(super) fn advance(
         percent,
         live_remaining: left.and_then(capt_api::duration::Duration::to_std),
         walk,
+        reached: seen.and_then(|seen| making::certain_version(deciding, seen)),
         outcome: ending.result,
         is_void: ending.is_void,
         message: Some(ending.message.unwrap_or(message)),

@@ -254,6 +254,7 @@ fn advance(deciding: &mut Deciding<'_>, percent: i32, note: &Note) {
         percent,
         live_remaining: None,
         walk: None,
+        reached: None,
         outcome: if is_stuck {
             OperationResult::Failed
         } else {

@@ -24,7 +24,7 @@ use crate::{
     commands,
     decision::EventKind,
     metadata,
-    owned::{self, OutputProblem, OwnedSeen, Role, Wanted, is_without_template},
+    owned::{self, OutputProblem, OwnedSeen, Role, Standing, Wanted, is_without_template, standing},
 };
 
 /// What became of making the WorkspaceTemplateApply.
@@ -202,6 +202,7 @@ fn known_versions(deciding: &Deciding<'_>, wanted: Minor) -> Known {
             is_done && !seen.is_change() && is_without_template(seen).is_none()
         }),
         has_begun: seen.is_some_and(OwnedSeen::may_have_begun),
+        has_failed: seen.is_some_and(|seen| matches!(standing(seen), Standing::Failed { .. })),
         is_disputed: version_in_secret(deciding).is_some_and(|told| Some(told) != running),
         was_ahead: ahead.is_some() && ahead == running.map(|running| running.to_string()).as_deref(),
     }

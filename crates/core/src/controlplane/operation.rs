@@ -12,7 +12,7 @@ use capt_api::{
 use super::{
     deciding::Deciding,
     judging::{Eks, Facts, Problem, Setup},
-    progress,
+    making, progress,
 };
 use crate::owned::{OwnedSeen, Standing, standing};
 
@@ -56,7 +56,8 @@ pub(super) fn current(
     let is_unknown = seen.is_none_or(|seen| seen.wanted_revision().is_none());
     let is_update = match &facts.eks {
         Eks::Building(_) => true,
-        _ if awaits_person(facts) => is_other,
+        // The next step of an upgrade is about to be written, and waits from then on.
+        _ if awaits_person(facts) => is_other || (running.is_some() && is_on_its_way(deciding, seen)),
         // Whoever was deleted meanwhile is made again, and goes on.
         Eks::Unwell(_) => running.is_some() && (is_other || is_unknown),
         _ => false,
@@ -67,6 +68,13 @@ pub(super) fn current(
         (false, true) => Some(progress::CONFIGURE),
         (false, false) => None,
     }
+}
+
+/// Whether a higher version is wanted than runs, as far as anybody knows.
+fn is_on_its_way(deciding: &Deciding<'_>, seen: Option<&OwnedSeen>) -> bool {
+    let wanted = deciding.snapshot.control_plane.spec.version.minor();
+    let running = seen.and_then(|seen| making::running_version(deciding, seen));
+    running.is_some_and(|running| wanted.is_some_and(|wanted| running < wanted))
 }
 
 /// How an operation ended.

@@ -84,6 +84,7 @@ mod tests {
             percent: 0,
             live_remaining: None,
             walk: None,
+            reached: None,
             outcome: OperationResult::Succeeded,
             is_void: false,
             message: None,

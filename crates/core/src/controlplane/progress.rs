@@ -123,6 +123,8 @@ pub struct Now<'a> {
     pub live_remaining: Option<Duration>,
     /// The upgrade that it is, if it is one.
     pub walk: Option<Walk>,
+    /// The version that runs, if that is certain.
+    pub reached: Option<Minor>,
     /// How the operation before this one ended, if it has to end now.
     pub outcome: OperationResult,
     /// That operation was none, and is forgotten.
@@ -314,11 +316,15 @@ fn end(history: &mut [OperationRecord], now: &Now<'_>, at: Timestamp) {
         record.step_start_time = None;
         record.end_time = Some(Time(at));
         record.result = Some(now.outcome);
-        // What was gone through is worth knowing where nothing went wrong.
+        // What was gone through is worth knowing where nothing went wrong, also where that is less than was wanted once.
         if now.outcome != OperationResult::Succeeded {
             record.message = now
                 .message
                 .map(|message| message.chars().take(MAX_MESSAGE).collect());
+        } else if let (Some(from), Some(to)) = (Walk::beginning(record), now.reached)
+            && from < to
+        {
+            record.message = Some(Walk { from, at: to, to }.words());
         }
     }
 }

@@ -211,7 +211,8 @@ impl InfrastructureSeen {
 
     /// Whether it is going to tell which Workspace makes the network, and does not yet, or somebody emptied its status.
     pub(super) fn owes_workspace(&self) -> bool {
-        !self.existed_before && self.left_alone.is_none() && self.vpc_workspace_name.is_none()
+        let is_looked_after = matches!(self.left_alone, None | Some(LeftAlone::Deleted));
+        !self.existed_before && is_looked_after && self.vpc_workspace_name.is_none()
     }
 
     /// What counts of a CAPTCluster. `template_connection_secret` is what its template names.

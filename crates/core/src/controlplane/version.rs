@@ -46,6 +46,8 @@ pub struct Known {
     pub is_settled: bool,
     /// Terraform may be at work on what the module got last.
     pub has_begun: bool,
+    /// Terraform failed for good with what the module got last.
+    pub has_failed: bool,
     /// The connection Secret tells of another one.
     pub is_disputed: bool,
     /// It was already said that AWS upgraded the cluster by itself.
@@ -111,7 +113,9 @@ pub fn next(known: &Known) -> Step {
     }
     let one_up = wanted.min(above);
     // A step that is not done yet is not gone beyond, but one that has not begun may be taken back.
-    let is_under_way = !known.is_settled && rendered >= running && rendered <= one_up;
+    // What failed without one is not in the way of the next.
+    let is_in_the_way = rendered > running || !known.has_failed;
+    let is_under_way = !known.is_settled && rendered >= running && rendered <= one_up && is_in_the_way;
     let variable = if is_under_way { rendered } else { one_up };
     Step {
         variable,
@@ -167,6 +171,7 @@ mod tests {
             running: running.map(minor),
             is_settled,
             has_begun: false,
+            has_failed: false,
             is_disputed: false,
             was_ahead: false,
         }
@@ -273,6 +278,16 @@ mod tests {
             assert_eq!(Some(next(&begun).variable), known.rendered, "{wanted}");
             assert_eq!(next(&begun).verdict, TooLate, "{wanted}");
         }
+        let failed = Known {
+            has_failed: true,
+            ..known(33, Some(31), Some(31), false)
+        };
+        assert_eq!(next(&failed).variable, minor(32), "a higher version is a way out");
+        let failed_step = Known {
+            has_failed: true,
+            ..known(33, Some(32), Some(31), false)
+        };
+        assert_eq!(next(&failed_step).variable, minor(32));
         let goes_on = Known {
             has_begun: true,
             ..known(33, Some(32), Some(31), false)

@@ -1,14 +1,17 @@
 //! A WorkspaceTemplateApply as its owner sees it.
 
 use capt_api::{
-    WorkspaceTemplateApply, conditions::find_condition, foreign::marks as foreign_marks, marks,
-    workspacetemplateapply::WorkspaceTemplateApplyStatus,
+    WorkspaceTemplateApply,
+    conditions::{find_condition, workspacetemplateapply::WorkspaceTemplateApplyReason as Reason},
+    foreign::marks as foreign_marks,
+    marks,
 };
 use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
     jiff::Timestamp,
 };
 
+use super::standing::{Standing, standing};
 use crate::{commands, render::WorkspaceGroup};
 
 /// The type of Secrets that outputs are written to.
@@ -84,7 +87,8 @@ pub struct RunGlance {
     /// When the last operation began, if it changed something or found nothing to change: `operation.startedAt`, if its
     /// `outcome` is `succeeded` and it was no plan.
     pub worked_since: Option<Timestamp>,
-    /// The last request for another try that was answered: `answered` of the annotation `retry-requested`.
+    /// The last request for another try that was answered: `refusedRetry`, or `answered` of the annotation
+    /// `retry-requested`.
     pub retry_answered: Option<String>,
     /// The running operation, or the last one if that did not succeed, was to end something and make another one in its
     /// place: `plan.destructive` of a plan that it made and that needs no approval any more.
@@ -261,11 +265,19 @@ impl OwnedSeen {
             self.condition(type_)
                 .map(|condition| (condition.status.as_str(), condition.reason.as_str()))
         };
-        // That nothing runs any more is proved then, whatever a report says that nobody brought to its end.
-        let is_at_rest = word("Paused") == Some(("True", "Paused"));
         let is_made = || word("Ready") == Some(("False", "Creating")) && self.is("Synced");
         let is_running = self.run.as_ref().map_or_else(is_made, |run| run.is_running);
-        is_running && !is_at_rest
+        // That nothing runs any more is proved then, whatever a report says that nobody brought to its end.
+        is_running && word("Paused") != Some(("True", "Paused"))
+    }
+
+    /// Whether it is proved that nothing runs for it.
+    fn is_at_rest(&self) -> bool {
+        let says = |type_: &str, status: &str, reason: &str| {
+            self.condition(type_)
+                .is_some_and(|condition| condition.status == status && condition.reason == reason)
+        };
+        says("Paused", "True", "Paused") || says("Synced", "False", "ReconcilePaused")
     }
 
     /// Whether somebody else changed its infrastructure, and that is mended when it is its turn.
@@ -406,10 +418,12 @@ impl OwnedSeen {
     /// Whether Terraform may be at work on the rendering that the Workspace has, or about to be.
     #[must_use]
     pub fn may_have_begun(&self) -> bool {
-        let tells = self.run.is_some();
-        match super::standing(self) {
-            super::Standing::Working => true,
-            super::Standing::Retrying { .. } if !tells => true,
+        let is_told = self.run.is_some();
+        match standing(self) {
+            Standing::Working => true,
+            // Nobody tells what another runner does; only that it rests is proved.
+            Standing::Retrying { .. } if !is_told => true,
+            Standing::Waiting { reason, .. } if !is_told && reason == Reason::Paused => !self.is_at_rest(),
             _ => self.is_at_work(),
         }
     }
@@ -424,10 +438,7 @@ impl OwnedSeen {
     /// Whether Terraform made real what the Workspace holds.
     fn is_real(&self) -> bool {
         let status = self.wta.status.as_ref();
-        let is_same = |status: &WorkspaceTemplateApplyStatus| {
-            status.ready_revision == status.last_applied_revision && status.tried_revision.is_none()
-        };
-        status.is_some_and(is_same)
+        status.is_some_and(|status| status.is_real(status.last_applied_revision.as_ref()))
     }
 }
 

@@ -125,9 +125,15 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
 /// has just been taken back.
 fn tried(deciding: &Deciding<'_>, old: &WorkspaceTemplateApplyStatus, applied: &Applied) -> Option<String> {
     let real = old.ready_revision.as_ref()?;
+    // What rests gets nothing.
+    let synced = deciding.found.ours()?.condition("Synced");
+    if synced.is_some_and(|synced| synced.reason == "ReconcilePaused") {
+        return None;
+    }
     let kept = deciding.kept.map(|kept| &kept.rendering.hash);
     let had = kept.filter(|hash| !hash.is_empty());
-    applied.hash.iter().chain(had).find(|hash| *hash != real).cloned()
+    let had = applied.hash.as_ref().or(had);
+    had.filter(|hash| *hash != real).cloned()
 }
 
 /// A status without the conditions that others wrote. Those are not ours to keep or to take away, and no reason to write.

@@ -50,14 +50,9 @@ fn is_done(snapshot: &Snapshot) -> bool {
     };
     // What was taken over and never changed has no hash.
     let hash = Some(&kept.rendering.hash).filter(|hash| !hash.is_empty());
-    let is_real = |hash: &String| {
-        let status = snapshot.wta.status.as_ref();
-        status.is_some_and(|status| {
-            status.ready_revision.as_ref() == Some(hash) && status.tried_revision.is_none()
-        })
-    };
+    let status = snapshot.wta.status.as_ref();
     match hash {
-        Some(hash) => is_real(hash),
+        Some(_) => status.is_some_and(|status| status.is_real(hash)),
         None => kept.was_ready,
     }
 }

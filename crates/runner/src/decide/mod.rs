@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use capt_api::{
     approval,
     conditions::workspace::WorkspaceReason,
-    foreign::marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
+    foreign::marks::{CROSSPLANE_FINALIZER, EXTERNAL_NAME, RECONCILE_REQUESTED},
     marks::{APPROVED, IN_TURN, MEND, PLAN_REQUESTED, RETRY_REQUESTED, TERRAFORM_STATE_FINALIZER, UNLOCK},
 };
 use k8s_openapi::jiff::Timestamp;
@@ -49,6 +49,8 @@ pub(crate) enum Next {
     HandOut,
     /// Tell what the state has of something that was ready before this object was made.
     TakeUp,
+    /// Say again what was said before something was in the way, which is not any more.
+    SayAgain,
     /// Run something as soon as there is room.
     Run(What, Priority),
     /// Tell what runs to stop.
@@ -137,8 +139,8 @@ pub(crate) fn decide(snapshot: &Snapshot, now: Timestamp) -> Next {
 /// Whether somebody deletes what was retained and may do nothing. Nobody is left who would ever allow anything, so that it
 /// would go for ever; and without a grant it takes nothing with it.
 fn is_unclaimed(snapshot: &Snapshot) -> bool {
-    let is_on_hold = snapshot.is_paused || snapshot.is_moved_away;
-    snapshot.is_retained && snapshot.is_deleting && snapshot.policies == Policy::Paused && !is_on_hold
+    let is_claimed = snapshot.is_paused || snapshot.is_moved_away || snapshot.is_named_by_maker;
+    snapshot.is_retained && snapshot.is_deleting && snapshot.policies == Policy::Paused && !is_claimed
 }
 
 /// A plan changes nothing, and whoever asks for one wants to know what the end of the pause would bring.
@@ -262,6 +264,16 @@ fn orphan(snapshot: &Snapshot, memory: &Memory, now: Timestamp) -> Next {
 }
 
 fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
+    // Another name would lead to another state, or to none.
+    if snapshot.external_name.is_none() && snapshot.is_named_by_maker {
+        return Next::Refuse {
+            reason: WorkspaceReason::InputInvalid,
+            message: format!(
+                "somebody took away the annotation {EXTERNAL_NAME}, under which its state is kept. The controllers that made \
+                 it bring it back; nothing is done before that"
+            ),
+        };
+    }
     // It serves whatever becomes of the next look, which may fail or wait for a person.
     if snapshot.is_to_be_taken_up {
         return Next::TakeUp;
@@ -277,10 +289,6 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
         Some(InputFacts::Ready { hash, home }) => (hash, home),
     };
     // Our finalizer comes only now: what never could run has nothing to be destroyed, and must not be held.
-    if snapshot.external_name.is_none() && snapshot.is_named_by_maker {
-        // Somebody took the name away, and another one would lead to another state. Whoever chose it brings it back.
-        return Next::Wait(None);
-    }
     if snapshot.external_name.is_none() || snapshot.home.is_none() || !is_held_by_us(snapshot) {
         return Next::Prepare {
             external_name: snapshot.external_name.is_none().then(|| snapshot.name.clone()),
@@ -308,6 +316,9 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
         return Next::Run(What::Plan, Priority::User);
     }
     let is_retry = is_asked_to_try(snapshot, memory);
+    if snapshot.is_refused && !is_retry && is_known_to_be(snapshot, memory, hash) {
+        return Next::SayAgain;
+    }
     if !is_retry && let Some(next) = held_back(snapshot, memory, What::Converge, hash, now) {
         return next;
     }
@@ -319,15 +330,22 @@ fn staying(snapshot: &Snapshot, now: Timestamp) -> Next {
     let is_due = due.is_some_and(|due| now >= due) || snapshot.connection == ConnectionFacts::OnlyByRun;
     let held = memory.held.as_ref().filter(|held| held.about == about);
     let is_approved = held.is_some_and(|held| is_allowed(&snapshot.requests, &memory.answered, &held.plan));
-    // What was in the way is not any more, which is seen and told only when it is looked again.
-    let is_mended = snapshot.is_refused && memory.failed.is_none();
-    let is_at_rest =
-        (memory.settled.as_ref() == Some(&about) || (held.is_some() && !is_approved)) && !is_mended;
+    let is_held = held.is_some() && !is_approved && !snapshot.is_refused;
+    let is_at_rest = memory.settled.as_ref() == Some(&about) || is_held;
     match (is_retry, is_at_rest, is_due) {
         (false, true, false) => Next::Wait(due),
         (false, true, true) => Next::Run(What::Converge, Priority::Poll),
         (false, false, _) if is_new(memory) => Next::Run(What::Converge, Priority::Create),
         (_, _, _) => Next::Run(What::Converge, Priority::User),
+    }
+}
+
+/// Whether it is known from the last operation how things stand with these inputs.
+fn is_known_to_be(snapshot: &Snapshot, memory: &Memory, hash: &str) -> bool {
+    let is_about = |about: &About| about.hash == hash && about.generation == snapshot.generation;
+    match &memory.failed {
+        Some(failed) => failed.what == What::Converge && is_about(&failed.about),
+        None => memory.settled.as_ref().is_some_and(is_about),
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Snapshot {
     pub(crate) is_moved_away: bool,
     /// Whoever made it chooses the Terraform workspace.
     pub(crate) is_named_by_maker: bool,
-    /// Its status says that nothing can be done, although nothing that ran failed.
+    /// Its status was last told that nothing can be done, by a look and not by something that ran.
     pub(crate) is_refused: bool,
     /// What it stands for was kept on purpose when what it belonged to went.
     pub(crate) is_retained: bool,

@@ -217,7 +217,8 @@ pub(crate) async fn operate(ctx: &Context, job: Job) -> Ended {
 }
 
 impl<'a> Run<'a> {
-    fn new(ctx: &'a Context, job: Job, hash: String, secrets: Secrets) -> Self {
+    fn new(ctx: &'a Context, mut job: Job, hash: String, secrets: Secrets) -> Self {
+        job.record.is_refused = false;
         let requests = requests(&job.view);
         let answered = job.record.memory.as_ref().map(|memory| &memory.answered);
         let is_retry = requests.retry.is_some()

@@ -70,10 +70,10 @@ pub(crate) fn observe(
         finalizers: view.finalizers.clone(),
         external_name: annotation(EXTERNAL_NAME),
         home: annotation(STATE_HOME),
-        is_paused: is_paused(view),
+        is_paused: is_paused_by_hand(view),
         is_moved_away: view.annotations.contains_key(MOVED_AWAY),
         is_named_by_maker: view.labels.contains_key(WTA_UID),
-        is_refused: is_refused(record),
+        is_refused: record.is_refused,
         is_retained: view.annotations.contains_key(RETAINED),
         policies: policy(view),
         requests: requests(view),
@@ -99,25 +99,15 @@ pub(crate) fn observe(
     }
 }
 
-/// Whether it was last said that nothing can be done, and not by something that ran.
-fn is_refused(record: &Record) -> bool {
-    let is_told = |type_: Type, status: &str| {
-        let told = record.standing.condition(type_);
-        told.is_some_and(|told| told.status == status)
-    };
-    let is_of_secret = record
-        .standing
-        .has_reason(Type::Failing, Reason::ConnectionSecretFailed);
-    record.standing.has_reason(Type::Synced, Reason::ReconcileError)
-        && is_told(Type::Synced, "False")
-        && is_told(Type::Failing, "True")
-        && !is_of_secret
-}
-
 /// Whether nothing may be done, by whichever way that is said.
 pub(crate) fn is_paused(view: &WorkspaceView) -> bool {
+    is_paused_by_hand(view) || policy(view) == Policy::Paused
+}
+
+/// Whether a person paused it.
+fn is_paused_by_hand(view: &WorkspaceView) -> bool {
     let by_user = view.annotations.get(CROSSPLANE_PAUSED);
-    by_user.is_some_and(|text| text == "true") || policy(view) == Policy::Paused
+    by_user.is_some_and(|text| text == "true")
 }
 
 /// What a Workspace lets us do.

@@ -28,8 +28,8 @@ use crate::{
     api::{CallError, words},
     context::Context,
     decide::{
-        InputFacts, Look, NamespaceFacts, Next, Policy, Priority, StateFacts, What, Whose, backoff, decide,
-        later,
+        InputFacts, Look, Memory, NamespaceFacts, Next, Policy, Priority, StateFacts, What, Whose, backoff,
+        decide, later,
     },
     engine::Engine,
     events::News,
@@ -164,6 +164,7 @@ impl Looking<'_> {
                 Next::Cancel => return Ok(Step::Then(Then::Wait(None))),
                 Next::Look(look) => self.look(look).await?,
                 Next::HandOut => self.hand_out().await?,
+                Next::SayAgain => self.say_again().await?,
                 Next::TakeUp => self.take_up().await?,
                 Next::Pause => self.pause().await?,
                 Next::Prepare { external_name, home } => self.prepare(external_name, home).await?,
@@ -334,10 +335,11 @@ impl Looking<'_> {
         standing.observed_generation = Some(generation);
         self.ctx.tell(&self.view, &mut self.record).await?;
         self.ctx.herald.tell(&self.view, stage.news(), &message).await;
-        self.answer_retry().await?;
+        self.record.is_refused = stage == Stage::Connect;
         // Watches tell when something that is missing appears; only what the API did not answer, or not to us, is asked
         // again.
         if !matches!(reason, Reason::Network | Reason::StateLocked | Reason::Denied) {
+            self.refuse_retry().await?;
             return Ok(Step::Then(Then::Wait(None)));
         }
         self.record.inputs = self
@@ -354,15 +356,16 @@ impl Looking<'_> {
         Ok(Step::TryAgain)
     }
 
-    /// Writes down that the try that a person asked for is over, if it is not written down yet: whoever waits for its end
-    /// goes by that. It is tried when it can be, whatever failed before.
-    async fn answer_retry(&mut self) -> Result<(), CallError> {
-        let Some(retry) = requests(&self.view).retry else {
-            return Ok(());
+    /// Writes down that the try that a person asked for cannot begin, if it is not written down yet: whoever waits for its
+    /// end would wait for ever.
+    async fn refuse_retry(&mut self) -> Result<(), CallError> {
+        let retry = requests(&self.view).retry;
+        let is_known = |report: &RunReport| {
+            retry.is_none()
+                || report.refused_retry == retry
+                || report.answered.get(RETRY_REQUESTED) == retry.as_ref()
         };
-        let is_answered = |answered: &BTreeMap<String, String>| answered.get(RETRY_REQUESTED) == Some(&retry);
-        let memory = self.record.memory.as_ref();
-        if memory.is_some_and(|memory| is_answered(&memory.answered)) {
+        if is_known(&self.record.report) {
             return Ok(());
         }
         let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
@@ -370,19 +373,31 @@ impl Looking<'_> {
         let Some(mut found) = page.read().await? else {
             return Ok(());
         };
-        let mark = RETRY_REQUESTED.to_owned();
-        if !is_answered(&found.report.answered) {
-            found.report.answered.insert(mark.clone(), retry.clone());
+        if !is_known(&found.report) {
+            found.report.refused_retry.clone_from(&retry);
             // What is written there has been through a redactor.
             let redactor = Redactor::new(&Secrets::default());
             page.write(&report::with_report(&found.report, &redactor)).await?;
         }
-        self.record.report.answered.insert(mark.clone(), retry.clone());
-        if let Some(memory) = &mut self.record.memory {
-            memory.answered.insert(mark, retry);
-            memory.failed = None;
-        }
+        self.record.report.refused_retry = retry;
         Ok(())
+    }
+
+    /// Says what was so before something was in the way, as the last operation left it.
+    async fn say_again(&mut self) -> Result<(), CallError> {
+        self.record.is_refused = false;
+        let (generation, now) = (self.view.generation, self.ctx.now());
+        let has_failed = |memory: &Memory| memory.failed.is_some();
+        let standing = &mut self.record.standing;
+        if self.record.memory.as_ref().is_some_and(has_failed) {
+            retell(&self.record.report, &self.view, standing, now);
+        } else {
+            let synced = (Type::Synced, ConditionStatus::True, Reason::ReconcileSuccess);
+            standing.say(synced, "", generation, now);
+            let fine = (Type::Failing, ConditionStatus::False, Reason::NotFailing);
+            standing.take_back(fine, generation, now);
+        }
+        self.ctx.tell(&self.view, &mut self.record).await
     }
 
     async fn say_deleting(&mut self) -> Result<(), CallError> {

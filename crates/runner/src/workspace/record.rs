@@ -44,6 +44,8 @@ pub(crate) struct Record {
     pub(crate) report: RunReport,
     /// Nothing was ever told beside it.
     pub(crate) is_unreported: bool,
+    /// The status was last told that nothing can be done, by a look and not by something that ran.
+    pub(crate) is_refused: bool,
     /// What its inputs are read from.
     pub(crate) references: BTreeSet<Reference>,
     /// It was asked whether somebody else uses it, and nobody did, or somebody. Watches tell if that changes.
@@ -90,6 +92,7 @@ impl Record {
             standing,
             report: RunReport::default(),
             is_unreported: false,
+            is_refused: false,
             references: BTreeSet::new(),
             is_ours: None,
             troubles: 0,

@@ -1,8 +1,11 @@
 //! Destruction is granted, never implied.
 
-use capt_api::foreign::{
-    ClusterProviderConfig,
-    marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
+use capt_api::{
+    foreign::{
+        ClusterProviderConfig,
+        marks::{CROSSPLANE_FINALIZER, RECONCILE_REQUESTED},
+    },
+    marks,
 };
 use capt_terraform::{diagnostics::Class, state::Created};
 use capt_testkit::World;
@@ -47,6 +50,24 @@ async fn without_the_grant_infrastructure_and_state_stay_and_are_taken_up_again(
         1,
         "what exists is not made again"
     );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_retained_and_may_do_nothing_goes_alone_when_somebody_deletes_it() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    let kept =
+        json!({"metadata": {"annotations": {marks::RETAINED: "true"}}, "spec": {"managementPolicies": []}});
+    patch(&world, "vpc", kept).await;
+    until(&world, "vpc", "Synced", "False ReconcilePaused").await;
+    delete(&world, "vpc").await;
+    until_gone(&world, "vpc").await;
+    assert_eq!(script.exists("vpc"), ["thing.a"]);
+    assert_eq!(state_secrets(&world).await, ["tfstate-vpc-capt"]);
     world.finish().await;
 }
 

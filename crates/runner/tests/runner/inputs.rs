@@ -93,39 +93,80 @@ async fn a_changed_secret_is_applied_and_an_equal_one_is_not() {
 }
 
 #[tokio::test]
-async fn what_goes_and_comes_back_as_it_was_leaves_no_trouble_behind_and_ends_a_try() {
+async fn what_goes_and_comes_back_as_it_was_leaves_no_trouble_behind() {
     let world = World::embedded_only().await;
     let script = Script::default();
     start_with(&world, &script, no_polls);
     put_secret(&world, "credentials", "password", "correct-horse").await;
     create(&world, reading("vpc", "credentials")).await;
     until_settled(&world, "vpc").await;
-    for retries in [false, true] {
+    let before = script.with(|stage| stage.plans);
+    delete_secret(&world, "credentials").await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    put_secret(&world, "credentials", "password", "correct-horse").await;
+    until(&world, "vpc", "Synced", "True ReconcileSuccess").await;
+    until(&world, "vpc", "Failing", "False NotFailing").await;
+    world.advance(seconds(3600)).await;
+    assert_eq!(
+        script.with(|stage| stage.plans),
+        before,
+        "nothing has to be found out"
+    );
+
+    // What failed before that has still failed.
+    script.with(|stage| {
+        let failed = failure(Class::Configuration, "no room");
+        stage.plan_failures.push_back(failed);
+    });
+    put_secret(&world, "credentials", "password", "battery-staple").await;
+    until(&world, "vpc", "Synced", "False ReconcileError").await;
+    let failed = says(&world, "vpc", "Failing").await;
+    delete_secret(&world, "credentials").await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    put_secret(&world, "credentials", "password", "battery-staple").await;
+    world
+        .until("what failed to be told again", async || {
+            says(&world, "vpc", "Failing").await == failed
+        })
+        .await;
+    let told = message(&world, "vpc", "Synced").await;
+    assert!(told.contains("no room"), "{told}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_try_that_cannot_begin_is_told_and_made_when_it_can() {
+    for restarts in [false, true] {
+        let world = World::embedded_only().await;
+        let script = Script::default();
+        start_with(&world, &script, no_polls);
+        put_secret(&world, "credentials", "password", "correct-horse").await;
+        create(&world, reading("vpc", "credentials")).await;
+        until_settled(&world, "vpc").await;
         delete_secret(&world, "credentials").await;
         until(&world, "vpc", "Failing", "True InputMissing").await;
-        if retries {
-            annotate(&world, "vpc", marks::RETRY_REQUESTED, "now").await;
+        let before = script.with(|stage| stage.plans);
+        annotate(&world, "vpc", marks::RETRY_REQUESTED, "now").await;
+        world.settle().await;
+        assert_eq!(report(&world, "vpc").await.refused_retry.as_deref(), Some("now"));
+        assert_eq!(
+            says(&world, "vpc", "Failing").await.as_deref(),
+            Some("True InputMissing")
+        );
+        if restarts {
+            world.crash(RUNNER);
             world.settle().await;
-            let answered = report(&world, "vpc").await.answered;
-            assert_eq!(
-                answered.get(marks::RETRY_REQUESTED).map(String::as_str),
-                Some("now")
-            );
-            assert_eq!(
-                says(&world, "vpc", "Failing").await.as_deref(),
-                Some("True InputMissing"),
-                "it is over, and failed again"
-            );
         }
         put_secret(&world, "credentials", "password", "correct-horse").await;
         until(&world, "vpc", "Synced", "True ReconcileSuccess").await;
-        until(&world, "vpc", "Failing", "False NotFailing").await;
+        world.settle().await;
+        let told = report(&world, "vpc").await;
+        assert_eq!(told.refused_retry, None);
+        let answered = told.answered.get(marks::RETRY_REQUESTED);
+        assert_eq!(answered.map(String::as_str), Some("now"));
+        assert_eq!(script.with(|stage| stage.plans), before + 1);
+        world.finish().await;
     }
-    world.settle().await;
-    let before = script.with(|stage| stage.plans);
-    world.advance(seconds(3600)).await;
-    assert_eq!(script.with(|stage| stage.plans), before, "it rests");
-    world.finish().await;
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ fn doing(operation: Option<&str>, percent: i32) -> Now<'_> {
         percent,
         live_remaining: None,
         walk: None,
+        reached: None,
         outcome: OperationResult::Succeeded,
         is_void: false,
         message: None,

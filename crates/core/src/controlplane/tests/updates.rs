@@ -650,6 +650,11 @@ fn a_step_that_has_begun_is_not_taken_back() {
         let history = status.progress.and_then(|progress| progress.history);
         let last = history.and_then(|mut history| history.pop()).expect("a record");
         assert_eq!(last.result, Some(OperationResult::Succeeded), "{last:?}");
+        assert_eq!(
+            last.message.as_deref(),
+            Some("from 1.31 to 1.32"),
+            "what came of it"
+        );
     }
 }
 

@@ -14,7 +14,7 @@ pub(in crate::graph) fn apply(wta: &WorkspaceTemplateApply) -> Node {
     let at = |type_: &str| find_condition(conditions, type_);
     // What was written last is not real yet. Whoever never says of which generation he speaks does not tell that either.
     let speaks = |type_: &str| at(type_).is_some_and(|said| said.observed_generation.is_some());
-    let is_real = status.last_applied_revision == status.ready_revision && status.tried_revision.is_none();
+    let is_real = status.is_real(status.last_applied_revision.as_ref());
     let is_behind = !is_real && (speaks("Synced") || speaks("Ready"));
     // What failed before is the past while it is tried again.
     let is_tried = status.progress.as_ref().is_some_and(|now| now.attempt.is_some());

@@ -151,5 +151,6 @@ fn what_was_retained_and_may_do_nothing_goes_when_somebody_deletes_it_and_takes_
     // Somebody else's pause is somebody else's, and what is paused by its owner is not retained.
     assert_eq!(now(&deleted(|it| it.is_paused = true)), Next::Pause);
     assert_eq!(now(&deleted(|it| it.is_retained = false)), Next::Pause);
+    assert_eq!(now(&deleted(|it| it.is_named_by_maker = true)), Next::Pause);
     assert_eq!(now(&deleted(|it| it.running = running(What::Destroy))), FOR_EVER);
 }

@@ -35,6 +35,7 @@ impl Run<'_> {
             more_missing: self.record.report.more_missing,
             cut_short: self.record.report.cut_short.clone(),
             answered: memory.answered.clone(),
+            refused_retry: None,
             made: memory.made.clone(),
             warnings: report::warnings(&self.warnings, &self.gate.redactor()),
             ..followed.report
