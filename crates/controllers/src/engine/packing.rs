@@ -1,7 +1,10 @@
 //! Objects that nobody looks at, packed: most objects are at rest, and objects of a kind mostly say the same. As text of which
 //! only that is kept in which it differs from others, one takes a small fraction of the room.
 
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
 
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use parking_lot::Mutex;
@@ -13,12 +16,19 @@ const COMMON: usize = 32 << 10;
 const LEARNS_AFTER: u32 = 16;
 /// What is shorter is not worth learning from.
 const SHORT: usize = 256;
+/// How many of the objects that are packed as soon as they come are also there as they are: what changed is looked at by
+/// several, one after the other.
+const OPEN: usize = 64;
 
 /// How objects of a type are packed and unpacked.
 pub(crate) struct Packing<T> {
     write: fn(&T, &mut Vec<u8>) -> serde_json::Result<()>,
     read: fn(&[u8]) -> serde_json::Result<T>,
+    /// Objects are packed as soon as they come.
+    is_tight: bool,
     common: Mutex<Common>,
+    /// Those of them that were looked at last.
+    open: Mutex<VecDeque<Arc<T>>>,
 }
 
 /// What objects have in common: text of some of them, which others refer to.
@@ -82,12 +92,36 @@ impl<T: Serialize + DeserializeOwned> Packing<T> {
         Self {
             write: |value, text| serde_json::to_writer(text, value),
             read: |text| serde_json::from_slice(text),
+            is_tight: false,
             common: Mutex::default(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// For objects that are large and looked at for a moment only: few of them are kept in another form, and not for long.
+    pub(crate) fn tight() -> Self {
+        Self {
+            is_tight: true,
+            ..Self::json()
         }
     }
 }
 
 impl<T> Packing<T> {
+    /// Keeps an object as it is for a while.
+    fn keep_open(&self, value: &Arc<T>) {
+        let mut open = self.open.lock();
+        if open.len() == OPEN {
+            open.pop_front();
+        }
+        open.push_back(value.clone());
+    }
+
+    /// Keeps none of them as it is any longer.
+    pub(crate) fn close(&self) {
+        self.open.lock().clear();
+    }
+
     fn unpack(&self, packed: &Packed) -> Option<T> {
         let text = decompress_size_prepended_with_dict(packed.rest.text(), &packed.common).ok()?;
         (self.read)(&text).ok()
@@ -119,7 +153,8 @@ pub(crate) struct Shelf<T>(Mutex<Form<T>>);
 
 enum Form<T> {
     Open(Arc<T>, Rest),
-    Packed(Packed),
+    /// Packed, and perhaps still there as it is.
+    Packed(Packed, Weak<T>),
 }
 
 /// How long nobody looked at an object.
@@ -134,8 +169,19 @@ enum Rest {
 }
 
 impl<T: PartialEq> Shelf<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(Mutex::new(Form::Open(Arc::new(value), Rest::None)))
+    pub(crate) fn new(value: T, packing: Option<&Packing<T>>) -> Self {
+        let packed = packing
+            .filter(|packing| packing.is_tight)
+            .and_then(|packing| packing.pack(&value, &mut Packer::default()));
+        let value = Arc::new(value);
+        let form = match (packed, packing) {
+            (Some(packed), Some(packing)) => {
+                packing.keep_open(&value);
+                Form::Packed(packed, Arc::downgrade(&value))
+            }
+            _ => Form::Open(value, Rest::None),
+        };
+        Self(Mutex::new(form))
     }
 
     /// The object, which is unpacked for that.
@@ -146,9 +192,18 @@ impl<T: PartialEq> Shelf<T> {
                 *rest = Rest::None;
                 Some(value.clone())
             }
-            Form::Packed(packed) => {
-                let value = Arc::new(packing?.unpack(packed)?);
-                *form = Form::Open(value.clone(), Rest::None);
+            Form::Packed(packed, open) => {
+                if let Some(value) = open.upgrade() {
+                    return Some(value);
+                }
+                let packing = packing?;
+                let value = Arc::new(packing.unpack(packed)?);
+                if packing.is_tight {
+                    *open = Arc::downgrade(&value);
+                    packing.keep_open(&value);
+                } else {
+                    *form = Form::Open(value.clone(), Rest::None);
+                }
                 Some(value)
             }
         }
@@ -164,12 +219,19 @@ impl<T: PartialEq> Shelf<T> {
             }
             Form::Open(value, rest @ Rest::Short) => {
                 match packing.pack(value, packer) {
-                    Some(packed) => *form = Form::Packed(packed),
+                    Some(packed) => *form = Form::Packed(packed, Weak::new()),
                     None => *rest = Rest::Long,
                 }
                 true
             }
-            Form::Open(_, Rest::Long) | Form::Packed(_) => false,
+            Form::Open(_, Rest::Long) => false,
+            Form::Packed(_, open) => {
+                // What nobody has any more still takes its room as long as it is referred to.
+                if open.strong_count() == 0 {
+                    *open = Weak::new();
+                }
+                false
+            }
         }
     }
 }
@@ -179,14 +241,14 @@ impl<T: PartialEq> Shelf<T> {
 pub(crate) fn put_together<'a, T: 'a>(shelves: impl Iterator<Item = &'a Shelf<T>> + Clone) {
     let mut whole = Vec::new();
     for shelf in shelves.clone() {
-        if let Form::Packed(packed) = &*shelf.0.lock() {
+        if let Form::Packed(packed, _) = &*shelf.0.lock() {
             whole.extend_from_slice(packed.rest.text());
         }
     }
     let whole: Arc<[u8]> = whole.into();
     let mut from = 0;
     for shelf in shelves {
-        if let Form::Packed(packed) = &mut *shelf.0.lock() {
+        if let Form::Packed(packed, _) = &mut *shelf.0.lock() {
             let to = from + packed.rest.text().len();
             if let Some(part) = Part::of(&whole, from, to) {
                 packed.rest = part;
@@ -202,18 +264,9 @@ mod tests {
 
     fn packed<T>(shelf: &Shelf<T>) -> Option<usize> {
         match &*shelf.0.lock() {
-            Form::Packed(packed) => Some(packed.rest.text().len()),
+            Form::Packed(packed, _) => Some(packed.rest.text().len()),
             Form::Open(..) => None,
         }
-    }
-
-    /// An object at which nobody looked for long.
-    fn resting<T: PartialEq>(value: T, packing: &Packing<T>) -> Shelf<T> {
-        let shelf = Shelf::new(value);
-        for _ in 0..2 {
-            shelf.rest(packing, &mut Packer::default());
-        }
-        shelf
     }
 
     #[test]
@@ -222,7 +275,7 @@ mod tests {
         let mut packer = Packer::default();
         let text = "Something that is said again and again. ".repeat(50);
         let shelves: Vec<Shelf<String>> = ["", "\u{fc}", &text]
-            .map(|text| Shelf::new(text.to_owned()))
+            .map(|text| Shelf::new(text.to_owned(), Some(&packing)))
             .into();
         for _ in 0..2 {
             for (shelf, text) in shelves.iter().zip(["", "\u{fc}", &text]) {
@@ -240,18 +293,43 @@ mod tests {
     }
 
     #[test]
+    fn what_was_looked_at_lately_is_not_unpacked_again_and_what_was_not_is_not_kept() {
+        let packing = Packing::tight();
+        let shelf = Shelf::new("x".to_owned(), Some(&packing));
+        let look = || Arc::downgrade(&shelf.get(Some(&packing)).unwrap());
+        let first = look();
+        assert!(first.ptr_eq(&look()));
+        for number in 0..OPEN {
+            Shelf::new(number.to_string(), Some(&packing));
+        }
+        assert_eq!(first.strong_count(), 0);
+        let again = look();
+        assert!(again.ptr_eq(&look()));
+        assert_eq!(packing.open.lock().len(), OPEN);
+        packing.close();
+        assert_eq!(again.strong_count(), 0);
+    }
+
+    #[test]
     fn what_is_put_together_comes_out_the_same_and_so_does_what_changes_after_that() {
-        let packing = Packing::json();
+        let packing = Packing::tight();
         let text = |number: usize| format!("{number} {}", "x".repeat(number));
-        let mut shelves: Vec<Shelf<String>> = (0..50).map(|number| resting(text(number), &packing)).collect();
+        let mut shelves: Vec<Shelf<String>> = (0..50)
+            .map(|number| Shelf::new(text(number), Some(&packing)))
+            .collect();
         // One that is not packed.
-        shelves.push(Shelf::new(text(50)));
+        shelves.push(Shelf::new(text(50), None));
         for changed in [7, 31] {
             put_together(shelves.iter());
-            shelves[changed] = resting(text(changed), &packing);
+            packing.close();
+            for (number, shelf) in shelves.iter().enumerate() {
+                let found = shelf.get(Some(&packing));
+                assert_eq!(found.as_deref(), Some(&text(number)), "{number}");
+            }
+            shelves[changed] = Shelf::new(text(changed), Some(&packing));
         }
         let whole = |shelf: &Shelf<String>| match &*shelf.0.lock() {
-            Form::Packed(packed) => Some(packed.rest.whole.clone()),
+            Form::Packed(packed, _) => Some(packed.rest.whole.clone()),
             Form::Open(..) => None,
         };
         put_together(shelves.iter());
@@ -261,10 +339,22 @@ mod tests {
                 .iter()
                 .all(|shelf| Arc::ptr_eq(&whole(shelf).unwrap(), &first))
         );
-        for (number, shelf) in shelves.iter().enumerate() {
-            let found = shelf.get(Some(&packing));
-            assert_eq!(found.as_deref(), Some(&text(number)), "{number}");
-        }
+    }
+
+    #[test]
+    fn of_what_is_looked_at_no_more_nothing_is_left() {
+        let packing = Packing::tight();
+        let shelf = Shelf::new("x".to_owned(), Some(&packing));
+        let weak = |shelf: &Shelf<String>| match &*shelf.0.lock() {
+            Form::Packed(_, open) => open.clone(),
+            Form::Open(..) => Weak::new(),
+        };
+        let before = weak(&shelf);
+        shelf.rest(&packing, &mut Packer::default());
+        assert!(weak(&shelf).ptr_eq(&before), "it is still open");
+        packing.close();
+        shelf.rest(&packing, &mut Packer::default());
+        assert!(weak(&shelf).ptr_eq(&Weak::new()));
     }
 
     /// Words that have nothing in common with those of another number.
@@ -279,12 +369,11 @@ mod tests {
 
     #[test]
     fn of_what_others_say_too_nearly_nothing_is_kept_whatever_came_before() {
-        let packing = Packing::json();
+        let packing = Packing::tight();
         let size = |text: String| {
-            let shelf = resting(text.clone(), &packing);
-            let size = packed(&shelf).unwrap();
-            assert_eq!(shelf.get(Some(&packing)), Some(Arc::new(text)));
-            size
+            let shelf = Shelf::new(text.clone(), Some(&packing));
+            assert_eq!(shelf.get(Some(&packing)).as_deref(), Some(&text));
+            packed(&shelf).unwrap()
         };
         for sort in 0..20 {
             let sizes: Vec<usize> = (0..100)
@@ -310,10 +399,13 @@ mod tests {
 
     #[test]
     fn what_would_come_out_otherwise_stays_as_it_is() {
-        let packing = Packing::json();
-        let shelf = resting(f64::INFINITY, &packing);
-        shelf.rest(&packing, &mut Packer::default());
-        assert_eq!(packed(&shelf), None);
-        assert_eq!(shelf.get(Some(&packing)).as_deref(), Some(&f64::INFINITY));
+        for packing in [Packing::json(), Packing::tight()] {
+            let shelf = Shelf::new(f64::INFINITY, Some(&packing));
+            for _ in 0..3 {
+                shelf.rest(&packing, &mut Packer::default());
+            }
+            assert_eq!(packed(&shelf), None);
+            assert_eq!(shelf.get(Some(&packing)).as_deref(), Some(&f64::INFINITY));
+        }
     }
 }

@@ -167,9 +167,19 @@ impl<T: PartialEq> Table<T> {
         self
     }
 
+    /// With objects that are large and looked at for a moment only, which are always packed.
+    pub(crate) fn packed_tight(mut self) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.packing = Some(Packing::tight());
+        self
+    }
+
     /// Packs what nobody looked at since the last time that it was asked for.
     pub(crate) async fn rest(&self, packer: &mut Packer) {
         let Some(packing) = &self.packing else { return };
+        packing.close();
         let mut last: Option<ObjectKey> = None;
         loop {
             last = {
@@ -506,7 +516,7 @@ impl<T: PartialEq> Table<T> {
             }
         }
         match value {
-            Some(value) => rows.objects.insert(key, Shelf::new(value)),
+            Some(value) => rows.objects.insert(key, Shelf::new(value, self.packing.as_ref())),
             None => rows.objects.remove(&key),
         };
     }

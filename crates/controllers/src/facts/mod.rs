@@ -55,7 +55,7 @@ pub(crate) const CAPTCLUSTERS: Controller = 3;
 pub(crate) const CONTROLPLANES: Controller = 4;
 
 /// How long nobody looks at what counts as at rest.
-const RESTS_AFTER: Duration = Duration::from_secs(5);
+const RESTS_AFTER: Duration = Duration::from_secs(2);
 
 /// All facts.
 pub(crate) struct Facts {
@@ -120,9 +120,9 @@ impl Facts {
                     .packed(),
             ),
             templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),
-            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES).packed()),
+            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES).packed_tight()),
             cluster_workspaces: Arc::new(
-                Table::new("cluster workspaces", wakes, indexes::WORKSPACES).packed(),
+                Table::new("cluster workspaces", wakes, indexes::WORKSPACES).packed_tight(),
             ),
             clusters: Arc::new(
                 Table::new("clusters", wakes, indexes::CLUSTERS)
@@ -147,7 +147,7 @@ impl Facts {
             legacy_usages: Arc::new(Table::new("legacy usages", wakes, &[])),
             secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS).packed()),
             config_maps: Arc::new(Table::new("config maps", wakes, &[]).packed()),
-            renderings: Arc::new(Table::new("renderings", wakes, &[]).packed()),
+            renderings: Arc::new(Table::new("renderings", wakes, &[]).packed_tight()),
             reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS).packed()),
             namespaces: Arc::new(Table::new("namespaces", wakes, &[])),
         }
