@@ -18,6 +18,7 @@ mod controlplane_updates;
 mod controlplanes;
 mod costs;
 mod crashes;
+mod creations;
 mod destruction;
 mod eks;
 mod fargate;

@@ -127,7 +127,8 @@ pub fn standing(seen: &OwnedSeen) -> Standing {
     }
     // While what failed is put to rest, nothing says that it failed, until it says that it waits for its turn. What is
     // not applied yet has not been tried, whatever the one before it failed with.
-    match failure::remembered(&seen.wta).filter(|_| is_applied && !is_applying) {
+    let is_failure = is_applied && !is_applying && !has_worked_since(seen);
+    match failure::remembered(&seen.wta).filter(|_| is_failure) {
         Some(message) => Standing::Failed { message },
         None => or_paused(Standing::Working),
     }
@@ -144,10 +145,7 @@ pub fn is_without_template(seen: &OwnedSeen) -> Option<String> {
 /// What went wrong with Terraform, if that is about what is wanted of it now.
 pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
     let synced = seen.condition(Type::Synced.as_str())?;
-    // The end of an operation is heard of before what the Workspace says about it.
-    let worked_since = seen.run.as_ref().and_then(|run| run.worked_since);
-    let is_over = worked_since.is_some_and(|since| synced.last_transition_time.0 < since);
-    let is_told = synced.status == "False" && is_of_this_generation(seen, synced) && !is_over;
+    let is_told = synced.status == "False" && is_of_this_generation(seen, synced) && !has_worked_since(seen);
     // What passes by itself is tried again whether a person asks for that or not. What does not is not tried for nothing:
     // somebody mended what it failed with.
     let is_mended = seen.run.as_ref().is_some_and(|run| {
@@ -167,6 +165,13 @@ pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
         TroubleClass::Terminal => is_answered(seen) && !is_mended && !is_behind,
     };
     seen.trouble.as_ref().filter(|_| is_told).filter(counts)
+}
+
+/// Whether an operation succeeded that began after it went wrong: its end is heard of before what the Workspace says about it.
+fn has_worked_since(seen: &OwnedSeen) -> bool {
+    let synced = seen.condition(Type::Synced.as_str());
+    let worked_since = seen.run.as_ref().and_then(|run| run.worked_since);
+    worked_since.is_some_and(|since| synced.is_some_and(|synced| synced.last_transition_time.0 < since))
 }
 
 /// A message that names fields of a WorkspaceTemplateApply, with the fields of its owner that these are written from.
