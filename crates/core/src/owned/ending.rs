@@ -7,7 +7,8 @@ use capt_api::marks;
 use serde_json::{Value, json};
 
 use super::{
-    seen::{OwnedSeen, Trouble, TroubleClass},
+    glance::{Trouble, TroubleClass},
+    seen::OwnedSeen,
     standing::trouble,
     wanted::{self, Owner, Role},
 };

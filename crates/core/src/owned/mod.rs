@@ -9,6 +9,7 @@
 mod ending;
 mod failure;
 mod finding;
+mod glance;
 mod left;
 mod outputs;
 mod pausing;
@@ -22,13 +23,14 @@ pub use ending::{End, Fate, cannot_go, destruction_trouble, end, gave_up};
 pub(crate) use failure::remembered;
 pub(crate) use finding::name_put_right;
 pub use finding::{Found, find};
+pub use glance::{PlanGlance, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance};
 pub use left::{Left, LeftWorkspace, answer, may_end};
 pub use outputs::{OutputProblem, list_of_texts, text};
 pub(crate) use pausing::paused;
 pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;
+pub use seen::OwnedSeen;
 pub(crate) use seen::retry_command;
-pub use seen::{OwnedSeen, PlanGlance, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance};
 pub use standing::{Standing, is_without_template, standing};
 pub use wanted::{Owner, Role, Wanted};
 

@@ -14,7 +14,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::{
     failure,
-    seen::{OwnedSeen, Trouble, TroubleClass},
+    glance::{Trouble, TroubleClass},
+    seen::OwnedSeen,
 };
 
 /// How a WorkspaceTemplateApply stands.
