@@ -19,7 +19,7 @@ use super::{
     connection,
     deciding::Deciding,
     kubeconfig::{self, Source},
-    setup::endpoint_of,
+    setup::{Located, locate},
     snapshot::Snapshot,
     taking,
 };
@@ -45,7 +45,11 @@ fn lacks_outputs(snapshot: &Snapshot, eks: &OwnedSeen) -> bool {
     if standing(eks) != Standing::Ready {
         return false;
     }
-    let Ok(endpoint) = endpoint_of(snapshot, eks) else {
+    let Ok(Located {
+        endpoint,
+        doubt: None,
+    }) = locate(snapshot, eks, true)
+    else {
         return true;
     };
     let needed = match kubeconfig::source(&snapshot.control_plane.spec, &endpoint.host) {

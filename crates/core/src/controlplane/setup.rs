@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     decision::{Desired, Guard},
-    owned::{OwnedSeen, Owner},
+    owned::{OutputProblem, OwnedSeen, Owner},
     timing::between,
 };
 
@@ -82,32 +82,62 @@ pub fn check(spec: &CAPTControlPlaneSpec) -> EndpointCheck {
     })
 }
 
-/// Where the API server answers: what the module says, or what was known before.
+/// Where an API server answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located {
+    /// Where.
+    pub endpoint: ApiEndpoint,
+    /// Why what the module says now is not believed.
+    pub doubt: Option<Note>,
+}
+
+/// Where the API server answers: what the module says, or what was known before. What served does not stop doing so because
+/// an output was spoilt.
 ///
 /// # Errors
 ///
 /// The module says something that is no endpoint, or nothing.
-pub fn endpoint_of(snapshot: &Snapshot, seen: &OwnedSeen) -> Result<ApiEndpoint, Note> {
-    let known = snapshot
-        .control_plane
-        .spec
-        .control_plane_endpoint
-        .as_ref()
-        .and_then(endpoint::stored);
-    match connection::output(snapshot, seen, "cluster_endpoint") {
-        Ok(text) => endpoint::parse(text).map_err(|problem| {
-            Note::new(
-                Reason::EndpointError,
-                seen.naming_template(&format!(
-                    "The module's output cluster_endpoint cannot be understood: {problem}. Make it a URL or a host, \
-                     such as https://example.org"
-                )),
-            )
+pub fn locate(snapshot: &Snapshot, seen: &OwnedSeen, was_initialized: bool) -> Result<Located, Note> {
+    let told = connection::output(snapshot, seen, "cluster_endpoint");
+    let is_spoilt = !matches!(&told, Err(OutputProblem::Missing { .. }));
+    let problem = match told.map(endpoint::parse) {
+        Ok(Ok(endpoint)) => {
+            return Ok(Located {
+                endpoint,
+                doubt: None,
+            });
+        }
+        Ok(Err(problem)) => {
+            let message = format!(
+                "The module's output cluster_endpoint cannot be understood: {problem}. Make it a URL or a host, such as \
+                 https://example.org"
+            );
+            Note::new(Reason::EndpointError, seen.naming_template(&message))
+        }
+        Err(problem) => Note::new(Reason::OutputInvalid, seen.naming_template(&problem.to_string())),
+    };
+    let stored = snapshot.control_plane.spec.control_plane_endpoint.as_ref();
+    match stored.and_then(endpoint::stored) {
+        Some(endpoint) if was_initialized || !is_spoilt => Ok(Located {
+            doubt: is_spoilt.then(|| {
+                let known = endpoint::display(&endpoint);
+                let message = format!(
+                    "{}; until then {known} counts, as it was told before",
+                    problem.message
+                );
+                Note::new(problem.reason, message)
+            }),
+            endpoint,
         }),
-        Err(problem) => known.ok_or_else(|| {
-            let message = seen.naming_template(&problem.to_string());
-            Note::new(Reason::OutputInvalid, message)
-        }),
+        _ => Err(problem),
+    }
+}
+
+/// What is known of an API server that nobody asked.
+fn unasked(snapshot: &Snapshot) -> Answer {
+    match check(&snapshot.control_plane.spec) {
+        EndpointCheck::Optional => Answer::NotChecked,
+        EndpointCheck::Required => Answer::Unknown,
     }
 }
 
@@ -119,14 +149,8 @@ pub fn answer(
     was_initialized: bool,
     now: Timestamp,
 ) -> (Answer, Option<Duration>) {
-    let is_optional = check(&snapshot.control_plane.spec) == EndpointCheck::Optional;
-    let unknown = || {
-        if is_optional {
-            Answer::NotChecked
-        } else {
-            Answer::Unknown
-        }
-    };
+    let unknown = || unasked(snapshot);
+    let is_optional = unknown() == Answer::NotChecked;
     let before = said_before(snapshot, endpoint);
     // Silence does not begin anew because we did. It was told when patience had ended.
     let silence_before = before
@@ -171,7 +195,14 @@ pub fn answer(
     } else if silence >= PATIENCE {
         (Answer::Silent(message), Some(DEAD_AFTER.saturating_sub(silence)))
     } else {
-        (Answer::Yes, Some(PATIENCE.saturating_sub(silence)))
+        // Silence is no news only of one that answered.
+        let has_answered = before.is_some_and(|said| said.status == "True");
+        let answer = if has_answered {
+            Answer::Yes
+        } else {
+            Answer::Unknown
+        };
+        (answer, Some(PATIENCE.saturating_sub(silence)))
     }
 }
 
@@ -195,15 +226,15 @@ pub fn look(
 ) -> Surroundings {
     let nothing = |setup: Setup, note: &Note| Surroundings {
         endpoint: None,
-        answer: Answer::Unknown,
+        answer: unasked(snapshot),
         secrets: Vec::new(),
         setup,
         kubeconfig: Err(note.clone()),
         impairments: Vec::new(),
         look_again: None,
     };
-    let endpoint = match endpoint_of(snapshot, seen) {
-        Ok(endpoint) => endpoint,
+    let Located { endpoint, doubt } = match locate(snapshot, seen, was_initialized) {
+        Ok(located) => located,
         // Outputs and Secret arrive after the Workspace says that it is ready.
         Err(note)
             if note.reason == Reason::OutputInvalid
@@ -223,7 +254,7 @@ pub fn look(
         secrets: access.secrets,
         setup: Setup::Done,
         kubeconfig: Ok(Note::new(Reason::KubeconfigGenerated, ALL_THERE)),
-        impairments: access.impairment.into_iter().collect(),
+        impairments: doubt.into_iter().chain(access.impairment).collect(),
         look_again: [silence, access.look_again].into_iter().flatten().min(),
     };
     match access.outcome {

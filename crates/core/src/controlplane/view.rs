@@ -160,7 +160,7 @@ pub fn endpoint(answer: &Answer) -> Said {
             type_,
             ConditionStatus::Unknown,
             Reason::EndpointNotReady,
-            "The API server was not asked yet",
+            "The API server has not answered yet",
         ),
         Answer::Silent(message) | Answer::Dead(message) => {
             said(type_, false, Reason::EndpointNotReady, message.clone())

@@ -10,7 +10,7 @@ use super::{
     deciding::Deciding,
     eks,
     kubeconfig::{self, Source},
-    setup,
+    setup::{self, Located},
     snapshot::Snapshot,
     validity, work,
 };
@@ -69,7 +69,7 @@ pub fn wants(snapshot: &Snapshot, now: Timestamp) -> Wants {
     if deciding.is_deleting() || !(is_there || was_initialized) {
         return Wants::default();
     }
-    let Ok(endpoint) = setup::endpoint_of(snapshot, seen) else {
+    let Ok(Located { endpoint, .. }) = setup::locate(snapshot, seen, was_initialized) else {
         return Wants::default();
     };
     let ca_data = connection::output(snapshot, seen, "cluster_certificate_authority_data").ok();

@@ -3,7 +3,7 @@
 use capt_api::captcontrolplane::{ControlPlaneState as State, EndpointCheck};
 use serde_json::json;
 
-use super::{super::setup, World, fresh, living, said};
+use super::{super::setup, World, fresh, living, message, said};
 
 #[test]
 fn a_private_endpoint_may_be_silent_and_holds_nothing_back() {
@@ -97,4 +97,70 @@ fn what_was_said_about_an_api_server_counts_after_a_restart_until_somebody_asked
     new.snapshot.probe = None;
     new.calm();
     assert_eq!(said(&new.status(), "EndpointAnswers"), "Unknown/EndpointNotReady");
+}
+
+#[test]
+fn nobody_is_said_to_answer_who_never_did() {
+    let silent = |world: &mut World| {
+        world.answers = false;
+        world.settle();
+        assert_eq!(
+            said(&world.status(), "EndpointAnswers"),
+            "Unknown/EndpointNotReady"
+        );
+        world.clock += 50;
+        world.settle();
+        assert_eq!(world.status().state, Some(State::Degraded));
+    };
+    let mut unchecked = World::new(fresh());
+    unchecked.answers = false;
+    unchecked.snapshot.control_plane.spec.endpoint_check = Some(EndpointCheck::Optional);
+    unchecked.settle();
+    assert_eq!(unchecked.status().state, Some(State::Ready));
+    unchecked.snapshot.control_plane.spec.endpoint_check = Some(EndpointCheck::Required);
+    unchecked.snapshot.probe = None;
+    silent(&mut unchecked);
+    // What served elsewhere, and was never asked from here.
+    let mut taken_over = living();
+    taken_over.snapshot.probe = None;
+    let status = taken_over
+        .snapshot
+        .control_plane
+        .status
+        .as_mut()
+        .expect("a status");
+    let conditions = status.conditions.as_mut().expect("conditions");
+    conditions.retain(|condition| condition.type_ != "EndpointAnswers");
+    silent(&mut taken_over);
+}
+
+#[test]
+fn a_spoilt_endpoint_leaves_what_served_as_it_was_told_before() {
+    for spoilt in [json!("bad bad"), json!(5), json!(["a"]), json!("")] {
+        for check in [EndpointCheck::Required, EndpointCheck::Optional] {
+            let mut world = living();
+            world.snapshot.control_plane.spec.endpoint_check = Some(check);
+            world.settle();
+            let before = world.status().endpoint;
+            world
+                .outputs
+                .insert("cluster_endpoint".to_owned(), spoilt.clone());
+            world.settle();
+            let status = world.status();
+            assert_eq!(status.state, Some(State::Degraded), "{spoilt}");
+            assert_eq!(said(&status, "Available"), "True/Available", "{spoilt}");
+            assert_eq!(said(&status, "EndpointAnswers"), "True/EndpointReady", "{spoilt}");
+            assert_eq!(status.endpoint, before, "{spoilt}");
+            let told = message(&status, "Ready");
+            assert!(told.contains("output cluster_endpoint"), "{told}");
+            assert!(told.contains("until then"), "{told}");
+            world.outputs.remove("cluster_endpoint");
+            world.settle();
+            assert_eq!(
+                world.status().state,
+                Some(State::Ready),
+                "what was told once, the module has"
+            );
+        }
+    }
 }
