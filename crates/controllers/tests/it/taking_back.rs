@@ -136,3 +136,34 @@ async fn an_upgrade_that_is_paused_between_two_steps_is_one_update() {
     assert_eq!(updates(&world).await, ["Some(Succeeded) from 1.31 to 1.33"]);
     world.finish().await;
 }
+
+#[tokio::test]
+async fn an_upgrade_that_is_taken_back_on_its_way_tells_how_far_it_came() {
+    let world = serving().await;
+    edit(&world, json!({"version": "1.33"})).await;
+    world.advance(Duration::from_secs(5)).await;
+    edit(&world, json!({"version": "1.31"})).await;
+    world.advance(Duration::from_secs(300)).await;
+    assert_eq!(says(&world, "Ready").await, "True/VersionTooLow");
+    assert_eq!(updates(&world).await, ["Some(Succeeded) from 1.31 to 1.32"]);
+    edit(&world, json!({"version": "1.32"})).await;
+    let is_ready = async || status(&world).await.state == Some(State::Ready);
+    world.until("the version to be right again", is_ready).await;
+    // And one that is lowered below what it came to while it is paused.
+    edit(&world, json!({"version": "1.35"})).await;
+    let has_come = async || status(&world).await.version.as_deref() == Some("1.33");
+    world.until("a step to be done", has_come).await;
+    world.advance(Duration::from_secs(5)).await;
+    let pause = |value: Value| json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": value}}});
+    let _: CAPTControlPlane = world.patch("blue", pause(json!("true"))).await;
+    world.advance(Duration::from_secs(60)).await;
+    edit(&world, json!({"version": "1.33"})).await;
+    let _: CAPTControlPlane = world.patch("blue", pause(Value::Null)).await;
+    world.advance(Duration::from_secs(300)).await;
+    assert_eq!(status(&world).await.version.as_deref(), Some("1.34"));
+    assert_eq!(
+        updates(&world).await,
+        ["Some(Succeeded) from 1.31 to 1.32", "Some(Succeeded) from 1.32 to 1.34"]
+    );
+    world.finish().await;
+}
