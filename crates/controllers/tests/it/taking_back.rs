@@ -163,7 +163,31 @@ async fn an_upgrade_that_is_taken_back_on_its_way_tells_how_far_it_came() {
     assert_eq!(status(&world).await.version.as_deref(), Some("1.34"));
     assert_eq!(
         updates(&world).await,
-        ["Some(Succeeded) from 1.31 to 1.32", "Some(Succeeded) from 1.32 to 1.34"]
+        [
+            "Some(Succeeded) from 1.31 to 1.32",
+            "Some(Succeeded) from 1.32 to 1.34"
+        ]
     );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_change_that_is_taken_back_before_a_pause_ends_waits_for_nothing() {
+    let world = serving().await;
+    let pause = |value: Value| json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": value}}});
+    let _: WorkspaceTemplateApply = world.patch(APPLY, pause(json!("true"))).await;
+    world.settle().await;
+    assert_eq!(status(&world).await.state, Some(State::Ready));
+    edit(&world, json!({"additionalTags": {"team": "blue"}})).await;
+    world.advance(Duration::from_secs(5)).await;
+    assert_eq!(says(&world, "Ready").await, "True/Paused");
+    edit(&world, json!({"additionalTags": null})).await;
+    world.advance(Duration::from_secs(5)).await;
+    assert_eq!(status(&world).await.state, Some(State::Ready));
+    assert_eq!(says(&world, "Ready").await, "True/Ready");
+    let _: WorkspaceTemplateApply = world.patch(APPLY, pause(Value::Null)).await;
+    world.advance(Duration::from_secs(120)).await;
+    assert_eq!(status(&world).await.state, Some(State::Ready));
+    assert!(updates(&world).await.is_empty(), "nothing came of it");
     world.finish().await;
 }

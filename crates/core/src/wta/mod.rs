@@ -87,6 +87,14 @@ pub fn external_name_of(snapshot: &Snapshot) -> Option<String> {
 }
 
 impl Deciding<'_> {
+    /// Whether the Workspace has all that is wanted although the object was edited: so nothing waits for the end of a pause.
+    fn is_taken_back(&self) -> bool {
+        let status = self.snapshot.wta.status.as_ref();
+        let was_applied = status.is_some_and(|status| status.applied && status.pending_revision.is_none());
+        let is_change = |kept| resolve::fresh(self).map_or(true, |fresh| resolve::is_change(kept, fresh));
+        was_applied && self.found.ours().is_some() && !self.kept.is_none_or(is_change)
+    }
+
     /// What a runner is to plan of a Workspace that is paused. Where somebody asks for a plan, what stands in its way is
     /// said, and that it does no more.
     fn candidate(&mut self, workspace: &snapshot::WorkspaceSeen) -> Candidate {
@@ -144,6 +152,7 @@ impl Gates for Deciding<'_> {
         if let Some(workspace) = self.found.ours() {
             self.record_present(workspace);
         }
+        self.report.is_as_observed = self.is_taken_back();
         moving::hold_state(self);
         let is_at_rest = pausing::is_at_rest(self.snapshot, self.found);
         let obstacle = moving::obstacle(self);

@@ -38,6 +38,8 @@ pub(super) struct Report {
     pub(super) no_news: Option<Type>,
     /// The Workspace is, or is not, what it should be: the hash of what it is.
     pub(super) applied: Option<Applied>,
+    /// Nothing else is wanted than what was observed before.
+    pub(super) is_as_observed: bool,
     /// What it does or waits for.
     pub(super) message: Option<String>,
 }
@@ -106,6 +108,8 @@ pub(super) fn status(deciding: &Deciding<'_>, now: Timestamp) -> WorkspaceTempla
         if applied.revision.is_some() {
             new.template_revision.clone_from(&applied.revision);
         }
+    }
+    if report.applied.is_some() || report.is_as_observed {
         new.observed_generation = snapshot.wta.metadata.generation;
     }
     if let Some(said) = &report.message {

@@ -64,6 +64,26 @@ fn what_was_done_goes_on_after_a_pause_without_its_turn_and_what_waited_for_it_d
 }
 
 #[test]
+fn what_is_taken_back_during_a_pause_waits_for_nothing() {
+    let mut world = living();
+    annotate(&mut world.snapshot, foreign_marks::PAUSED, "");
+    world.settle();
+    let observed = |world: &World| {
+        let status = world.snapshot.wta.status.as_ref();
+        status.and_then(|status| status.observed_generation)
+    };
+    let first = observed(&world);
+    world.snapshot.wta.metadata.generation = Some(7);
+    world.snapshot.rendering = Ok(rendered("r2"));
+    world.settle();
+    assert_eq!(observed(&world), first, "a change waits");
+    world.snapshot.wta.metadata.generation = Some(8);
+    world.snapshot.rendering = Ok(rendered("r1"));
+    world.settle();
+    assert_eq!(observed(&world), Some(8));
+}
+
+#[test]
 fn a_kept_rendering_that_lost_its_owner_gets_it_back() {
     let mut world = living();
     let before = world.snapshot.kept.clone().expect("a kept rendering");
