@@ -20,4 +20,5 @@ pub mod render;
 pub mod telling;
 pub mod template;
 pub mod timing;
+mod values;
 pub mod wta;

@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use capt_api::CAPTCluster;
-use serde_json::json;
 
-use crate::owned::OwnedSeen;
+use crate::{owned::OwnedSeen, values};
 
 /// Name of the cluster.
 pub(super) const CLUSTER_NAME: &str = "cluster_name";
@@ -44,10 +43,10 @@ pub(super) fn variables(
         set("vpc_cidr", cidr);
     }
     if let Some(zones) = config.availability_zones {
-        set("availability_zones", json!(zones).to_string());
+        set("availability_zones", values::json(zones));
     }
     if let Some(tags) = spec.additional_tags.as_ref().filter(|tags| !tags.is_empty()) {
-        set("tags", json!(tags).to_string());
+        set("tags", values::json(tags));
         for (key, value) in tags {
             set(&format!("tags_{key}"), value.clone());
         }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use capt_api::{captcontrolplane::CAPTControlPlaneSpec, region::Region, version::Minor};
-use serde_json::json;
 
 use super::vpc::Vpc;
+use crate::values;
 
 /// What the Go implementation gave every template.
 const ENVIRONMENT: &str = "production";
@@ -41,10 +41,7 @@ pub fn variables(inputs: &Inputs<'_>) -> BTreeMap<String, String> {
     let subnets = inputs.vpc.and_then(|vpc| vpc.private_subnets.as_ref());
     for (name, told) in [
         ("vpc_id", inputs.vpc.map(|vpc| vpc.id.clone())),
-        (
-            "private_subnets",
-            subnets.map(|subnets| json!(subnets).to_string()),
-        ),
+        ("private_subnets", subnets.map(values::json)),
     ] {
         // What was known once and is not any more changes nothing.
         let before = || inputs.before.and_then(|before| before.get(name)).cloned();
@@ -61,14 +58,14 @@ pub fn variables(inputs: &Inputs<'_>) -> BTreeMap<String, String> {
             set("endpoint_private_access", private.to_string());
         }
         if let Some(blocks) = &access.public_cidrs {
-            set("public_access_cidrs", json!(blocks).to_string());
+            set("public_access_cidrs", values::json(blocks));
         }
     }
     if let Some(addons) = config.and_then(|config| config.addons.as_ref()) {
-        set("addons", json!(addons).to_string());
+        set("addons", values::json(addons));
     }
     if let Some(tags) = &inputs.spec.additional_tags {
-        set("tags", json!(tags).to_string());
+        set("tags", values::json(tags));
         for (key, value) in tags {
             set(&format!("tags_{key}"), value.clone());
         }

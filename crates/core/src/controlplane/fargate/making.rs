@@ -6,7 +6,6 @@ use capt_api::{
     captcontrolplane::{AdditionalFargateProfile, CAPTControlPlaneSpec},
     marks,
 };
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -18,6 +17,7 @@ use crate::{
     controlplane::deciding::Deciding,
     names,
     owned::{self, Found, OwnedSeen, Role, Wanted},
+    values,
 };
 
 /// Makes a profile what it should be.
@@ -198,11 +198,7 @@ fn variables(
         .and_then(|before| before.get("cluster_name"))
         .or(ground.map(|ground| &ground.cluster_name));
     let told = ground.and_then(|ground| ground.private_subnets.as_ref().ok());
-    let subnets = profile
-        .subnet_ids
-        .as_ref()
-        .or(told)
-        .map(|subnets| json!(subnets).to_string());
+    let subnets = profile.subnet_ids.as_ref().or(told).map(values::json);
     // What was known once and is not any more changes nothing.
     let subnets = subnets.or_else(|| before?.get("private_subnets").cloned());
     let mut all = BTreeMap::from([
@@ -211,7 +207,7 @@ fn variables(
             cluster_name.cloned().unwrap_or_default(),
         ),
         ("profile_name".to_owned(), profile.name.clone()),
-        ("selectors".to_owned(), json!(profile.selectors).to_string()),
+        ("selectors".to_owned(), values::json(&profile.selectors)),
     ]);
     if let Some(subnets) = subnets {
         all.insert("private_subnets".to_owned(), subnets);
@@ -227,7 +223,7 @@ fn variables(
     }
     let mut tags = spec.additional_tags.clone().unwrap_or_default();
     tags.extend(profile.tags.clone().unwrap_or_default());
-    all.insert("tags".to_owned(), json!(tags).to_string());
+    all.insert("tags".to_owned(), values::json(tags));
     all
 }
 
