@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use capt_api::{
-    CAPTControlPlane, WorkspaceTemplate,
+    CAPTCluster, CAPTControlPlane, WorkspaceTemplate,
     captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationResult},
+    foreign::Cluster,
 };
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::json;
 
 use crate::{
+    controlplane::whole_cluster,
     costs::{bring_templates, start_simulation, write_cluster},
+    network::NetworkUser as _,
     stage::{Setting, User as _, start_controllers},
 };
 
@@ -48,5 +51,38 @@ async fn a_creation_that_an_input_was_missing_for_succeeds_in_the_end() {
         creations(&world).await,
         [OperationResult::Failed, OperationResult::Succeeded]
     );
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_creation_that_fails_at_once_is_told_all_the_same() {
+    let world = World::embedded_only().await;
+    start_controllers(&world, &Setting::default());
+    start_simulation(&world);
+    bring_templates(&world).await;
+    let module =
+        "variable \"simulate_fail\" {\n  default = \"plan\"\n}\nresource \"terraform_data\" \"it\" {\n}\n";
+    let fields = json!({"source": "Inline", "module": module, "vars": null});
+    let failing = json!({"spec": {"template": {"spec": {"forProvider": fields}}}});
+    let _: WorkspaceTemplate = world.patch("eks", failing).await;
+    let _: Cluster = world.create(whole_cluster("blue")).await;
+    let _: CAPTCluster = world
+        .create(json!({
+            "metadata": {"name": "blue"},
+            "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
+        }))
+        .await;
+    world.until_network_says("blue", "Ready", "True/VPCCreated").await;
+    world.settle().await;
+    let _: CAPTControlPlane = world
+        .create(json!({
+            "metadata": {"name": "blue"},
+            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
+        }))
+        .await;
+    let has_failed = async || status(&world).await.state == Some(State::Failed);
+    world.until("the creation to fail", has_failed).await;
+    world.settle().await;
+    assert_eq!(creations(&world).await, [OperationResult::Failed]);
     world.finish().await;
 }

@@ -1,7 +1,8 @@
 //! How far a control plane is.
 
 use capt_api::{
-    captcontrolplane::OperationResult, conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
+    captcontrolplane::{OperationResult, ProgressInfo},
+    conditions::captcontrolplane::CAPTControlPlaneReason as Reason,
     version::Version,
 };
 
@@ -71,7 +72,20 @@ pub(super) fn advance(
             || operation::awaits_person(facts)
             || waits_for_somebody(deciding, facts),
     };
-    let before = deciding.status.progress.take();
+    let mut before = deciding.status.progress.take();
+    if fails_at_once(facts, before.as_ref()) {
+        let begun = Now {
+            operation: Some(progress::CREATE),
+            ..now.clone()
+        };
+        let statistics = &deciding.snapshot.statistics;
+        before = Some(progress::advance(
+            before.as_ref(),
+            &begun,
+            statistics,
+            deciding.now,
+        ));
+    }
     let progress = progress::advance(before.as_ref(), &now, &deciding.snapshot.statistics, deciding.now);
     // That it is ready again says the same as it did the first time, and nobody would see it.
     let ended = progress::just_ended(before.as_ref(), &progress).filter(|_| operation.is_none());
@@ -90,6 +104,15 @@ pub(super) fn advance(
         deciding.tell(EventKind::Normal, Reason::NotRollingOut, &message);
     }
     deciding.status.progress = Some(progress);
+}
+
+/// Whether Terraform failed to make what nobody saw it begin with.
+fn fails_at_once(facts: &Facts, before: Option<&ProgressInfo>) -> bool {
+    let is_tried = facts.infrastructure.is_ok() && facts.problem.is_none();
+    let history = before.and_then(|before| before.history.as_deref());
+    let mut operations = history.unwrap_or_default().iter();
+    let is_first = !operations.any(|record| record.operation != progress::PAUSED);
+    !facts.was_initialized && is_tried && matches!(facts.eks, Eks::Broken(_)) && is_first
 }
 
 /// Whether nothing goes on before somebody does something.
