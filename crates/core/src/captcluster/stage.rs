@@ -106,9 +106,9 @@ pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Result<Option<Strin
         Standing::Failed { message } => Stage::Failed {
             reason: Reason::VpcCreationFailed,
             message: format!(
-                "Terraform failed: {}. Mend it, or change the spec, and ask for another try: {}",
+                "Terraform failed: {}. {}",
                 message.trim_end_matches(['.', '\n']),
-                apply.retry_command()
+                apply.way_out_of_failure("the spec")
             ),
         },
     })

@@ -200,8 +200,8 @@ fn failure(seen: &OwnedSeen, message: &str) -> Note {
     Note::new(
         reason,
         format!(
-            "Terraform failed: {message}. Mend it, or change the spec, and ask for another try: {}",
-            seen.retry_command()
+            "Terraform failed: {message}. {}",
+            seen.way_out_of_failure("the spec")
         ),
     )
 }

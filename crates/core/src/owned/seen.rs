@@ -2,7 +2,7 @@
 
 use capt_api::{
     WorkspaceTemplateApply,
-    conditions::{find_condition, workspacetemplateapply::WorkspaceTemplateApplyReason as Reason},
+    conditions::{Word as _, find_condition, workspacetemplateapply::WorkspaceTemplateApplyReason as Reason},
     foreign::marks as foreign_marks,
     marks,
 };
@@ -44,6 +44,19 @@ impl OwnedSeen {
     #[must_use]
     pub fn retry_command(&self) -> String {
         retry_command(&self.wta.metadata)
+    }
+
+    /// What a person does about what Terraform failed with, be it that he changes this or not.
+    #[must_use]
+    pub fn way_out_of_failure(&self, changes: &str) -> String {
+        let applied = self.condition("Applied");
+        if applied.is_some_and(|applied| applied.reason == Reason::InputMissing.as_str()) {
+            return format!("It goes on by itself when that is there, or when you change {changes}");
+        }
+        format!(
+            "Mend it, or change {changes}, and ask for another try: {}",
+            self.retry_command()
+        )
     }
 
     /// What is wrong with its module, with where that is to be mended.

@@ -321,10 +321,7 @@ fn read_present(seen: &OwnedSeen, is_written: bool) -> Reading {
                 failure: Some(format!("Failed to {what} Fargate profile: {clean}")),
                 ..with(
                     Phase::Failed,
-                    format!(
-                        "{clean}. Mend it, or change the profile, and ask for another try: {}",
-                        seen.retry_command()
-                    ),
+                    format!("{clean}. {}", seen.way_out_of_failure("the profile")),
                 )
             }
         }
