@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use apiary::serve::{kubeconfig::KubeconfigError, listener::ListenError, lock::LockError};
 
-use crate::{access::NoCluster, cmd::up::WritesNotKept};
+use crate::{access::NoCluster, cmd::up::WritesNotKept, objects::CallError};
 
 /// The text for stderr: the error, its causes, and advice where there is any.
 pub(crate) fn render(error: &anyhow::Error) -> String {
@@ -33,6 +33,12 @@ fn advice(error: &anyhow::Error) -> Option<&'static str> {
     }
     if let Some(NoCluster { .. }) = error.downcast_ref() {
         return Some("start one with `capt up`, or name a kubeconfig with `--kubeconfig`");
+    }
+    let mut causes = error.chain();
+    if causes.any(|cause| matches!(cause.downcast_ref(), Some(CallError::Unreachable(_)))) {
+        return Some(
+            "see that the server runs, as `capt up` starts one, or name another one with `--kubeconfig` or `--context`",
+        );
     }
     match error.downcast_ref()? {
         KubeconfigError::Foreign { .. } | KubeconfigError::NotAKubeconfig { .. } => {

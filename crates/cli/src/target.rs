@@ -62,7 +62,7 @@ const WORDS: [(&str, Kind); 18] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
     /// There is no slash, or nothing on one side of it.
-    #[error("write KIND/NAME, such as wtapply/{0}")]
+    #[error("write KIND/NAME, such as {0}")]
     NotAPair(String),
     /// The kind could be several.
     #[error("{word} could be {candidates}; write one of them")]
@@ -86,8 +86,12 @@ impl FromStr for Target {
         let (kind, name) = match text.split_once('/') {
             Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => (kind, name),
             _ => {
-                let name = text.rsplit('/').find(|part| !part.is_empty());
-                return Err(TargetError::NotAPair(name.unwrap_or("NAME").to_owned()));
+                let words: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+                let example = match words.as_slice() {
+                    [word] if word.parse::<Kind>().is_ok() => format!("{word}/NAME"),
+                    words => format!("wtapply/{}", words.last().unwrap_or(&"NAME")),
+                };
+                return Err(TargetError::NotAPair(example));
             }
         };
         Ok(Self {
@@ -235,7 +239,9 @@ mod tests {
     fn what_cannot_be_meant_is_told_with_what_can() {
         for (text, expected) in [
             ("greeting", "wtapply/greeting"),
-            ("wtapply/", "write KIND/NAME"),
+            ("wtapply/", "such as wtapply/NAME"),
+            ("cluster", "such as cluster/NAME"),
+            ("demo", "such as wtapply/demo"),
             ("/greeting", "wtapply/greeting"),
             ("a/b/c", "write KIND/NAME"),
             (

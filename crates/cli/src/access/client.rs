@@ -23,6 +23,14 @@ const IDLE: Duration = Duration::from_secs(5);
 /// there is one for every watch.
 const READ_BUFFER: usize = 16 << 10;
 
+/// A request came to no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing came back from {url}")]
+struct Unanswered {
+    url: String,
+    source: BoxError,
+}
+
 /// A client for a cluster. Nothing is sent yet.
 pub(super) fn client(config: Config) -> kube::Result<Client> {
     // A proxy, and a certificate that ends, are kube's business.
@@ -42,13 +50,20 @@ pub(super) fn client(config: Config) -> kube::Result<Client> {
         .pool_idle_timeout(IDLE)
         .http1_read_buf_exact_size(READ_BUFFER)
         .build(connector);
+    let url = config.cluster_url.to_string();
     let retries = config.default_retry.then(RetryPolicy::server_retry);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(retries.map(RetryLayer::new))
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
-        .map_err(BoxError::from)
+        .map_err(move |source| -> BoxError {
+            let url = url.clone();
+            Box::new(Unanswered {
+                url,
+                source: BoxError::from(source),
+            })
+        })
         .service(http);
     Ok(Client::new(service, config.default_namespace))
 }

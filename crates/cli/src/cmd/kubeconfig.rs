@@ -84,7 +84,7 @@ fn cluster_name(written: &str) -> Result<String, TargetError> {
             kind: Kind::Cluster,
             name,
         } => Ok(name),
-        Target { name, .. } => Err(TargetError::NotAPair(name)),
+        Target { name, .. } => Err(TargetError::NotAPair(format!("cluster/{name}"))),
     }
 }
 

@@ -39,6 +39,10 @@ impl Graph {
             let is_going = is(id, "Deleting");
             let needed = self.needs(id).filter(|(needed, _)| self.is_unwell(needed));
             let needed = needed.filter(|(needed, _)| !(is_going && is(needed, "ApprovalNeeded")));
+            // Nor for what it used, which goes after it or is not made for it any more.
+            let is_used = |needed: &str| is(needed, "Deleting") || is(needed, "Pending");
+            let needed = needed
+                .filter(|(needed, relation)| !(is_going && *relation == Relation::Input && is_used(needed)));
             // What nobody made yet is waited for in the one who makes it, who says why he does not.
             let needed =
                 needed.filter(|(needed, relation)| *relation != Relation::Part || !self.is_unmade(needed));

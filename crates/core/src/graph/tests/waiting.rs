@@ -124,3 +124,17 @@ fn what_nobody_made_yet_is_waited_for_in_who_makes_it() {
         ["Cluster/blue > CAPTControlPlane/plane"]
     );
 }
+
+#[test]
+fn who_goes_does_not_wait_for_what_it_used() {
+    let mut snapshot = beginning();
+    let going = |metadata: &mut ObjectMeta| metadata.deletion_timestamp = Some(Time(at(1)));
+    going(&mut snapshot.clusters[0].metadata);
+    going(&mut snapshot.captclusters[0].metadata);
+    going(&mut snapshot.applies[0].metadata);
+    going(&mut snapshot.templates[0].metadata);
+    snapshot.control_planes.clear();
+    snapshot.workspaces.clear();
+    let told = ways(&build(&snapshot), "CAPTCluster/net");
+    assert_eq!(told, ["CAPTCluster/net > WorkspaceTemplateApply/net-vpc"]);
+}
