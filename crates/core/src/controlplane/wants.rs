@@ -8,7 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::{
     connection,
     deciding::Deciding,
-    eks,
+    eks, endpoint,
     kubeconfig::{self, Source},
     setup::{self, Located},
     snapshot::Snapshot,
@@ -76,7 +76,7 @@ pub fn wants(snapshot: &Snapshot, now: Timestamp) -> Wants {
     let answers = snapshot
         .probe
         .as_ref()
-        .is_some_and(|probe| probe.failing_since.is_none());
+        .is_some_and(|probe| probe.failing_since.is_none() && endpoint::is_same(&probe.endpoint, &endpoint));
     let token = token(&deciding, cluster, seen, &endpoint, now);
     Wants {
         probe: Some(ProbeWish {

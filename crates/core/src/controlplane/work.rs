@@ -326,11 +326,11 @@ fn publish(
             deciding.tell(EventKind::Warning, Reason::EndpointChanged, &message);
         }
     }
-    impairments.extend(copy_of_endpoint(cluster, new));
+    impairments.extend(copy_of_endpoint(cluster, new, &around.answer));
 }
 
 /// What is wrong with the endpoint that the Cluster has: Cluster API copies it once and never again.
-fn copy_of_endpoint(cluster: &ClusterSeen, new: &ApiEndpoint) -> Option<Note> {
+fn copy_of_endpoint(cluster: &ClusterSeen, new: &ApiEndpoint, answer: &Answer) -> Option<Note> {
     let copied = cluster
         .endpoint
         .as_ref()
@@ -344,9 +344,13 @@ fn copy_of_endpoint(cluster: &ClusterSeen, new: &ApiEndpoint) -> Option<Note> {
             copied.host, new.host, new.port
         )
     } else {
+        let when = match answer {
+            Answer::Yes | Answer::NotChecked => "",
+            Answer::Unknown | Answer::Silent(_) | Answer::Dead(_) => " when it answers there",
+        };
         format!(
-            "The Cluster still says {}, and the API server answers at {}. Change spec.controlPlaneEndpoint of the Cluster \
-             {name}",
+            "The Cluster still says {}, and the module tells that the API server is at {}. Change spec.controlPlaneEndpoint \
+             of the Cluster {name}{when}",
             endpoint::display(meant.as_ref().unwrap_or(copied)),
             endpoint::display(new),
         )

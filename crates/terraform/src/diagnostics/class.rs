@@ -182,6 +182,8 @@ pub(super) const WORDS: &[(&str, Class)] = &[
     ("disk quota exceeded", Class::DiskFull),
     ("text file busy", Class::PluginCache),
     ("state is already locked", Class::Locked),
+    // As our own runner says it.
+    ("state is locked by", Class::Locked),
     ("resource temporarily unavailable", Class::Locked),
     ("conditionalcheckfailedexception", Class::Locked),
     ("throttl", Class::Throttled),

@@ -24,6 +24,11 @@ fn classes() {
             Class::Locked,
         ),
         (
+            "connect failed: the state is locked by bob@laptop since 2026-11-18T04:00:00Z for apply (lock abc)",
+            "",
+            Class::Locked,
+        ),
+        (
             "Saved plan is stale",
             "The given plan file can no longer be applied",
             Class::StalePlan,

@@ -164,3 +164,33 @@ fn a_spoilt_endpoint_leaves_what_served_as_it_was_told_before() {
         }
     }
 }
+
+#[test]
+fn a_new_endpoint_has_to_answer_itself() {
+    let mut world = living();
+    let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+    cluster
+        .endpoint
+        .clone_from(&world.snapshot.control_plane.spec.control_plane_endpoint);
+    world
+        .outputs
+        .insert("cluster_endpoint".to_owned(), json!("https://10.0.0.9:6443"));
+    world.answers = false;
+    world.settle();
+    let status = world.status();
+    assert_eq!(said(&status, "EndpointAnswers"), "Unknown/EndpointNotReady");
+    let told = message(&status, "Ready");
+    assert!(
+        told.contains("the module tells that the API server is at 10.0.0.9:6443"),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("of the Cluster blue when it answers there"),
+        "{told}"
+    );
+    world.answers = true;
+    world.settle();
+    assert_eq!(said(&world.status(), "EndpointAnswers"), "True/EndpointReady");
+    let told = message(&world.status(), "Ready");
+    assert!(told.ends_with("of the Cluster blue"), "{told}");
+}
