@@ -3,6 +3,7 @@
 //! Nothing here writes anything. Texts that come from objects pass [`text`] before they reach a terminal.
 
 mod absent;
+pub(crate) mod awaited;
 mod gather;
 mod group;
 pub(crate) mod kinds;

@@ -179,8 +179,8 @@ impl<'a> View<'a> {
         if let Some(progress) = self.running(id) {
             return words(progress);
         }
-        if let Some(who) = self.is_awaited(id) {
-            return format!("no {who} has looked at it yet");
+        if let Some(awaited) = self.awaited(id) {
+            return awaited.to_string();
         }
         let said = match self.object(id) {
             Some(Object::Apply(apply)) if node.message.is_empty() => {
@@ -241,29 +241,6 @@ impl<'a> View<'a> {
     /// Somebody else manages it, and no controller of capt looks at it.
     pub(crate) fn is_left_alone(&self, id: &str) -> bool {
         matches!(self.object(id), Some(Object::CaptCluster(one)) if is_externally_managed(&one.metadata))
-    }
-
-    /// Who has to look at an object before anything happens, if nobody did.
-    pub(crate) fn is_awaited(&self, id: &str) -> Option<&'static str> {
-        let (is_new, who) = match self.object(id)? {
-            // One that is paused from the beginning has conditions, and no phase.
-            Object::Cluster(one) => {
-                let is_new = one.status.as_ref().is_none_or(|status| {
-                    let says = status.conditions.as_ref().is_some_and(|all| !all.is_empty());
-                    status.phase.is_none() && !says
-                });
-                (is_new, "controller")
-            }
-            Object::CaptCluster(one) => (one.status.is_none(), "controller"),
-            Object::ControlPlane(one) => (one.status.is_none(), "controller"),
-            Object::Apply(one) => (one.status.is_none(), "controller"),
-            // What goes before anybody looked at it is not waited for. A runner that is at it says so beside it first.
-            Object::Workspace(one) => {
-                let is_begun = self.report(id).is_some_and(|report| report.operation.is_some());
-                (one.conditions.is_empty() && !one.deleting && !is_begun, "runner")
-            }
-        };
-        (is_new && !self.is_left_alone(id)).then_some(who)
     }
 
     /// Nothing of it is real.

@@ -6,6 +6,7 @@ use kube::ResourceExt as _;
 
 use super::{going, once, pausing, profiles};
 use crate::look::{
+    awaited::Who,
     once::each,
     text,
     view::{Object, View, typed},
@@ -94,11 +95,25 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
         told.push(id);
     }
     advice.extend(pausing::of_parts(view, id));
+    // What was made and is to change is well, and who should change it is waited for all the same.
+    if advice.is_empty() {
+        let parts = view.graph.whole(id);
+        advice.extend(parts.iter().filter_map(|part| awaited(view, part)));
+    }
     let mut advice = each(advice);
     if advice.is_empty() {
         advice.push("wait: it goes on by itself".to_owned());
     }
     advice
+}
+
+/// Who has to be there for an object, if nobody looked at it.
+fn awaited(view: &View<'_>, id: &str) -> Option<String> {
+    let words = match view.awaited(id)?.who {
+        Who::Runner => "wait, or see to it that a runner runs: capt up, capt runner or provider-terraform",
+        Who::Controller => "wait, or see to it that capt's controllers run",
+    };
+    Some(words.to_owned())
 }
 
 /// What may exist and is not in the state, as each Workspace of an object says it. Another try makes it a second time.
@@ -144,15 +159,7 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
         _ if view.is_left_alone(id) => {
             vec!["see to it where it is managed: whoever does that writes its status".to_owned()]
         }
-        _ if view.is_awaited(id).is_some() => match view.is_awaited(id) {
-            Some("runner") => {
-                vec![
-                    "wait, or see to it that a runner runs: capt up, capt runner or provider-terraform"
-                        .to_owned(),
-                ]
-            }
-            _ => vec!["wait, or see to it that capt's controllers run".to_owned()],
-        },
+        _ if view.awaited(id).is_some() => awaited(view, id).into_iter().collect(),
         ("WorkspaceTemplateApply", _, "WaitingForTurn") if has_failed(view, id) => vec![format!(
             "mend what it failed with, and try again: capt retry {object}"
         )],

@@ -95,7 +95,7 @@ fn described(gathered: &Gathered) -> Description {
         since: node.since,
         reason: node.reason.clone(),
         message: match node.message.is_empty() {
-            _ if view.is_awaited(id).is_some() || view.is_left_alone(id) => view.why(id),
+            _ if view.awaited(id).is_some() || view.is_left_alone(id) => view.why(id),
             true if view.running(id).is_some() => view.why(id),
             _ => node.message.clone(),
         },

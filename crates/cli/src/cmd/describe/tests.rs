@@ -272,6 +272,39 @@ fn a_workspace_that_is_being_prepared_waits_for_no_runner() {
 }
 
 #[test]
+fn what_no_runner_looks_at_any_more_is_said_to_wait_for_one() {
+    let mut synced = condition("Synced", "True", "ReconcileSuccess", "");
+    synced["observedGeneration"] = json!(1);
+    let object = json!({
+        "metadata": {"name": "vpc", "generation": 1},
+        "spec": {"forProvider": {"source": "Inline", "module": ""}},
+        "status": {"conditions": [synced, condition("Ready", "True", "Available", "")]},
+    });
+    let advice = "see to it that a runner runs";
+    let mut going = object.clone();
+    going["metadata"]["deletionTimestamp"] = json!(at(700).to_string());
+    let told = words(&json!({"workspaces": [going.clone()]}), "Workspace/vpc");
+    assert!(
+        told.contains("no runner has looked at its deletion yet"),
+        "{told}"
+    );
+    assert!(told.contains(advice), "{told}");
+    going["report"] = json!({"operation": {"kind": "destroy"}});
+    let told = words(&json!({"workspaces": [going]}), "Workspace/vpc");
+    assert!(!told.contains("runner"), "{told}");
+    // A change that nobody looks at holds up whoever wants it, although what is there is well.
+    let mut objects = provisioning();
+    for (generation, is_awaited) in [(1, false), (2, true)] {
+        let workspace = &mut objects["workspaces"][0];
+        workspace["metadata"]["generation"] = json!(generation);
+        workspace["status"] = object["status"].clone();
+        workspace["report"] = Value::Null;
+        let told = words(&objects, "CAPTControlPlane/plane");
+        assert_eq!(told.contains(advice), is_awaited, "{told}");
+    }
+}
+
+#[test]
 fn a_cluster_that_is_paused_from_the_beginning_waits_for_no_controller() {
     let objects = json!({"clusters": [{
         "metadata": {"name": "blue"}, "spec": {"paused": true},
