@@ -37,7 +37,7 @@ use self::{
         queue::Queue,
         wakes::Wakes,
     },
-    facts::{Facts, secrets::Secrets},
+    facts::{Facts, installed, secrets::Secrets},
     workspacetemplate::Templates,
     workspacetemplateapply::Applies,
 };
@@ -80,6 +80,9 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
         options.cluster_controller,
         facts.definitions.clone(),
     ));
+    let readiness = options.readiness.clone();
+    readiness.set_uninstalled(installed::missing(&facts.definitions));
+    watches.spawn(installed::tell(facts.definitions.clone(), readiness));
     watches.spawn(rollout::drive(facts.clone()));
     watches.spawn(facts.clone().pack());
     options.readiness.set(true);

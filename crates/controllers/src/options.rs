@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use capt_api::foreign::marks;
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
@@ -104,6 +105,7 @@ impl Default for Concurrency {
 pub struct Readiness {
     is_ready: watch::Sender<bool>,
     missing: Missing,
+    uninstalled: Arc<Mutex<Option<String>>>,
 }
 
 impl Default for Readiness {
@@ -111,6 +113,7 @@ impl Default for Readiness {
         Self {
             is_ready: watch::Sender::new(false),
             missing: Missing::default(),
+            uninstalled: Arc::default(),
         }
     }
 }
@@ -122,11 +125,11 @@ impl Readiness {
         *self.is_ready.borrow()
     }
 
-    /// Why they do not, in words; none if they do. Rights that are missing are named.
+    /// Why they can do nothing, in words; none if they can. Rights and kinds that are missing are named.
     #[must_use]
     pub fn why_not(&self) -> Option<String> {
         if self.is_ready() {
-            return None;
+            return self.uninstalled.lock().clone();
         }
         let why = "not everything could be read yet";
         Some(match self.missing.words() {
@@ -144,6 +147,11 @@ impl Readiness {
     pub async fn wait(&self) {
         // It cannot fail: a sender is right here.
         let _ = self.is_ready.subscribe().wait_for(|ready| *ready).await;
+    }
+
+    /// Says which kinds are missing.
+    pub(crate) fn set_uninstalled(&self, kinds: Option<String>) {
+        *self.uninstalled.lock() = kinds;
     }
 
     pub(crate) fn set(&self, ready: bool) {

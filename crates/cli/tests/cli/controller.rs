@@ -14,8 +14,14 @@ use capt_api::{
     foreign::{Cluster, Workspace, marks::WATCH_FILTER},
     marks,
 };
-use k8s_openapi::api::{coordination::v1::Lease, core::v1::Namespace};
-use kube::{Api, Client, ResourceExt, api::PostParams};
+use k8s_openapi::{
+    api::{coordination::v1::Lease, core::v1::Namespace},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{DeleteParams, PostParams},
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
@@ -218,6 +224,19 @@ async fn it_tells_that_it_lives_that_it_is_ready_and_what_it_counts() {
     assert!(counted.contains("application/openmetrics-text"), "{counted}");
     for line in ["capt_leads 1", "capt_queue_depth{", "capt_build_info{"] {
         assert!(counted.contains(line), "{line}: {counted}");
+    }
+    let kinds: Api<CustomResourceDefinition> = Api::all(world.client.clone());
+    let removed = "captclusters.infrastructure.cluster.x-k8s.io";
+    kinds.delete(removed, &DeleteParams::default()).await.unwrap();
+    loop {
+        let told = get(&health, "/readyz");
+        if told.starts_with("HTTP/1.1 503") {
+            assert!(
+                told.contains("does not serve CAPTCluster: capt manifests crds"),
+                "{told}"
+            );
+            break;
+        }
     }
     // No Lease where nobody is elected.
     let leases: Api<Lease> = Api::namespaced(world.client.clone(), "default");

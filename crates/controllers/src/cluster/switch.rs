@@ -36,8 +36,7 @@ fn verdict(wish: ClusterController, definition: Option<&Definition>) -> Verdict 
             "whose the definition of Clusters is may not be read; --cluster-controller says what to do",
         ),
         (ClusterController::Auto, Some(definition)) => {
-            let is_cluster_apis = definition.labels.contains_key(PROVIDER);
-            if is_cluster_apis || !definition.annotations.contains(marks::LEAN_VIEW) {
+            if is_cluster_apis(definition) {
                 (false, "the definition of Clusters is Cluster API's own")
             } else {
                 (true, "the definition of Clusters is the one that capt installs")
@@ -45,6 +44,13 @@ fn verdict(wish: ClusterController, definition: Option<&Definition>) -> Verdict 
         }
     };
     Verdict { is_on, why }
+}
+
+/// Whether a definition of Clusters that could be read is not the one that capt installs.
+fn is_cluster_apis(definition: &Definition) -> bool {
+    let is_read = !definition.version.is_empty();
+    let is_ours = definition.annotations.contains(marks::LEAN_VIEW);
+    is_read && (definition.labels.contains_key(PROVIDER) || !is_ours)
 }
 
 /// Whether our own controller works here, for somebody who looks again when that changes.
@@ -78,6 +84,12 @@ pub(crate) async fn tell(wish: ClusterController, definitions: Arc<Definitions>)
         let verdict = verdict(wish, definition.as_deref());
         if told != Some(verdict) {
             let does = if verdict.is_on { "looks" } else { "does not look" };
+            if verdict.is_on && definition.is_some_and(|definition| is_cluster_apis(&definition)) {
+                tracing::warn!(
+                    "the definition of Clusters is Cluster API's own: where its controller runs too, both write to the same \
+                     Clusters for ever; leave it to them with --cluster-controller auto or off"
+                );
+            }
             tracing::info!(
                 contract = foreign_marks::CONTRACT_V1BETA2,
                 "capt {does} after Clusters itself: {}",

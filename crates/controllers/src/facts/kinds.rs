@@ -104,6 +104,9 @@ pub(super) const LEGACY_USAGE: CustomKind = kind(
     false,
 );
 
+/// Those that capt brings itself and cannot do without.
+pub(super) const OWN: [CustomKind; 4] = [APPLY, TEMPLATE, CAPTCLUSTER, CAPTCONTROLPLANE];
+
 /// All of them.
 pub(super) const ALL: &[CustomKind] = &[
     APPLY,

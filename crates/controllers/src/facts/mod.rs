@@ -4,6 +4,7 @@
 
 pub(crate) mod elsewhere;
 pub(crate) mod indexes;
+pub(crate) mod installed;
 pub(crate) mod kinds;
 mod left;
 mod others;
