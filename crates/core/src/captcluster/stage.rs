@@ -6,7 +6,7 @@ use capt_api::conditions::{
 };
 
 use super::timeouts::Step;
-use crate::owned::{OwnedSeen, Standing, standing};
+use crate::owned::{OwnedSeen, Standing, standing, words_of_made_again};
 
 /// How far a network is.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +39,9 @@ impl Stage {
     }
 }
 
-/// How far the Workspace of a network is that may serve meanwhile. If it is what it should be: what keeps it from being looked
-/// after, if anything does.
-pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Result<Option<String>, Stage> {
+/// How far the Workspace of a network is that may serve meanwhile, and whose WorkspaceTemplateApply may just be made again. If
+/// it is what it should be: what keeps it from being looked after, if anything does.
+pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool, is_again: bool) -> Result<Option<String>, Stage> {
     let creating = |reason, message| Stage::Creating {
         reason,
         message,
@@ -56,6 +56,7 @@ pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool) -> Result<Option<Strin
                 apply.name()
             )));
         }
+        Standing::Working if is_again => creating(Reason::VpcCreating, words_of_made_again(apply.name())),
         // What exactly it does changes often, and stands there.
         Standing::Working => creating(
             Reason::VpcCreating,

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     decision::{Desired, Event, EventKind, Guard},
-    owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
+    owned::{self, OutputProblem, OwnedSeen, Role, Standing, Wanted, standing},
 };
 
 /// Makes the network, or says which one is used.
@@ -164,11 +164,21 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
         spec.insert("workspaceTemplateApplyName".to_owned(), json!(wanted.name));
     }
     let Some(apply) = apply else {
-        return deciding.conclude(Conclusion::nothing(Stage::Creating {
+        let is_again = is_found_again(deciding, None);
+        let message = match is_again {
+            true => owned::words_of_made_again(&wanted.name),
+            false => format!("The WorkspaceTemplateApply {} makes the VPC", wanted.name),
+        };
+        let stage = Stage::Creating {
             reason: Reason::VpcCreating,
-            message: format!("The WorkspaceTemplateApply {} makes the VPC", wanted.name),
+            message,
             steps: vec![Step::Vpc],
-        }));
+        };
+        return deciding.conclude(Conclusion {
+            is_there: is_again,
+            is_known: is_again,
+            ..Conclusion::nothing(stage)
+        });
     };
     let is_other_template = wanted.changes_template(&deciding.owner, apply);
     let mut conclusion = look_at(deciding, apply);
@@ -186,6 +196,16 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
         *message = format!("{message}. {held_back}");
     }
     deciding.conclude(conclusion);
+}
+
+/// Whether a network that served has a WorkspaceTemplateApply that does not know of it yet, because somebody deleted the one
+/// that did. That changes nothing about the network.
+fn is_found_again(deciding: &Deciding<'_>, apply: Option<&OwnedSeen>) -> bool {
+    let status = deciding.snapshot.captcluster.status.as_ref();
+    let report = status.and_then(|status| status.workspace_template_status.as_ref());
+    let told = report.and_then(|report| report.last_applied_revision.as_deref());
+    let serves = status.is_some_and(|status| status.ready && status.vpc_id.is_some());
+    serves && deciding.was_provisioned() && owned::is_made_again(apply, told)
 }
 
 /// What the WorkspaceTemplateApply is to be, and what is held back from it.
@@ -272,7 +292,8 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             false => Stage::Failed { reason, message },
         }
     };
-    let is_there = apply.is("Ready") && deciding.status.vpc_id.is_some();
+    let is_again = is_found_again(deciding, Some(apply)) && standing(apply) == Standing::Working;
+    let is_there = (apply.is("Ready") || is_again) && deciding.status.vpc_id.is_some();
     let in_module = |problem: &OutputProblem| apply.naming_template(&problem.to_string());
     let judged = |rests: Option<String>| match (wrong, secret, vpc_id) {
         (Some(problem), ..) => broken(in_module(problem)),
@@ -300,12 +321,12 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             },
         },
     };
-    let stage = stage::of_apply(apply, is_there).map_or_else(|stage| stage, judged);
+    let stage = stage::of_apply(apply, is_there, is_again).map_or_else(|stage| stage, judged);
     Conclusion {
         stage,
         is_there,
-        is_known: secret.is_some(),
-        is_changing: apply.is_change() && !apply.is_deleting(),
+        is_known: secret.is_some() || is_again,
+        is_changing: apply.is_change() && !apply.is_deleting() && !is_again,
         made: Reason::VpcCreated,
     }
 }

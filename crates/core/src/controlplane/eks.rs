@@ -6,7 +6,7 @@ use capt_api::conditions::{
 };
 
 use super::judging::{Eks, Note};
-use crate::owned::{OwnedSeen, Standing, is_without_template, standing};
+use crate::owned::{OwnedSeen, Standing, is_made_again, is_without_template, standing, words_of_made_again};
 
 /// How the EKS cluster stands, and what is not wholly as it should be with what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +43,7 @@ pub fn read(name: &str, seen: Option<&OwnedSeen>, is_written: bool, told: Option
         Some(plain(Eks::AwaitsPerson(Note::new(Reason::Paused, message))))
     };
     if is_made_again(seen, told) && seen.is_none_or(|seen| standing(seen) == Standing::Working) {
-        return unwell(format!(
-            "The WorkspaceTemplateApply {name} was gone. It is made again, and finds its Workspace"
-        ));
+        return unwell(words_of_made_again(name));
     }
     let Some(seen) = seen.filter(|_| !is_written) else {
         return seen
@@ -116,16 +114,6 @@ pub fn read(name: &str, seen: Option<&OwnedSeen>, is_written: bool, told: Option
         }
         Standing::Failed { message } => plain(Eks::Broken(failure(seen, &message))),
     }
-}
-
-/// Whether something was real, and its WorkspaceTemplateApply is not there or does not know of it yet: somebody deleted the
-/// one that did. What it finds is what was there, as far as anybody knows.
-fn is_made_again(seen: Option<&OwnedSeen>, told: Option<&str>) -> bool {
-    let knows = |seen: &OwnedSeen| {
-        let status = seen.wta.status.as_ref();
-        status.is_some_and(|status| status.ready_revision.is_some()) || seen.wants_other(told)
-    };
-    told.is_some() && !seen.is_some_and(knows)
 }
 
 /// Whether Terraform makes or changes something. What is written again after somebody deleted it changes nothing.

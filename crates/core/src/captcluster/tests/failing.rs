@@ -378,6 +378,25 @@ fn that_it_was_ready_once_is_never_taken_back() {
 }
 
 #[test]
+fn a_network_serves_while_what_looks_after_it_is_made_again() {
+    let mut world = ready();
+    let mut apply = world.snapshot.applies.remove(0);
+    let again = "The WorkspaceTemplateApply net-vpc was gone. It is made again, and finds its Workspace";
+    world.step();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.message("Ready"), again);
+    let known = apply.wta.status.take();
+    world.snapshot.applies = vec![apply];
+    world.step();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.message("Ready"), again);
+    world.apply().wta.status = known;
+    world.rest();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.message("Ready"), "The VPC vpc-7 is there");
+}
+
+#[test]
 fn a_deleted_secret_is_told_and_comes_back() {
     let mut world = ready();
     let secrets = std::mem::take(&mut world.snapshot.secrets);
