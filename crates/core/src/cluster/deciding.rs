@@ -1,5 +1,7 @@
 //! A decision about a Cluster while it is being made.
 
+use std::time::Duration;
+
 use capt_api::{
     conditions::{
         ConditionStatus, Word as _,
@@ -165,6 +167,21 @@ impl<'a> Deciding<'a> {
     pub(super) fn condition(&self, type_: Type) -> Option<&Condition> {
         let mut conditions = self.status.conditions.iter().flatten();
         conditions.find(|condition| condition.type_ == type_.as_str())
+    }
+
+    /// Tells people of something that they have to mend.
+    pub(super) fn warn(&mut self, reason: Reason, message: &str) {
+        self.decision.events.push(Event {
+            kind: EventKind::Warning,
+            reason: reason.as_str().to_owned(),
+            message: message.to_owned(),
+        });
+    }
+
+    /// Looks again after so long, or sooner.
+    pub(super) fn look_again(&mut self, after: Option<Duration>) {
+        let before = self.decision.look_again;
+        self.decision.look_again = before.into_iter().chain(after).min();
     }
 
     pub(super) fn tell(&mut self, reason: &str, message: String) {

@@ -13,6 +13,7 @@ mod adoption;
 pub mod contract;
 mod deciding;
 mod deletion;
+mod references;
 pub mod snapshot;
 mod summary;
 mod work;

@@ -1,22 +1,17 @@
 //! What is done for a Cluster that lives and is not paused, and what is said about any Cluster.
 
-use capt_api::{
-    conditions::{
-        ConditionStatus,
-        cluster::{ClusterCondition as Type, ClusterReason as Reason},
-    },
-    foreign::cluster::ContractReference,
+use capt_api::conditions::{
+    ConditionStatus,
+    cluster::{ClusterCondition as Type, ClusterReason as Reason},
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::{
     adoption,
     contract::{Contracted, Role},
     deciding::Deciding,
+    references,
     snapshot::Referenced,
 };
-use crate::names;
-
 /// The condition of a CAPTControlPlane that says whether its API server answers.
 const ENDPOINT_ANSWERS: &str = "EndpointAnswers";
 /// The reason by which it says that nobody asks.
@@ -54,7 +49,7 @@ fn own<'a>(deciding: &mut Deciding<'_>, role: Role, referenced: &'a Referenced) 
     if object.misfit(role).is_some() {
         return None;
     }
-    if is_name_too_long(deciding) || adoption::other_owner(deciding.snapshot, object).is_some() {
+    if references::is_name_too_long(deciding) || adoption::other_owner(deciding.snapshot, object).is_some() {
         return None;
     }
     let change = adoption::adopt(deciding.snapshot, object);
@@ -62,21 +57,16 @@ fn own<'a>(deciding: &mut Deciding<'_>, role: Role, referenced: &'a Referenced) 
     (!object.deleting).then_some(object)
 }
 
-/// Everything of a Cluster has its name in a label.
-fn is_name_too_long(deciding: &Deciding<'_>) -> bool {
-    deciding.name().len() > names::MAX_LENGTH
-}
-
 /// Says how infrastructure, control plane, workers and connection are.
 pub(super) fn report(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
-    report_object(
+    references::report(
         deciding,
         Role::Infrastructure,
         &snapshot.infrastructure,
         snapshot.cluster.spec.infrastructure_ref.as_ref(),
     );
-    report_object(
+    references::report(
         deciding,
         Role::ControlPlane,
         &snapshot.control_plane,
@@ -103,103 +93,6 @@ pub(super) fn report(deciding: &mut Deciding<'_>) {
         );
     }
     report_connection(deciding);
-}
-
-fn report_object(
-    deciding: &mut Deciding<'_>,
-    role: Role,
-    referenced: &Referenced,
-    reference: Option<&ContractReference>,
-) {
-    let (type_, source, was_initialized, good, bad, field, flag) = match role {
-        Role::Infrastructure => (
-            Type::InfrastructureReady,
-            "Ready",
-            deciding.infrastructure_provisioned(),
-            Reason::Ready,
-            Reason::NotReady,
-            "infrastructureRef",
-            "provisioned",
-        ),
-        Role::ControlPlane => (
-            Type::ControlPlaneAvailable,
-            "Available",
-            deciding.control_plane_initialized(),
-            Reason::Available,
-            Reason::NotAvailable,
-            "controlPlaneRef",
-            "controlPlaneInitialized",
-        ),
-    };
-    let what = reference.map_or_else(String::new, |reference| {
-        format!("{} {}", reference.kind, reference.name)
-    });
-    match referenced {
-        Referenced::Found(object) => {
-            let other = adoption::other_owner(deciding.snapshot, object).map(str::to_owned);
-            if let Some((is, right)) = object.misfit(role) {
-                let message = format!(
-                    "spec.{field}.kind is {is}, which cannot be that. Write a {right} there: make another Cluster, or change \
-                     the field where that is allowed"
-                );
-                deciding.say(type_, false, Reason::WrongKind, message);
-            } else if let Some(other) = other {
-                let message =
-                    format!("{what} belongs to the Cluster {other}. Name another one in spec.{field}");
-                deciding.say(type_, false, Reason::OwnedByAnotherCluster, message);
-            } else if is_name_too_long(deciding) {
-                let message = format!(
-                    "The name of a Cluster becomes a label and may have {} characters. Choose a shorter one",
-                    names::MAX_LENGTH
-                );
-                deciding.say(type_, false, Reason::NameTooLong, message);
-            } else if let Some(original) = object.condition(source) {
-                let is_stuck = original.status != "True" && !was_initialized;
-                let told = object.paused().filter(|_| is_stuck).map(|why| Condition {
-                    message: match original.message.trim_end_matches('.') {
-                        "" => format!("{what}: {why}"),
-                        said => format!("{said}; {why}"),
-                    },
-                    ..original.clone()
-                });
-                deciding.mirror(type_, told.as_ref().unwrap_or(original), good);
-            } else if was_initialized {
-                deciding.say(type_, true, good, "");
-            } else {
-                let lacks = format!("{what} does not have status.initialization.{flag}: true yet");
-                let message = match object.standstill(role) {
-                    Some(why) => format!("{lacks}; {why}"),
-                    None => lacks,
-                };
-                deciding.say(type_, false, bad, message);
-            }
-        }
-        Referenced::Missing if was_initialized && deciding.is_deleting() => {
-            deciding.say(type_, false, Reason::ObjectDeleted, format!("{what} is gone"));
-        }
-        Referenced::Missing if was_initialized => {
-            let message = format!("{what} was deleted while the Cluster is there. Make it again");
-            deciding.say(type_, false, Reason::ObjectDeleted, message);
-        }
-        Referenced::Missing => {
-            let message = format!("{what} does not exist. Make it, or mend spec.{field}");
-            deciding.say(type_, false, Reason::ObjectDoesNotExist, message);
-        }
-        Referenced::Unset => {
-            let message = if deciding.is_deleting() {
-                String::new()
-            } else if adoption::has_topology(deciding.snapshot) {
-                "spec.topology is looked after by Cluster API's own controllers only; install them".to_owned()
-            } else {
-                format!("spec.{field} is not set")
-            };
-            deciding.say(type_, false, Reason::ObjectDoesNotExist, message);
-        }
-        Referenced::Unresolvable(problem) => {
-            let problem = problem.clone();
-            deciding.say(type_, ConditionStatus::Unknown, Reason::InternalError, problem);
-        }
-    }
 }
 
 fn report_initialized(deciding: &mut Deciding<'_>) {

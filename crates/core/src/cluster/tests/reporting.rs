@@ -1,5 +1,7 @@
 //! What a Cluster says by its conditions.
 
+use std::time::Duration;
+
 use super::*;
 
 fn externally_managed() -> Referenced {
@@ -101,7 +103,7 @@ fn conditions_mirror_what_the_objects_say() {
             snapshot(),
             Referenced::Unresolvable("No such kind".to_owned()),
             "Unknown/InternalError",
-            "No such kind",
+            "spec.infrastructureRef: No such kind",
         ),
     ];
     for (mut snapshot, infrastructure, expected, message) in table {
@@ -114,6 +116,45 @@ fn conditions_mirror_what_the_objects_say() {
         // The control plane is told about in the same way.
         assert!(!verdict(&snapshot, &decision, "ControlPlaneAvailable").is_empty());
     }
+}
+
+#[test]
+fn what_is_wrong_with_a_reference_is_told_to_people_once_and_what_comes_a_moment_later_is_not_wrong() {
+    let warnings = |snapshot: &Snapshot, decision: &Decision<ClusterStatus>| -> Vec<String> {
+        let is_said = condition(snapshot, decision, "InfrastructureReady")
+            .expect("set")
+            .message;
+        let events = decision
+            .events
+            .iter()
+            .filter(|event| event.kind == EventKind::Warning);
+        events
+            .inspect(|event| assert_eq!(event.message, is_said))
+            .map(|event| event.reason.clone())
+            .collect()
+    };
+    let mut wrong = snapshot();
+    wrong.infrastructure = Referenced::Unresolvable("No such kind".to_owned());
+    let decision = decide(&wrong, at(1));
+    assert_eq!(warnings(&wrong, &decision), ["InternalError"]);
+    wrong.cluster.status = decision.own.status;
+    assert!(warnings(&wrong, &decide(&wrong, at(2))).is_empty());
+    let mut missing = snapshot();
+    missing.infrastructure = Referenced::Missing;
+    let decision = decide(&missing, at(1));
+    assert!(warnings(&missing, &decision).is_empty());
+    assert_eq!(decision.look_again, Some(Duration::from_secs(10)));
+    missing.cluster.status = decision.own.status;
+    let decision = decide(&missing, at(11));
+    assert_eq!(warnings(&missing, &decision), ["ObjectDoesNotExist"]);
+    assert_eq!(decision.look_again, None);
+    assert!(warnings(&missing, &decide(&missing, at(30))).is_empty());
+    // One that named something that is there has no order to wait for.
+    missing.cluster.status = wrong.cluster.status;
+    assert_eq!(
+        warnings(&missing, &decide(&missing, at(99))),
+        ["ObjectDoesNotExist"]
+    );
 }
 
 #[test]
@@ -209,12 +250,12 @@ fn available_sums_up_what_speaks_against_it() {
         (
             broken,
             "False/NotAvailable",
-            "* InfrastructureReady: CAPTCluster blue does not exist. Make it, or mend spec.infrastructureRef\n* ControlPlaneAvailable: No such kind",
+            "* InfrastructureReady: CAPTCluster blue does not exist. Make it, or mend spec.infrastructureRef\n* ControlPlaneAvailable: spec.controlPlaneRef: No such kind",
         ),
         (
             unknown,
             "Unknown/AvailableUnknown",
-            "* ControlPlaneAvailable: No such kind",
+            "* ControlPlaneAvailable: spec.controlPlaneRef: No such kind",
         ),
         (silent, "False/NotAvailable", "* RemoteConnectionProbe: refused"),
         (
