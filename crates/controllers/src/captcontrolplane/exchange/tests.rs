@@ -1,3 +1,4 @@
+use capt_api::endpoint::ApiEndpoint;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{
     ServerConfig,
@@ -10,6 +11,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
+use crate::captcontrolplane::prober::{Endpoints as _, NetworkEndpoints};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -116,4 +118,15 @@ async fn what_is_no_answer_is_told_apart() {
         let error = get(silent, Trust::Authority(nonsense), SOON).await;
         assert!(matches!(error, Err(ExchangeError::Authority)), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn who_only_tells_a_status_answers_a_probe() {
+    let (port, authority) = serve(Some(b"HTTP/1.0 200 OK\r\ncontent-length: 9\r\n\r\nok")).await;
+    let endpoint = ApiEndpoint {
+        host: "127.0.0.1".to_owned(),
+        port: port.into(),
+    };
+    let answer = NetworkEndpoints.ask(&endpoint, Some(&authority)).await;
+    assert_eq!(answer, Ok(()));
 }
