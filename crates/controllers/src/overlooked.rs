@@ -43,7 +43,8 @@ impl Hands {
              this object too",
             cluster.name()
         );
-        tracing::warn!(object = %key, kind = subject.target.kind, "{message}");
+        // It is found at every look, and the event says it once.
+        tracing::debug!(object = %key, kind = subject.target.kind, "{message}");
         let event = Event {
             kind: EventKind::Warning,
             reason: "NotWatched".to_owned(),

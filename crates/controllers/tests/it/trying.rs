@@ -75,3 +75,26 @@ async fn what_failed_before_is_not_told_of_what_is_tried_now() {
     assert_eq!((attempt, failure), (Some(1), None));
     world.finish().await;
 }
+
+#[tokio::test]
+async fn a_module_without_any_output_is_not_tried_for_nothing() {
+    let world = World::embedded_only().await;
+    start_controllers(&world, &Setting::default());
+    start_simulation(&world);
+    let module = "resource \"terraform_data\" \"it\" {\n}\n";
+    let source = json!({"forProvider": {"source": "Inline", "module": module}});
+    let template = json!({"metadata": {"name": "vpc"}, "spec": {"template": {"spec": source}}});
+    let _: WorkspaceTemplate = world.create(template).await;
+    let _: Cluster = world.create(cluster("blue")).await;
+    let mut network = made_network("blue");
+    network["spec"]["vpcTemplateRef"] = json!({"name": "vpc"});
+    let _: CAPTCluster = world.create(network).await;
+    world
+        .until_network_says("blue", "Ready", "False/OutputInvalid")
+        .await;
+    world.settle().await;
+    let status = world.network("blue").await.unwrap().status.unwrap();
+    let told = status.failure_message.unwrap();
+    assert!(told.contains("Add output \"vpc_id\" to it"), "{told}");
+    world.finish().await;
+}
