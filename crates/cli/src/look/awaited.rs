@@ -60,27 +60,28 @@ impl View<'_> {
         awaited.filter(|_| !self.is_left_alone(id))
     }
 
-    /// What no runner has looked at of a Workspace.
+    /// What no runner has looked at of a Workspace. Another runner than ours tells of nothing that it changes or destroys before
+    /// that is done, so that nothing can be said of it once it has begun at all.
     fn overlooked(&self, id: &str, workspace: &WorkspaceSeen) -> Option<&'static str> {
-        let condition = |type_: &str| workspace.conditions.iter().find(|one| one.type_ == type_);
-        let operation = self.report(id).and_then(|report| report.operation.as_ref());
-        let is_begun = operation.is_some_and(|operation| operation.ended_at.is_none());
-        if workspace.paused_by_hand || is_begun {
+        let is_said = |type_: &str| {
+            let mut conditions = workspace.conditions.iter();
+            conditions.any(|one| one.type_ == type_ && one.status == "True")
+        };
+        // A runner that is at it says so beside it first.
+        let Some(operation) = self.report(id).and_then(|report| report.operation.as_ref()) else {
+            let is_new = workspace.conditions.is_empty() && !workspace.deleting;
+            return is_new.then_some("it");
+        };
+        let is_at_rest = operation.ended_at.is_some() && !workspace.paused_by_hand;
+        if !is_at_rest || is_said("ApprovalNeeded") {
             return None;
         }
         if workspace.deleting {
-            // What goes before anybody looked at it is not waited for, and who looked at it says so, or what failed.
-            let is_said = |type_: &str| condition(type_).is_some_and(|one| one.status == "True");
+            // Who looked at it says so, or what failed.
             let is_well = is_said("Synced") && is_said("Ready") && !is_said("Failing");
-            let is_begun = operation.is_some_and(|operation| operation.kind == "destroy");
-            return (is_well && !is_begun).then_some("its deletion");
+            return (is_well && operation.kind != "destroy").then_some("its deletion");
         }
-        // A runner that is at it says so beside it first.
-        if workspace.conditions.is_empty() {
-            return operation.is_none().then_some("it");
-        }
-        let observed = condition("Synced").and_then(|synced| synced.observed_generation);
-        let is_changed = observed.is_some() && workspace.generation > observed;
-        is_changed.then_some("what was changed")
+        let is_changed = workspace.generation > Some(operation.generation);
+        (is_changed && is_said("Synced")).then_some("what was changed")
     }
 }

@@ -31,6 +31,7 @@ pub(crate) async fn tell(definitions: Arc<Definitions>, readiness: Readiness) {
     loop {
         changes.borrow_and_update();
         let missing = missing(&definitions);
+        readiness.set_uninstalled(missing.clone());
         if missing != told {
             match &missing {
                 Some(missing) => {
@@ -38,7 +39,6 @@ pub(crate) async fn tell(definitions: Arc<Definitions>, readiness: Readiness) {
                 }
                 None => tracing::info!("the API serves all of capt's own kinds"),
             }
-            readiness.set_uninstalled(missing.clone());
             told = missing;
         }
         if changes.changed().await.is_err() {

@@ -6,6 +6,7 @@
 //!
 //! This module must never know how facts are gathered or how a decision is carried out.
 
+mod again;
 mod clock;
 mod deciding;
 mod deletion;

@@ -11,6 +11,7 @@ use capt_api::{
 use serde_json::json;
 
 use super::{
+    again,
     deciding::{Conclusion, Deciding},
     facts::VpcFacts,
     outputs,
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     decision::{Desired, Event, EventKind, Guard},
-    owned::{self, OutputProblem, OwnedSeen, Role, Standing, Wanted, standing},
+    owned::{self, OutputProblem, OwnedSeen, Role, Wanted},
 };
 
 /// Makes the network, or says which one is used.
@@ -164,7 +165,7 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
         spec.insert("workspaceTemplateApplyName".to_owned(), json!(wanted.name));
     }
     let Some(apply) = apply else {
-        let is_again = is_found_again(deciding, None);
+        let is_again = again::is_found_again(deciding, None);
         let message = match is_again {
             true => owned::words_of_made_again(&wanted.name),
             false => format!("The WorkspaceTemplateApply {} makes the VPC", wanted.name),
@@ -196,16 +197,6 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
         *message = format!("{message}. {held_back}");
     }
     deciding.conclude(conclusion);
-}
-
-/// Whether a network that served has a WorkspaceTemplateApply that does not know of it yet, because somebody deleted the one
-/// that did. That changes nothing about the network.
-fn is_found_again(deciding: &Deciding<'_>, apply: Option<&OwnedSeen>) -> bool {
-    let status = deciding.snapshot.captcluster.status.as_ref();
-    let report = status.and_then(|status| status.workspace_template_status.as_ref());
-    let told = report.and_then(|report| report.last_applied_revision.as_deref());
-    let serves = status.is_some_and(|status| status.ready && status.vpc_id.is_some());
-    serves && deciding.was_provisioned() && owned::is_made_again(apply, told)
 }
 
 /// What the WorkspaceTemplateApply is to be, and what is held back from it.
@@ -292,7 +283,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             false => Stage::Failed { reason, message },
         }
     };
-    let is_again = is_found_again(deciding, Some(apply)) && standing(apply) == Standing::Working;
+    let is_again = again::is_found_again(deciding, Some(apply));
     let is_there = (apply.is("Ready") || is_again) && deciding.status.vpc_id.is_some();
     let in_module = |problem: &OutputProblem| apply.naming_template(&problem.to_string());
     let judged = |rests: Option<String>| match (wrong, secret, vpc_id) {

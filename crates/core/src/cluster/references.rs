@@ -102,7 +102,7 @@ pub(super) fn report(
         }
         Referenced::Missing => {
             let message = format!("{what} does not exist. Make it, or mend spec.{field}");
-            if !deciding.is_deleting() && is_overdue(deciding, type_) {
+            if !deciding.is_deleting() && is_overdue(deciding, type_, &message) {
                 deciding.warn(Reason::ObjectDoesNotExist, &message);
             }
             deciding.say(type_, false, Reason::ObjectDoesNotExist, message);
@@ -144,11 +144,11 @@ fn complain(
     deciding.say(type_, status, reason, message);
 }
 
-/// Whether something is missing for so long that people have to be told. That is then told by the next look or two.
-fn is_overdue(deciding: &mut Deciding<'_>, type_: Type) -> bool {
-    let missing = Reason::ObjectDoesNotExist.as_str();
+/// Whether something is missing for so long that people have to be told, or where something else was told before. That is then
+/// told by the next look or two.
+fn is_overdue(deciding: &mut Deciding<'_>, type_: Type, message: &str) -> bool {
     let (is_same, since) = match told_before(deciding, type_) {
-        Some(told) => (told.reason == missing, told.last_transition_time.0),
+        Some(told) => (told.message == message, told.last_transition_time.0),
         None => (true, deciding.now),
     };
     if !is_same {

@@ -12,6 +12,7 @@ use super::{
     references,
     snapshot::Referenced,
 };
+
 /// The condition of a CAPTControlPlane that says whether its API server answers.
 const ENDPOINT_ANSWERS: &str = "EndpointAnswers";
 /// The reason by which it says that nobody asks.

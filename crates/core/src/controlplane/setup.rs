@@ -116,9 +116,12 @@ pub fn locate(snapshot: &Snapshot, seen: &OwnedSeen, was_initialized: bool) -> R
         }
         Err(problem) => Note::new(Reason::OutputInvalid, seen.naming_template(&problem.to_string())),
     };
+    // Status does not move, but the endpoint of the Cluster does, and there is none before something served.
+    let cluster = snapshot.cluster.as_ref();
+    let has_served = was_initialized || cluster.is_some_and(|cluster| cluster.endpoint.is_some());
     let stored = snapshot.control_plane.spec.control_plane_endpoint.as_ref();
     match stored.and_then(endpoint::stored) {
-        Some(endpoint) if was_initialized || !is_spoilt => Ok(Located {
+        Some(endpoint) if has_served || !is_spoilt => Ok(Located {
             doubt: is_spoilt.then(|| {
                 let known = endpoint::display(&endpoint);
                 let message = format!(

@@ -349,8 +349,8 @@ fn copy_of_endpoint(cluster: &ClusterSeen, new: &ApiEndpoint, answer: &Answer) -
             Answer::Unknown | Answer::Silent(_) | Answer::Dead(_) => " when it answers there",
         };
         format!(
-            "The Cluster still says {}, and the module tells that the API server is at {}. Change spec.controlPlaneEndpoint \
-             of the Cluster {name}{when}",
+            "The Cluster still says {}, and the API server is told to be at {}. Change spec.controlPlaneEndpoint of the \
+             Cluster {name}{when}",
             endpoint::display(meant.as_ref().unwrap_or(copied)),
             endpoint::display(new),
         )

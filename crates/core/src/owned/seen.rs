@@ -49,8 +49,13 @@ impl OwnedSeen {
     /// What a person does about what Terraform failed with, be it that he changes this or not.
     #[must_use]
     pub fn way_out_of_failure(&self, changes: &str) -> String {
-        let applied = self.condition("Applied");
-        if applied.is_some_and(|applied| applied.reason == Reason::InputMissing.as_str()) {
+        let says = |type_: &str, reason: Reason| {
+            let condition = self.condition(type_);
+            condition.is_some_and(|condition| condition.reason == reason.as_str())
+        };
+        // What failed leaves the turn to others, and nothing gives it back by itself.
+        let has_its_turn = !says("Waiting", Reason::WaitingForTurn);
+        if says("Applied", Reason::InputMissing) && has_its_turn {
             return format!("It goes on by itself when that is there, or when you change {changes}");
         }
         format!(

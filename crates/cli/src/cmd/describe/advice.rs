@@ -96,10 +96,8 @@ pub(super) fn about(view: &View<'_>, id: &str, causes: &[Cause], namespace: &str
     }
     advice.extend(pausing::of_parts(view, id));
     // What was made and is to change is well, and who should change it is waited for all the same.
-    if advice.is_empty() {
-        let parts = view.graph.whole(id);
-        advice.extend(parts.iter().filter_map(|part| awaited(view, part)));
-    }
+    let parts = view.graph.whole(id);
+    advice.extend(parts.iter().filter_map(|part| awaited(view, part)));
     let mut advice = each(advice);
     if advice.is_empty() {
         advice.push("wait: it goes on by itself".to_owned());

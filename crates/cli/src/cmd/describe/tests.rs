@@ -273,12 +273,15 @@ fn a_workspace_that_is_being_prepared_waits_for_no_runner() {
 
 #[test]
 fn what_no_runner_looks_at_any_more_is_said_to_wait_for_one() {
-    let mut synced = condition("Synced", "True", "ReconcileSuccess", "");
-    synced["observedGeneration"] = json!(1);
+    let ended =
+        json!({"kind": "apply", "endedAt": at(600).to_string(), "outcome": "succeeded", "generation": 1});
     let object = json!({
         "metadata": {"name": "vpc", "generation": 1},
         "spec": {"forProvider": {"source": "Inline", "module": ""}},
-        "status": {"conditions": [synced, condition("Ready", "True", "Available", "")]},
+        "status": {"conditions": [
+            condition("Synced", "True", "ReconcileSuccess", ""), condition("Ready", "True", "Available", ""),
+        ]},
+        "report": {"operation": ended},
     });
     let advice = "see to it that a runner runs";
     let mut going = object.clone();
@@ -289,16 +292,29 @@ fn what_no_runner_looks_at_any_more_is_said_to_wait_for_one() {
         "{told}"
     );
     assert!(told.contains(advice), "{told}");
-    going["report"] = json!({"operation": {"kind": "destroy"}});
-    let told = words(&json!({"workspaces": [going]}), "Workspace/vpc");
-    assert!(!told.contains("runner"), "{told}");
+    let silent = [json!({"operation": {"kind": "destroy"}}), Value::Null];
+    for report in silent {
+        going["report"] = report;
+        let told = words(&json!({"workspaces": [going.clone()]}), "Workspace/vpc");
+        assert!(!told.contains("runner"), "{told}");
+    }
     // A change that nobody looks at holds up whoever wants it, although what is there is well.
     let mut objects = provisioning();
-    for (generation, is_awaited) in [(1, false), (2, true)] {
+    let held = condition("ApprovalNeeded", "True", "DestructiveChange", "");
+    for (generation, report, held, is_awaited) in [
+        (1, &object["report"], None, false),
+        (2, &object["report"], None, true),
+        (2, &Value::Null, None, false),
+        (2, &object["report"], Some(held), false),
+    ] {
         let workspace = &mut objects["workspaces"][0];
         workspace["metadata"]["generation"] = json!(generation);
         workspace["status"] = object["status"].clone();
-        workspace["report"] = Value::Null;
+        let conditions = workspace["status"]["conditions"]
+            .as_array_mut()
+            .expect("conditions");
+        conditions.extend(held);
+        workspace["report"] = report.clone();
         let told = words(&objects, "CAPTControlPlane/plane");
         assert_eq!(told.contains(advice), is_awaited, "{told}");
     }

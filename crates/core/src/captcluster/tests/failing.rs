@@ -1,6 +1,6 @@
 //! What goes wrong, how long it may take, and the way out.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 
@@ -390,6 +390,18 @@ fn a_network_serves_while_what_looks_after_it_is_made_again() {
     world.step();
     assert_eq!(world.verdict("Ready"), "True/VPCCreated");
     assert_eq!(world.message("Ready"), again);
+    // Where nobody says anything about its Workspace, or that says that it is made anew, the network is not taken for granted.
+    let mut silent = world.clone();
+    silent.apply().wta.metadata.creation_timestamp = Some(Time(silent.now));
+    assert_eq!(silent.step().look_again, Some(Duration::from_secs(60)));
+    assert_eq!(silent.verdict("Ready"), "True/VPCCreated");
+    silent.now = silent.now + Duration::from_secs(60);
+    silent.step();
+    assert_eq!(silent.verdict("Ready"), "False/VPCCreating");
+    let mut anew = world.clone();
+    say(anew.apply(), "Ready", "False", "Creating", at(9));
+    anew.step();
+    assert_eq!(anew.verdict("Ready"), "False/VPCCreating");
     world.apply().wta.status = known;
     world.rest();
     assert_eq!(world.verdict("Ready"), "True/VPCCreated");

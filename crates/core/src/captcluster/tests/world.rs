@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Secret;
 
 use super::*;
 
+#[derive(Clone)]
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
     pub(super) now: Timestamp,

@@ -3,7 +3,10 @@
 use capt_api::captcontrolplane::{ControlPlaneState as State, EndpointCheck};
 use serde_json::json;
 
-use super::{super::setup, World, fresh, living, message, said};
+use super::{
+    super::{setup, wants},
+    World, at, fresh, living, message, said,
+};
 
 #[test]
 fn a_private_endpoint_may_be_silent_and_holds_nothing_back() {
@@ -154,6 +157,14 @@ fn a_spoilt_endpoint_leaves_what_served_as_it_was_told_before() {
             let told = message(&status, "Ready");
             assert!(told.contains("output cluster_endpoint"), "{told}");
             assert!(told.contains("until then"), "{told}");
+            // A move takes the spec with it and leaves the status.
+            let endpoint = &world.snapshot.control_plane.spec.control_plane_endpoint;
+            let cluster = world.snapshot.cluster.as_mut().expect("a Cluster");
+            cluster.endpoint.clone_from(endpoint);
+            world.snapshot.control_plane.status = None;
+            assert!(wants(&world.snapshot, at(0)).probe.is_some(), "{spoilt}");
+            world.settle();
+            assert_eq!(world.status().state, Some(State::Degraded), "{spoilt}");
             world.outputs.remove("cluster_endpoint");
             world.settle();
             assert_eq!(
@@ -181,7 +192,7 @@ fn a_new_endpoint_has_to_answer_itself() {
     assert_eq!(said(&status, "EndpointAnswers"), "Unknown/EndpointNotReady");
     let told = message(&status, "Ready");
     assert!(
-        told.contains("the module tells that the API server is at 10.0.0.9:6443"),
+        told.contains("the API server is told to be at 10.0.0.9:6443"),
         "{told}"
     );
     assert!(

@@ -405,3 +405,15 @@ fn what_failed_before_is_not_told_again_at_the_end_of_another_try() {
     seen.wta.status.get_or_insert_default().progress = None;
     assert!(matches!(standing(&seen), Standing::Failed { .. }));
 }
+
+#[test]
+fn what_misses_an_input_goes_on_by_itself_only_if_it_has_its_turn() {
+    let by_itself = |seen: &OwnedSeen| seen.way_out_of_failure("the spec").contains("by itself");
+    let mut seen = living();
+    fail(&mut seen, TroubleClass::Terminal);
+    assert!(!by_itself(&seen));
+    say(&mut seen, "Applied", "True", "InputMissing");
+    assert!(by_itself(&seen));
+    say(&mut seen, "Waiting", "True", "WaitingForTurn");
+    assert!(!by_itself(&seen));
+}
