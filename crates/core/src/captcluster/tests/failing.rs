@@ -395,7 +395,7 @@ fn a_network_serves_while_what_looks_after_it_is_made_again() {
     silent.apply().wta.metadata.creation_timestamp = Some(Time(silent.now));
     assert_eq!(silent.step().look_again, Some(Duration::from_secs(60)));
     assert_eq!(silent.verdict("Ready"), "True/VPCCreated");
-    silent.now = silent.now + Duration::from_secs(60);
+    silent.now += Duration::from_secs(60);
     silent.step();
     assert_eq!(silent.verdict("Ready"), "False/VPCCreating");
     let mut anew = world.clone();
