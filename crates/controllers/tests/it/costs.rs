@@ -21,7 +21,7 @@ use crate::{
     stage::{CAPT, RUNNER, Setting, User as _, start_controllers},
 };
 
-pub(crate) const TEMPLATES: &str = include_str!("../../../../examples/templates.yaml");
+const TEMPLATES: &str = include_str!("../../../../examples/templates.yaml");
 
 /// The simulation for everything.
 struct Simulation(Arc<dyn Engine>);
@@ -58,6 +58,12 @@ pub(crate) async fn bring_templates(world: &World) {
 
 /// Writes what people write of a cluster that is made from them.
 pub(crate) async fn write_cluster(world: &World, name: &str) {
+    write_network(world, name).await;
+    write_control_plane(world, name).await;
+}
+
+/// The Cluster and its network.
+pub(crate) async fn write_network(world: &World, name: &str) {
     let _: Cluster = world.create(whole_cluster(name)).await;
     let _: CAPTCluster = world
         .create(json!({
@@ -65,6 +71,10 @@ pub(crate) async fn write_cluster(world: &World, name: &str) {
             "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
         }))
         .await;
+}
+
+/// Its control plane.
+pub(crate) async fn write_control_plane(world: &World, name: &str) {
     let _: CAPTControlPlane = world
         .create(json!({
             "metadata": {"name": name},

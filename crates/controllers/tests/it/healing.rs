@@ -1,9 +1,8 @@
 //! What somebody deletes by hand is there again, and is told as what it is: no update, and no other state than the truth.
 
 use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplate, WorkspaceTemplateApply,
+    WorkspaceTemplateApply,
     captcontrolplane::{ControlPlaneState as State, OperationRecord},
-    foreign::Cluster,
 };
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::Secret;
@@ -11,11 +10,10 @@ use kube::{
     Api, ResourceExt as _,
     api::{DeleteParams, ListParams},
 };
-use serde_json::{Value, json};
 
 use crate::{
-    controlplane::{ControlPlaneUser as _, start_witness, whole_cluster},
-    costs::{TEMPLATES, start_simulation},
+    controlplane::{ControlPlaneUser as _, start_witness},
+    costs::{bring_templates, start_simulation, write_cluster},
     stage::{Setting, User as _, start_controllers},
 };
 
@@ -24,23 +22,8 @@ async fn living() -> World {
     let world = World::embedded_only().await;
     start_controllers(&world, &Setting::default());
     start_simulation(&world);
-    for mut template in serde_saphyr::from_multiple::<Value>(TEMPLATES).unwrap() {
-        template["metadata"]["namespace"] = json!(world.namespace());
-        let _: WorkspaceTemplate = world.create(template).await;
-    }
-    let _: Cluster = world.create(whole_cluster("blue")).await;
-    let _: CAPTCluster = world
-        .create(json!({
-            "metadata": {"name": "blue"},
-            "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
-        }))
-        .await;
-    let _: CAPTControlPlane = world
-        .create(json!({
-            "metadata": {"name": "blue"},
-            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}, "endpointCheck": "Optional"},
-        }))
-        .await;
+    bring_templates(&world).await;
+    write_cluster(&world, "blue").await;
     world.until_state("blue", State::Ready).await;
     world.settle().await;
     world

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use capt_api::{
-    CAPTCluster, CAPTControlPlane, WorkspaceTemplate,
+    CAPTControlPlane, WorkspaceTemplate,
     captcontrolplane::{CAPTControlPlaneStatus, ControlPlaneState as State, OperationResult},
     conditions::find_condition,
-    foreign::Cluster,
 };
 use capt_testkit::World;
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::Condition};
@@ -14,8 +13,7 @@ use kube::{Api, api::DeleteParams};
 use serde_json::json;
 
 use crate::{
-    controlplane::whole_cluster,
-    costs::{bring_templates, start_simulation, write_cluster},
+    costs::{bring_templates, start_simulation, write_cluster, write_control_plane, write_network},
     network::NetworkUser as _,
     stage::{Setting, User as _, start_controllers},
 };
@@ -86,21 +84,10 @@ async fn a_creation_that_fails_at_once_is_told_all_the_same() {
     let fields = json!({"source": "Inline", "module": module, "vars": null});
     let failing = json!({"spec": {"template": {"spec": {"forProvider": fields}}}});
     let _: WorkspaceTemplate = world.patch("eks", failing).await;
-    let _: Cluster = world.create(whole_cluster("blue")).await;
-    let _: CAPTCluster = world
-        .create(json!({
-            "metadata": {"name": "blue"},
-            "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
-        }))
-        .await;
+    write_network(&world, "blue").await;
     world.until_network_says("blue", "Ready", "True/VPCCreated").await;
     world.settle().await;
-    let _: CAPTControlPlane = world
-        .create(json!({
-            "metadata": {"name": "blue"},
-            "spec": {"version": "1.31", "workspaceTemplateRef": {"name": "eks"}},
-        }))
-        .await;
+    write_control_plane(&world, "blue").await;
     let has_failed = async || status(&world).await.state == Some(State::Failed);
     world.until("the creation to fail", has_failed).await;
     world.settle().await;

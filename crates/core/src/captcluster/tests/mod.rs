@@ -7,6 +7,7 @@ mod failing;
 mod going;
 mod legacy;
 mod properties;
+mod telling;
 mod timing;
 mod waiting;
 mod world;
