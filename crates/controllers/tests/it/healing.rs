@@ -3,6 +3,7 @@
 use capt_api::{
     WorkspaceTemplateApply,
     captcontrolplane::{ControlPlaneState as State, OperationRecord},
+    foreign::Workspace,
 };
 use capt_testkit::World;
 use k8s_openapi::api::core::v1::Secret;
@@ -82,6 +83,17 @@ async fn nothing_that_is_deleted_by_hand_and_comes_back_is_an_update() {
         // Nothing happens to a network by that, so that nobody in it is told.
         let last = (name != "blue-vpc").then_some(&State::Ready);
         assert_eq!(states.last(), last, "{name}");
+    }
+    let workspaces: Api<Workspace> = world.api();
+    for (name, last) in [("blue-eks-controlplane", Some(&State::Ready)), ("blue-vpc", None)] {
+        states.lock().clear();
+        workspaces.delete(name, &parameters).await.unwrap();
+        world.settle().await;
+        assert!(workspaces.get_opt(name).await.unwrap().is_some(), "{name}");
+        assert_eq!(history(&world).await, before, "{name}");
+        let states = states.lock().clone();
+        assert!(states.iter().all(is_honest), "{name}: {states:?}");
+        assert_eq!(states.last(), last, "{name}: {states:?}");
     }
     world.finish().await;
 }

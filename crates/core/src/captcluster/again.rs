@@ -1,6 +1,8 @@
-//! A network whose WorkspaceTemplateApply somebody deleted, and that is made again.
+//! A network whose WorkspaceTemplateApply or Workspace somebody deleted, and that is made again.
 
 use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
 
 use super::deciding::Deciding;
 use crate::{
@@ -8,13 +10,17 @@ use crate::{
     timing::between,
 };
 
-/// How long a WorkspaceTemplateApply that is made again may take to find its Workspace.
+/// How long what is made again may take to find what was there.
 const FINDING: Duration = Duration::from_secs(60);
 
-/// Whether a network that served has a WorkspaceTemplateApply that does not know of it yet, because somebody deleted the one
-/// that did. That changes nothing about the network, unless its Workspace is gone too: then that says that it is not ready, or
-/// nobody says anything for too long.
-pub(super) fn is_found_again(deciding: &mut Deciding<'_>, apply: Option<&OwnedSeen>) -> bool {
+/// What is made again for a network that served, in words: its WorkspaceTemplateApply of this name, which does not know of the
+/// network yet, or its Workspace, which nobody has looked at. Neither changes anything about the network, until the Workspace
+/// says that it is not ready, or nobody says anything for too long.
+pub(super) fn found_again(
+    deciding: &mut Deciding<'_>,
+    name: &str,
+    apply: Option<&OwnedSeen>,
+) -> Option<String> {
     let status = deciding.snapshot.captcluster.status.as_ref();
     let report = status.and_then(|status| status.workspace_template_status.as_ref());
     let told = report.and_then(|report| report.last_applied_revision.as_deref());
@@ -23,14 +29,30 @@ pub(super) fn is_found_again(deciding: &mut Deciding<'_>, apply: Option<&OwnedSe
         let ready = apply.condition("Ready");
         standing(apply) != Standing::Working || ready.is_some_and(|ready| ready.status == "False")
     });
-    if is_lost || !serves || !deciding.was_provisioned() || !owned::is_made_again(apply, told) {
-        return false;
+    if is_lost || !serves || !deciding.was_provisioned() {
+        return None;
     }
-    let made = apply.and_then(|apply| apply.wta.metadata.creation_timestamp.as_ref());
-    let since = made.map_or(deciding.now, |made| made.0);
-    let rest = FINDING.saturating_sub(between(since, deciding.now));
-    if !rest.is_zero() {
-        deciding.decision.look_again = Some(rest);
+    let (since, words) = made_again(name, apply, told)?;
+    let rest = FINDING.saturating_sub(between(since.unwrap_or(deciding.now), deciding.now));
+    if rest.is_zero() {
+        return None;
     }
-    !rest.is_zero()
+    deciding.decision.look_again = Some(rest);
+    Some(words)
+}
+
+/// What is made again, since when if it is there, and in words.
+fn made_again(
+    name: &str,
+    apply: Option<&OwnedSeen>,
+    told: Option<&str>,
+) -> Option<(Option<Timestamp>, String)> {
+    if owned::is_made_again(apply, told) {
+        let made = apply.and_then(|apply| apply.wta.metadata.creation_timestamp.as_ref());
+        return Some((made.map(|made| made.0), owned::words_of_made_again(name)));
+    }
+    let apply = apply.filter(|apply| owned::is_workspace_made_again(apply))?;
+    let made = apply.workspace.as_ref().filter(|workspace| !workspace.deleting);
+    let words = owned::words_of_workspace_made_again(apply.workspace_name());
+    Some((made.and_then(|workspace| workspace.created_at), words))
 }

@@ -6,7 +6,7 @@ use capt_api::conditions::{
 };
 
 use super::timeouts::Step;
-use crate::owned::{OwnedSeen, Standing, standing, words_of_made_again};
+use crate::owned::{OwnedSeen, Standing, standing};
 
 /// How far a network is.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +39,13 @@ impl Stage {
     }
 }
 
-/// How far the Workspace of a network is that may serve meanwhile, and whose WorkspaceTemplateApply may just be made again. If
-/// it is what it should be: what keeps it from being looked after, if anything does.
-pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool, is_again: bool) -> Result<Option<String>, Stage> {
+/// How far the Workspace of a network is that may serve meanwhile, and of which something may just be made `again`. If it is
+/// what it should be: what keeps it from being looked after, if anything does.
+pub(super) fn of_apply(
+    apply: &OwnedSeen,
+    is_there: bool,
+    again: Option<String>,
+) -> Result<Option<String>, Stage> {
     let creating = |reason, message| Stage::Creating {
         reason,
         message,
@@ -56,7 +60,7 @@ pub(super) fn of_apply(apply: &OwnedSeen, is_there: bool, is_again: bool) -> Res
                 apply.name()
             )));
         }
-        Standing::Working if is_again => creating(Reason::VpcCreating, words_of_made_again(apply.name())),
+        Standing::Working if again.is_some() => creating(Reason::VpcCreating, again.unwrap_or_default()),
         // What exactly it does changes often, and stands there.
         Standing::Working => creating(
             Reason::VpcCreating,

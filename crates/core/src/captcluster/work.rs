@@ -165,11 +165,10 @@ fn by_template(deciding: &mut Deciding<'_>, reference: &WorkspaceTemplateReferen
         spec.insert("workspaceTemplateApplyName".to_owned(), json!(wanted.name));
     }
     let Some(apply) = apply else {
-        let is_again = again::is_found_again(deciding, None);
-        let message = match is_again {
-            true => owned::words_of_made_again(&wanted.name),
-            false => format!("The WorkspaceTemplateApply {} makes the VPC", wanted.name),
-        };
+        let again = again::found_again(deciding, &wanted.name, None);
+        let is_again = again.is_some();
+        let message =
+            again.unwrap_or_else(|| format!("The WorkspaceTemplateApply {} makes the VPC", wanted.name));
         let stage = Stage::Creating {
             reason: Reason::VpcCreating,
             message,
@@ -283,7 +282,8 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             false => Stage::Failed { reason, message },
         }
     };
-    let is_again = again::is_found_again(deciding, Some(apply));
+    let again = again::found_again(deciding, apply.name(), Some(apply));
+    let is_again = again.is_some();
     let is_there = (apply.is("Ready") || is_again) && deciding.status.vpc_id.is_some();
     let in_module = |problem: &OutputProblem| apply.naming_template(&problem.to_string());
     let judged = |rests: Option<String>| match (wrong, secret, vpc_id) {
@@ -312,7 +312,7 @@ fn look_at(deciding: &mut Deciding<'_>, apply: &OwnedSeen) -> Conclusion {
             },
         },
     };
-    let stage = stage::of_apply(apply, is_there, is_again).map_or_else(|stage| stage, judged);
+    let stage = stage::of_apply(apply, is_there, again).map_or_else(|stage| stage, judged);
     Conclusion {
         stage,
         is_there,

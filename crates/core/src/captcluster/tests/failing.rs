@@ -407,6 +407,70 @@ fn a_network_serves_while_what_looks_after_it_is_made_again() {
 }
 
 #[test]
+fn a_network_serves_while_its_workspace_is_made_again() {
+    let again = "Somebody deleted the Workspace net-vpc. It is made again, and finds its state";
+    let mut world = ready();
+    let known = world.apply().clone();
+    // It goes without its infrastructure, which is told as what it is.
+    world.apply().workspace = Some(WorkspaceGlance {
+        deleting: true,
+        ..known.workspace.clone().unwrap_or_default()
+    });
+    world.apply().wta.status.as_mut().unwrap().applied = false;
+    world.step();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.message("Ready"), again);
+    // The new one is there before it is heard that nothing is said about it.
+    let mut early = world.clone();
+    early.now += Duration::from_secs(5);
+    early.apply().workspace = Some(WorkspaceGlance {
+        created_at: Some(early.now),
+        ..WorkspaceGlance::default()
+    });
+    early.step();
+    assert_eq!(early.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(early.message("Ready"), again);
+    // It is gone, and nothing is said about the new one yet.
+    let silence = |apply: &mut OwnedSeen| {
+        let conditions = apply
+            .wta
+            .status
+            .as_mut()
+            .and_then(|status| status.conditions.as_mut());
+        conditions
+            .unwrap()
+            .retain(|one| one.type_ != "Ready" && one.type_ != "Synced");
+    };
+    world.apply().workspace = None;
+    silence(world.apply());
+    world.step();
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    assert_eq!(world.message("Ready"), again);
+    world.apply().workspace = Some(WorkspaceGlance {
+        created_at: Some(world.now),
+        ..WorkspaceGlance::default()
+    });
+    assert_eq!(world.step().look_again, Some(Duration::from_secs(60)));
+    assert_eq!(world.verdict("Ready"), "True/VPCCreated");
+    // What says that it is made anew, what nobody says anything about, and what becomes something else is believed no more.
+    let mut anew = world.clone();
+    say(anew.apply(), "Ready", "False", "Creating", at(9));
+    anew.step();
+    assert_eq!(anew.verdict("Ready"), "False/VPCCreating");
+    let mut silent = world.clone();
+    silent.now += Duration::from_secs(60);
+    silent.step();
+    assert_eq!(silent.verdict("Ready"), "False/VPCCreating");
+    let mut other = world.clone();
+    other.apply().wta.status.as_mut().unwrap().pending_revision = Some("another".to_owned());
+    other.step();
+    assert_eq!(other.verdict("Ready"), "False/VPCCreating");
+    world.snapshot.applies = vec![known];
+    world.rest();
+    assert_eq!(world.message("Ready"), "The VPC vpc-7 is there");
+}
+
+#[test]
 fn a_request_for_another_try_is_passed_on_and_then_forgotten() {
     let mut world = ready();
     annotate(&mut world.snapshot, marks::RETRY_REQUESTED, "try-1");
