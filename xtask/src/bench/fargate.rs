@@ -15,7 +15,7 @@ use capt_api::endpoint::ApiEndpoint;
 use capt_api::foreign::Cluster;
 use capt_api::{CAPTCluster, CAPTControlPlane, WorkspaceTemplate};
 use capt_controllers::{Credentials, Endpoints, Outside, OwnCredentials};
-use capt_core::wta::snapshot::Runner;
+use capt_core::{controlplane::snapshot::Silence, wta::snapshot::Runner};
 use capt_runner::engine::{Engine, Failure};
 use capt_runner::simulated::SimulatedEngine;
 use capt_testkit::{Process, World};
@@ -253,7 +253,7 @@ impl Witness {
 struct Elsewhere;
 
 impl Endpoints for Elsewhere {
-    fn ask<'a>(&'a self, _: &'a ApiEndpoint, _: Option<&'a str>) -> BoxFuture<'a, Result<(), String>> {
+    fn ask<'a>(&'a self, _: &'a ApiEndpoint, _: Option<&'a str>) -> BoxFuture<'a, Result<(), Silence>> {
         Box::pin(async { Ok(()) })
     }
 }

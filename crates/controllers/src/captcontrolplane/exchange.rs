@@ -83,6 +83,31 @@ pub(crate) enum ExchangeError {
     Deadline(Duration),
 }
 
+impl ExchangeError {
+    /// Why whoever answered is not believed to be whom we asked, if that is what is wrong.
+    pub(super) fn distrust(&self) -> Option<String> {
+        let Self::Tls(error) = self else { return None };
+        let cause = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+        let rustls::Error::InvalidCertificate(problem) = cause else {
+            return None;
+        };
+        use rustls::CertificateError as Problem;
+        Some(match problem {
+            Problem::UnknownIssuer | Problem::BadSignature => {
+                "this certificate authority did not sign its certificate".to_owned()
+            }
+            Problem::Expired | Problem::ExpiredContext { .. } => "its certificate has expired".to_owned(),
+            Problem::NotValidYet | Problem::NotValidYetContext { .. } => {
+                "its certificate is not valid yet".to_owned()
+            }
+            Problem::NotValidForName | Problem::NotValidForNameContext { .. } => {
+                "its certificate is for another name".to_owned()
+            }
+            other => format!("its certificate cannot be used ({other})"),
+        })
+    }
+}
+
 /// Asks once, and waits for the answer only so long.
 pub(super) async fn ask(
     place: Place<'_>,

@@ -14,6 +14,7 @@ use capt_api::{
     foreign::Cluster,
 };
 use capt_controllers::{Credentials, Endpoints, OwnCredentials};
+use capt_core::controlplane::snapshot::Silence;
 use capt_testkit::{Process, World};
 use futures::{StreamExt as _, future::BoxFuture};
 use k8s_openapi::api::core::v1::Secret;
@@ -63,10 +64,16 @@ impl Elsewhere {
 }
 
 impl Endpoints for Elsewhere {
-    fn ask<'a>(&'a self, endpoint: &'a ApiEndpoint, _: Option<&'a str>) -> BoxFuture<'a, Result<(), String>> {
+    fn ask<'a>(
+        &'a self,
+        endpoint: &'a ApiEndpoint,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), Silence>> {
         let mut outside = self.0.lock();
         outside.asked.push(format!("{}:{}", endpoint.host, endpoint.port));
-        let answer = outside.silence.map_or(Ok(()), |why| Err(why.to_owned()));
+        let answer = outside
+            .silence
+            .map_or(Ok(()), |why| Err(Silence::Nobody(why.to_owned())));
         Box::pin(std::future::ready(answer))
     }
 }

@@ -19,7 +19,7 @@ use super::{
     access, connection, endpoint,
     judging::{Answer, Note, Setup},
     kubeconfig,
-    snapshot::Snapshot,
+    snapshot::{Silence, Snapshot},
 };
 use crate::{
     decision::{Desired, Guard},
@@ -179,18 +179,24 @@ pub fn answer(
     let Some(probe) = probe else {
         return (unknown(), None);
     };
-    let Some(since) = probe.failing_since else {
+    let Some((since, why)) = &probe.silence else {
         return (Answer::Yes, None);
     };
     if is_optional {
         return (Answer::NotChecked, None);
     }
-    let silence = between(since, now).max(silence_before.unwrap_or_default());
-    let message = format!(
-        "The API server does not answer at {}: {}. If it cannot be reached from here, write spec.endpointCheck: Optional",
-        endpoint::display(endpoint),
-        probe.message
-    );
+    let silence = between(*since, now).max(silence_before.unwrap_or_default());
+    let place = endpoint::display(endpoint);
+    let message = match why {
+        Silence::Nobody(why) => format!(
+            "The API server does not answer at {place}: {why}. If it cannot be reached from here, write spec.endpointCheck: \
+             Optional"
+        ),
+        Silence::Stranger(why) => format!(
+            "Who answers at {place} is not the API server of this cluster, by the module's output \
+             cluster_certificate_authority_data: {why}. Mend that output, or cluster_endpoint"
+        ),
+    };
     if !was_initialized {
         (Answer::Silent(message), None)
     } else if silence >= DEAD_AFTER {

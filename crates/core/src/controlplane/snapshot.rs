@@ -337,10 +337,17 @@ pub struct Probe {
     pub endpoint: ApiEndpoint,
     /// When it was asked last.
     pub seen_at: Timestamp,
-    /// Since when it does not answer; none if it does.
-    pub failing_since: Option<Timestamp>,
-    /// Why it does not answer.
-    pub message: String,
+    /// Since when it does not answer, and why; none if it does.
+    pub silence: Option<(Timestamp, Silence)>,
+}
+
+/// Why there is no answer of an API server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// Nobody answers, for this reason.
+    Nobody(String),
+    /// Somebody answers who cannot prove to be it, for this reason.
+    Stranger(String),
 }
 
 /// A token for the API server of a cluster.

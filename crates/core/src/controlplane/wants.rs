@@ -76,7 +76,7 @@ pub fn wants(snapshot: &Snapshot, now: Timestamp) -> Wants {
     let answers = snapshot
         .probe
         .as_ref()
-        .is_some_and(|probe| probe.failing_since.is_none() && endpoint::is_same(&probe.endpoint, &endpoint));
+        .is_some_and(|probe| probe.silence.is_none() && endpoint::is_same(&probe.endpoint, &endpoint));
     let token = token(&deciding, cluster, seen, &endpoint, now);
     Wants {
         probe: Some(ProbeWish {

@@ -1,4 +1,5 @@
 use capt_api::endpoint::ApiEndpoint;
+use capt_core::controlplane::snapshot::Silence;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{
     ServerConfig,
@@ -129,4 +130,19 @@ async fn who_only_tells_a_status_answers_a_probe() {
     };
     let answer = NetworkEndpoints.ask(&endpoint, Some(&authority)).await;
     assert_eq!(answer, Ok(()));
+}
+
+#[tokio::test]
+async fn who_cannot_prove_to_be_whom_we_ask_is_told_from_who_is_not_there() {
+    let (port, _) = serve(Some(b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok")).await;
+    let (_, another) = serve(None).await;
+    let at = |host: &str| ApiEndpoint {
+        host: host.to_owned(),
+        port: port.into(),
+    };
+    let stranger = NetworkEndpoints.ask(&at("127.0.0.1"), Some(&another)).await;
+    let why = "this certificate authority did not sign its certificate";
+    assert_eq!(stranger, Err(Silence::Stranger(why.to_owned())));
+    let nobody = NetworkEndpoints.ask(&at("127.0.0.1"), Some("nonsense")).await;
+    assert!(matches!(nobody, Err(Silence::Nobody(_))), "{nobody:?}");
 }

@@ -3,6 +3,7 @@
 use std::{error::Error, time::Duration};
 
 use capt_api::endpoint::ApiEndpoint;
+use capt_core::controlplane::snapshot::Silence;
 use futures::future::BoxFuture;
 use http::Request;
 use http_body_util::Full;
@@ -16,8 +17,11 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 pub trait Endpoints: Send + Sync {
     /// Asks once. Any answer will do, also a refusal; without one, says why in words that stay the same for the same
     /// cause. `ca` is the certificate authority that vouches for the API server, as PEM.
-    fn ask<'a>(&'a self, endpoint: &'a ApiEndpoint, ca: Option<&'a str>)
-    -> BoxFuture<'a, Result<(), String>>;
+    fn ask<'a>(
+        &'a self,
+        endpoint: &'a ApiEndpoint,
+        ca: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), Silence>>;
 }
 
 /// Asks over the network.
@@ -29,9 +33,10 @@ impl Endpoints for NetworkEndpoints {
         &'a self,
         endpoint: &'a ApiEndpoint,
         ca: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<(), String>> {
+    ) -> BoxFuture<'a, Result<(), Silence>> {
         Box::pin(async move {
-            let port = u16::try_from(endpoint.port).map_err(|_| "its port is none".to_owned())?;
+            let port =
+                u16::try_from(endpoint.port).map_err(|_| Silence::Nobody("its port is none".to_owned()))?;
             let place = Place {
                 host: &endpoint.host,
                 port,
@@ -39,11 +44,13 @@ impl Endpoints for NetworkEndpoints {
             };
             let request = Request::get("/healthz")
                 .body(Full::default())
-                .map_err(|error| error.to_string())?;
+                .map_err(|error| Silence::Nobody(error.to_string()))?;
             match exchange::ask(place, request, DEADLINE).await {
                 // Whoever has told a status has answered, however the rest of it ends.
                 Ok(_) | Err(ExchangeError::Answer) => Ok(()),
-                Err(error) => Err(told(&error)),
+                Err(error) => Err(error
+                    .distrust()
+                    .map_or_else(|| Silence::Nobody(told(&error)), Silence::Stranger)),
             }
         })
     }

@@ -12,7 +12,10 @@ pub use asking::{Endpoints, NetworkEndpoints};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use capt_api::endpoint::ApiEndpoint;
-use capt_core::controlplane::{ProbeWish, snapshot::Probe};
+use capt_core::controlplane::{
+    ProbeWish,
+    snapshot::{Probe, Silence},
+};
 use k8s_openapi::jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
@@ -61,8 +64,7 @@ impl Wish {
 #[derive(Clone, Debug, PartialEq)]
 struct Answer {
     endpoint: ApiEndpoint,
-    failing_since: Option<Timestamp>,
-    message: String,
+    silence: Option<(Timestamp, Silence)>,
 }
 
 impl Prober {
@@ -147,8 +149,7 @@ impl Prober {
         Some(Probe {
             endpoint: answer.endpoint.clone(),
             seen_at,
-            failing_since: answer.failing_since,
-            message: answer.message.clone(),
+            silence: answer.silence.clone(),
         })
     }
 
@@ -174,8 +175,10 @@ impl Prober {
             return;
         };
         let asked = timeout(DEADLINE, self.endpoints.ask(&wish.endpoint, wish.ca.as_deref())).await;
-        let answer =
-            asked.unwrap_or_else(|_| Err(format!("no answer within {} seconds", DEADLINE.as_secs())));
+        let answer = asked.unwrap_or_else(|_| {
+            let why = format!("no answer within {} seconds", DEADLINE.as_secs());
+            Err(Silence::Nobody(why))
+        });
         let now = (self.clock)();
         let every = {
             let mut wishes = self.wishes.lock();
@@ -189,19 +192,15 @@ impl Prober {
         self.queue.wake_after(key, every);
     }
 
-    fn put(&self, key: &ObjectKey, wish: &ProbeWish, answer: Result<(), String>, now: Timestamp) {
-        let before = self.answers.peek(key).and_then(|answer| answer.failing_since);
-        let (failing_since, message) = match answer {
-            Ok(()) => (None, String::new()),
-            Err(message) => (Some(before.unwrap_or(now)), message),
-        };
+    fn put(&self, key: &ObjectKey, wish: &ProbeWish, answer: Result<(), Silence>, now: Timestamp) {
+        let before = self.answers.peek(key).and_then(|answer| answer.silence.clone());
+        let since = before.map_or(now, |(since, _)| since);
         self.answers.apply(Row {
             key: key.clone(),
             version: 0,
             value: Some(Answer {
                 endpoint: wish.endpoint.clone(),
-                failing_since,
-                message,
+                silence: answer.err().map(|why| (since, why)),
             }),
         });
     }

@@ -21,7 +21,7 @@ struct Scripted {
 }
 
 impl Endpoints for Scripted {
-    fn ask<'a>(&'a self, _: &'a ApiEndpoint, _: Option<&'a str>) -> BoxFuture<'a, Result<(), String>> {
+    fn ask<'a>(&'a self, _: &'a ApiEndpoint, _: Option<&'a str>) -> BoxFuture<'a, Result<(), Silence>> {
         Box::pin(async move {
             self.asked.fetch_add(1, Ordering::SeqCst);
             let now = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
@@ -34,7 +34,10 @@ impl Endpoints for Scripted {
                 Duration::from_millis(10)
             })
             .await;
-            self.answer.lock().clone().map_or(Ok(()), Err)
+            self.answer
+                .lock()
+                .clone()
+                .map_or(Ok(()), |why| Err(Silence::Nobody(why)))
         })
     }
 }
@@ -122,15 +125,16 @@ async fn it_asks_at_once_and_then_again_and_wakes_only_when_the_answer_changes()
     assert_eq!(stage.wakes_within(Duration::from_secs(60)).await, 1);
     assert_eq!(stage.asked(), 12);
     let first = stage.seen(&key()).unwrap();
-    assert_eq!(first.failing_since, None);
+    assert_eq!(first.silence, None);
     *stage.scripted.answer.lock() = Some("refused".to_owned());
     assert_eq!(stage.wakes_within(Duration::from_secs(60)).await, 1);
     let failing = stage.seen(&key()).unwrap();
-    assert_eq!(failing.message, "refused");
-    assert!(failing.failing_since.unwrap() < failing.seen_at, "{failing:?}");
+    let (since, why) = failing.silence.clone().unwrap();
+    assert_eq!(why, Silence::Nobody("refused".to_owned()));
+    assert!(since < failing.seen_at, "{failing:?}");
     *stage.scripted.answer.lock() = None;
     assert_eq!(stage.wakes_within(Duration::from_secs(60)).await, 1);
-    assert_eq!(stage.seen(&key()).unwrap().failing_since, None);
+    assert_eq!(stage.seen(&key()).unwrap().silence, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,7 +182,8 @@ async fn whoever_hangs_is_not_waited_for_and_few_are_asked_at_once() {
     assert_eq!(stage.asked(), 100);
     assert_eq!(stage.scripted.most_at_once.load(Ordering::SeqCst), AT_ONCE);
     let seen = stage.seen(&ObjectKey::within("team", "7")).unwrap();
-    assert!(seen.message.contains("no answer within 5 seconds"), "{seen:?}");
+    let (_, why) = seen.silence.unwrap();
+    assert_eq!(why, Silence::Nobody("no answer within 5 seconds".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -220,8 +220,7 @@ fn a_first_change_that_waits_for_a_person_does_not_stop_what_serves() {
                 .map(|wish| super::super::snapshot::Probe {
                     endpoint: wish.endpoint,
                     seen_at: at(0),
-                    failing_since: None,
-                    message: String::new(),
+                    silence: None,
                 });
     }
     assert!(world.status().ready);

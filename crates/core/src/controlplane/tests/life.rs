@@ -8,7 +8,11 @@ use capt_api::{
 use serde_json::json;
 
 use super::{
-    super::{Snapshot, decide, kubeconfig, snapshot::ClusterSeen, wants},
+    super::{
+        Snapshot, decide, kubeconfig,
+        snapshot::{ClusterSeen, Silence},
+        wants,
+    },
     World, at, fresh, living, message, said,
     world::Terraform,
 };
@@ -168,6 +172,18 @@ fn every_state_on_the_way_is_told() {
     assert!(!world.status().ready, "never before it answers");
     let told = message(&world.status(), "Ready");
     assert!(told.contains("refused. If it cannot be reached from here, write spec.endpointCheck: Optional"));
+    // Who answers and is somebody else can be reached, and is no case for that.
+    let mut mistaken = world.clone();
+    let probe = mistaken.snapshot.probe.as_mut().unwrap();
+    let why = "this certificate authority did not sign its certificate";
+    probe.silence = Some((probe.seen_at, Silence::Stranger(why.to_owned())));
+    mistaken.step();
+    let told = message(&mistaken.status(), "Ready");
+    assert!(
+        told.contains(why) && told.contains("cluster_certificate_authority_data"),
+        "{told}"
+    );
+    assert!(!told.contains("Optional"), "{told}");
     world.answers = true;
     world.settle();
     assert_eq!(world.status().state, Some(State::Ready));

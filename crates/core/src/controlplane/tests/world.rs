@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Snapshot, decide,
-        snapshot::{Hidden, Probe, SecretSeen},
+        snapshot::{Hidden, Probe, SecretSeen, Silence},
     },
     CA, at,
 };
@@ -496,16 +496,12 @@ impl World {
         let wish = super::super::wants(&self.snapshot, at(self.clock)).probe;
         let before = self.snapshot.probe.take();
         self.snapshot.probe = wish.map(|wish| {
-            let failing_since = before.and_then(|before| before.failing_since);
+            let since = before.and_then(|before| before.silence).map(|(since, _)| since);
+            let refused = || Silence::Nobody("refused".to_owned());
             Probe {
                 endpoint: wish.endpoint,
                 seen_at: at(self.clock),
-                failing_since: (!self.answers).then(|| failing_since.unwrap_or(at(self.clock))),
-                message: if self.answers {
-                    String::new()
-                } else {
-                    "refused".to_owned()
-                },
+                silence: (!self.answers).then(|| (since.unwrap_or(at(self.clock)), refused())),
             }
         });
     }
