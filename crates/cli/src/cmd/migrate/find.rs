@@ -138,11 +138,15 @@ fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply)
             report.untouched.push(Finding::new(
                 &apply.metadata,
                 "wtapply",
-                vec![format!(
-                    "looks after a role of the whole AWS account; when captcontrolplane/{owner} goes, the role, its \
-                     Workspace {} and its state stay",
-                    workspace_name(apply)
-                )],
+                vec![
+                    format!(
+                        "looks after a role of the whole AWS account; when captcontrolplane/{owner} goes, the role, its \
+                         Workspace {} and its state stay",
+                        workspace_name(apply)
+                    ),
+                    "both objects get labels of capt, and this one capt's finalizer, so that it stays like that"
+                        .to_owned(),
+                ],
             ));
             return;
         }

@@ -138,7 +138,7 @@ fn everything_that_was_left_behind_is_found_and_told_what_becomes_of_it() {
     assert!(
         report
             .words()
-            .contains("What is not touched:\n  wtapply/demo-spot-role-create in team\n")
+            .contains("Whose infrastructure is not touched:\n  wtapply/demo-spot-role-create in team\n")
     );
 }
 
