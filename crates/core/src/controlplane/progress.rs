@@ -30,6 +30,8 @@ pub const CONFIGURE: &str = "Configure";
 pub const RECOVER: &str = "Recover";
 /// The operation that removes one.
 pub const DELETE: &str = "Delete";
+/// What is said of a creation that nobody saw.
+const MADE_UNSEEN: &str = "It was made after it had failed, and nobody saw when that began";
 /// Not an operation: time in which nothing was done, because somebody asked for that.
 pub const PAUSED: &str = "Paused";
 
@@ -233,6 +235,17 @@ pub fn advance(
             step_on(&mut history, at);
         }
     }
+    if is_made_unseen(&history, now) {
+        let record = OperationRecord {
+            operation: CREATE.to_owned(),
+            start_time: Time(at),
+            step_start_time: None,
+            end_time: Some(Time(at)),
+            result: Some(OperationResult::Succeeded),
+            message: Some(MADE_UNSEEN.to_owned()),
+        };
+        push(&mut history, record);
+    }
     let percent = match now.operation {
         Some(_) if is_same => Some(
             now.percent
@@ -268,6 +281,15 @@ pub fn advance(
         estimated_time_remaining,
         history: (!history.is_empty()).then_some(history),
     }
+}
+
+/// Whether something serves of which all that is known is that it could not be made: it was made after that, while nobody
+/// looked.
+fn is_made_unseen(history: &[OperationRecord], now: &Now<'_>) -> bool {
+    let last = history.iter().rfind(|record| record.operation != PAUSED);
+    let is_known_as_failed = last
+        .is_some_and(|record| record.operation == CREATE && record.result == Some(OperationResult::Failed));
+    is_known_as_failed && now.operation.is_none() && now.serves && now.outcome == OperationResult::Succeeded
 }
 
 /// How long the rest takes, if that is known: what the runner says, or what is left of the usual time.

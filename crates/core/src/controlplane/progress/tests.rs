@@ -63,6 +63,31 @@ fn what_is_done_is_done_also_where_nobody_saw_it_come_about() {
 }
 
 #[test]
+fn what_serves_was_made_also_where_only_its_failure_was_seen() {
+    let started = advance(None, &doing(Some(CREATE), 0), &none(), at(1));
+    let failed = Now {
+        outcome: OperationResult::Failed,
+        message: Some("throttled"),
+        ..doing(None, 0)
+    };
+    let failed = advance(Some(&started), &failed, &none(), at(9));
+    let serving = Now {
+        serves: true,
+        ..doing(None, 0)
+    };
+    let mut progress = failed;
+    for second in [20, 21] {
+        progress = advance(Some(&progress), &serving, &none(), at(second));
+        let history = progress.history.as_deref().unwrap();
+        let results: Vec<_> = history.iter().map(|record| record.result).collect();
+        let expected = [OperationResult::Failed, OperationResult::Succeeded].map(Some);
+        assert_eq!(results, expected);
+        assert_eq!(history[1].message.as_deref(), Some(MADE_UNSEEN));
+        assert_eq!(history[1].end_time, Some(Time(at(20))));
+    }
+}
+
+#[test]
 fn an_operation_is_recorded_with_its_beginning_its_end_and_how_it_ended() {
     let started = advance(None, &doing(Some(CREATE), 0), &none(), at(1));
     let failed = Now {
