@@ -16,7 +16,11 @@ const WISHES: [&str; 2] = ["-Wl,--icf=all", "-Wl,-z,pack-relative-relocs"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    // Cargo tries again by itself when its flags change, and not when its linker does.
+    let target = env::var("TARGET").unwrap_or_default();
+    let target = target.to_uppercase().replace('-', "_");
+    println!("cargo::rerun-if-env-changed=CARGO_TARGET_{target}_LINKER");
+    println!("cargo::rerun-if-changed=../../.cargo/config.toml");
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     for wish in WISHES.iter().filter(|_| is_release) {
         if is_granted(wish).unwrap_or(false) {
@@ -37,7 +41,11 @@ fn is_granted(wish: &str) -> io::Result<bool> {
 /// Compiles a program as cargo will compile ours.
 fn compile(source: &Path, program: &Path, wish: &str) -> Command {
     let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    command.arg(source).arg("-o").arg(program);
+    command
+        .arg(source)
+        .arg("-o")
+        .arg(program)
+        .arg("--cap-lints=allow");
     if let Some(target) = env::var_os("TARGET") {
         command.arg("--target").arg(target);
     }

@@ -13,7 +13,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use rustls::{
-    ClientConfig, RootCertStore,
+    CertificateError, ClientConfig, RootCertStore,
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
@@ -84,27 +84,13 @@ pub(crate) enum ExchangeError {
 }
 
 impl ExchangeError {
-    /// Why whoever answered is not believed to be whom we asked, if that is what is wrong.
-    pub(super) fn distrust(&self) -> Option<String> {
+    /// What is wrong with the certificate of whoever answered, if that is why he is not believed.
+    pub(super) fn distrust(&self) -> Option<&CertificateError> {
         let Self::Tls(error) = self else { return None };
-        let cause = error.get_ref()?.downcast_ref::<rustls::Error>()?;
-        let rustls::Error::InvalidCertificate(problem) = cause else {
-            return None;
-        };
-        use rustls::CertificateError as Problem;
-        Some(match problem {
-            Problem::UnknownIssuer | Problem::BadSignature => {
-                "this certificate authority did not sign its certificate".to_owned()
-            }
-            Problem::Expired | Problem::ExpiredContext { .. } => "its certificate has expired".to_owned(),
-            Problem::NotValidYet | Problem::NotValidYetContext { .. } => {
-                "its certificate is not valid yet".to_owned()
-            }
-            Problem::NotValidForName | Problem::NotValidForNameContext { .. } => {
-                "its certificate is for another name".to_owned()
-            }
-            other => format!("its certificate cannot be used ({other})"),
-        })
+        match error.get_ref()?.downcast_ref()? {
+            rustls::Error::InvalidCertificate(problem) => Some(problem),
+            _ => None,
+        }
     }
 }
 

@@ -87,9 +87,12 @@ async fn nothing_that_is_deleted_by_hand_and_comes_back_is_an_update() {
     let workspaces: Api<Workspace> = world.api();
     for (name, last) in [("blue-eks-controlplane", Some(&State::Ready)), ("blue-vpc", None)] {
         states.lock().clear();
+        let old = workspaces.get(name).await.unwrap();
         workspaces.delete(name, &parameters).await.unwrap();
         world.settle().await;
-        assert!(workspaces.get_opt(name).await.unwrap().is_some(), "{name}");
+        let new = workspaces.get(name).await.unwrap();
+        assert_ne!(new.uid(), old.uid(), "{name}");
+        assert_eq!(new.metadata.deletion_timestamp, None, "{name}");
         assert_eq!(history(&world).await, before, "{name}");
         let states = states.lock().clone();
         assert!(states.iter().all(is_honest), "{name}: {states:?}");

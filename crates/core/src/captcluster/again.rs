@@ -32,8 +32,8 @@ pub(super) fn found_again(
     if is_lost || !serves || !deciding.was_provisioned() {
         return None;
     }
-    let (since, words) = made_again(name, apply, told)?;
-    let rest = FINDING.saturating_sub(between(since.unwrap_or(deciding.now), deciding.now));
+    let (since, words) = made_again(deciding.now, name, apply, told)?;
+    let rest = FINDING.saturating_sub(between(since, deciding.now));
     if rest.is_zero() {
         return None;
     }
@@ -41,18 +41,19 @@ pub(super) fn found_again(
     Some(words)
 }
 
-/// What is made again, since when if it is there, and in words.
+/// What is made again, since when, and in words.
 fn made_again(
+    now: Timestamp,
     name: &str,
     apply: Option<&OwnedSeen>,
     told: Option<&str>,
-) -> Option<(Option<Timestamp>, String)> {
+) -> Option<(Timestamp, String)> {
     if owned::is_made_again(apply, told) {
         let made = apply.and_then(|apply| apply.wta.metadata.creation_timestamp.as_ref());
-        return Some((made.map(|made| made.0), owned::words_of_made_again(name)));
+        return Some((made.map_or(now, |made| made.0), owned::words_of_made_again(name)));
     }
-    let apply = apply.filter(|apply| owned::is_workspace_made_again(apply))?;
-    let made = apply.workspace.as_ref().filter(|workspace| !workspace.deleting);
+    let apply = apply?;
+    let since = owned::workspace_made_again(apply)?;
     let words = owned::words_of_workspace_made_again(apply.workspace_name());
-    Some((made.and_then(|workspace| workspace.created_at), words))
+    Some((since, words))
 }

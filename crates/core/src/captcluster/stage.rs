@@ -52,17 +52,17 @@ pub(super) fn of_apply(
         steps: vec![Step::Vpc, Step::Workspace],
     };
     let is_at_rest = || (apply.holds() || apply.rests_well()) && !apply.is_change();
-    Err(match standing(apply) {
-        Standing::Ready => return Ok(None),
-        Standing::Waiting { message, .. } if is_at_rest() => {
+    Err(match (standing(apply), again) {
+        (Standing::Ready, _) => return Ok(None),
+        (Standing::Waiting { message, .. }, _) if is_at_rest() => {
             return Ok(Some(format!(
                 "The WorkspaceTemplateApply {}: {message}",
                 apply.name()
             )));
         }
-        Standing::Working if again.is_some() => creating(Reason::VpcCreating, again.unwrap_or_default()),
+        (Standing::Working, Some(again)) => creating(Reason::VpcCreating, again),
         // What exactly it does changes often, and stands there.
-        Standing::Working => creating(
+        (Standing::Working, None) => creating(
             Reason::VpcCreating,
             format!(
                 "The WorkspaceTemplateApply {} {} the VPC",
@@ -74,14 +74,14 @@ pub(super) fn of_apply(
                 }
             ),
         ),
-        Standing::Going { .. } => creating(
+        (Standing::Going { .. }, _) => creating(
             Reason::VpcCreating,
             format!(
                 "Somebody deleted the WorkspaceTemplateApply {}; it is made again when it is gone",
                 apply.name()
             ),
         ),
-        Standing::Waiting { reason, message } => {
+        (Standing::Waiting { reason, message }, _) => {
             let pause = apply.pause().filter(|_| reason == ApplyReason::Paused);
             let message = match pause.filter(|_| !apply.is_at_work()) {
                 Some(pause) if is_there => format!("The change of the VPC waits, because {pause}"),
@@ -90,15 +90,15 @@ pub(super) fn of_apply(
             };
             creating(Reason::VpcCreating, message)
         }
-        Standing::Retrying { message } => creating(
+        (Standing::Retrying { message }, _) => creating(
             Reason::Retrying,
             format!("Something went wrong that passes by itself, and is tried again: {message}"),
         ),
-        Standing::AwaitsApproval { message } => Stage::Waiting {
+        (Standing::AwaitsApproval { message }, _) => Stage::Waiting {
             reason: Reason::WaitingForApproval,
             message,
         },
-        Standing::Refused { reason, message } => {
+        (Standing::Refused { reason, message }, _) => {
             let message = format!("The WorkspaceTemplateApply {}: {message}", apply.name());
             match refusal(reason) {
                 // It goes on by itself when the template comes, or consents.
@@ -108,7 +108,7 @@ pub(super) fn of_apply(
                 reason => Stage::Failed { reason, message },
             }
         }
-        Standing::Failed { message } => Stage::Failed {
+        (Standing::Failed { message }, _) => Stage::Failed {
             reason: Reason::VpcCreationFailed,
             message: format!(
                 "Terraform failed: {}. {}",

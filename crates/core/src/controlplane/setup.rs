@@ -196,6 +196,13 @@ pub fn answer(
             "Who answers at {place} is not the API server of this cluster, by the module's output \
              cluster_certificate_authority_data: {why}. Mend that output, or cluster_endpoint"
         ),
+        Silence::Untimely(why) => format!(
+            "The API server cannot be believed at {place}: {why}. Mend its certificate, or the clock of whoever runs capt"
+        ),
+        Silence::NoAuthority => format!(
+            "The API server cannot be asked at {place}: the module's output cluster_certificate_authority_data is no \
+             certificate. Mend that output"
+        ),
     };
     if !was_initialized {
         (Answer::Silent(message), None)

@@ -348,6 +348,10 @@ pub enum Silence {
     Nobody(String),
     /// Somebody answers who cannot prove to be it, for this reason.
     Stranger(String),
+    /// Somebody answers with a certificate that does not count at this time, for this reason.
+    Untimely(String),
+    /// The certificate authority is none, so that nobody could prove to be it.
+    NoAuthority,
 }
 
 /// A token for the API server of a cluster.

@@ -1,5 +1,7 @@
 //! WorkspaceTemplateApplies and Workspaces that somebody deleted, and that are made again.
 
+use k8s_openapi::jiff::Timestamp;
+
 use super::seen::OwnedSeen;
 
 /// Whether something was real, by the revision that its owner told, and its WorkspaceTemplateApply is not there or does not
@@ -19,19 +21,30 @@ pub fn words_of_made_again(name: &str) -> String {
     format!("The WorkspaceTemplateApply {name} was gone. It is made again, and finds its Workspace")
 }
 
-/// Whether somebody deleted the Workspace of what was real and is to stay as it is. It goes or is gone without its
-/// infrastructure, or it is made again and nobody has looked at it yet.
+/// Since when the Workspace of what was real and is to stay as it is is made again, if somebody deleted it: since it goes or is
+/// gone without its infrastructure, or since there is a new one, which nobody has looked at yet.
 #[must_use]
-pub fn is_workspace_made_again(seen: &OwnedSeen) -> bool {
+pub fn workspace_made_again(seen: &OwnedSeen) -> Option<Timestamp> {
     let status = seen.wta.status.as_ref();
     let was_real = status.is_some_and(|status| status.ready_revision.is_some());
-    // What was said before it was made was said about the one before.
-    let said = seen.condition("Ready").map(|ready| ready.last_transition_time.0);
-    let is_new = seen.workspace.as_ref().is_none_or(|workspace| {
-        let is_said_of_it = said.is_some_and(|said| workspace.created_at.is_none_or(|made| made <= said));
-        workspace.deleting || !is_said_of_it
-    });
-    was_real && is_new && !seen.is_deleting() && !seen.wants_other(None)
+    if !was_real || seen.is_deleting() || seen.wants_other(None) {
+        return None;
+    }
+    match seen.workspace.as_ref().filter(|workspace| !workspace.deleting) {
+        Some(workspace) => {
+            // What was said before it was made was said about the one before.
+            let said = seen.condition("Ready").map(|ready| ready.last_transition_time.0);
+            workspace
+                .created_at
+                .filter(|made| said.is_none_or(|said| said < *made))
+        }
+        None => {
+            let applied = seen
+                .condition("Applied")
+                .filter(|applied| applied.status == "False");
+            applied.map(|applied| applied.last_transition_time.0)
+        }
+    }
 }
 
 /// That, in words.

@@ -20,7 +20,7 @@ mod seen;
 mod standing;
 mod wanted;
 
-pub use again::{is_made_again, is_workspace_made_again, words_of_made_again, words_of_workspace_made_again};
+pub use again::{is_made_again, words_of_made_again, words_of_workspace_made_again, workspace_made_again};
 pub use ending::{End, Fate, cannot_go, destruction_trouble, end, gave_up};
 pub(crate) use failure::remembered;
 pub(crate) use finding::name_put_right;

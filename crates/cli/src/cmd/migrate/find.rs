@@ -134,22 +134,11 @@ fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply)
         Role::Remnant(owner, Remnant::Kubeconfig) => says.push(format!(
             "prints a kubeconfig for captcontrolplane/{owner}, which capt makes itself; it stays until that goes"
         )),
-        Role::Remnant(owner, Remnant::SpotRole) => {
-            report.untouched.push(Finding::new(
-                &apply.metadata,
-                "wtapply",
-                vec![
-                    format!(
-                        "looks after a role of the whole AWS account; when captcontrolplane/{owner} goes, the role, its \
-                         Workspace {} and its state stay",
-                        workspace_name(apply)
-                    ),
-                    "both objects get labels of capt, and this one capt's finalizer, so that it stays like that"
-                        .to_owned(),
-                ],
-            ));
-            return;
-        }
+        Role::Remnant(owner, Remnant::SpotRole) => says.push(format!(
+            "looks after a role of the whole AWS account; when captcontrolplane/{owner} goes, the role, its Workspace {} and \
+             its state stay",
+            workspace_name(apply)
+        )),
         Role::Nobodys => says.push("belongs to nothing that capt knows, and goes on by itself".to_owned()),
     }
     let workspace = workspace_name(apply);
@@ -181,7 +170,9 @@ fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply)
     report
         .taken_over
         .push(Finding::new(&apply.metadata, "wtapply", says));
-    approval(report, apply, true);
+    if !matches!(role, Role::Remnant(_, Remnant::SpotRole)) {
+        approval(report, apply, true);
+    }
 }
 
 /// The first rendering of something that was taken over waits for an approval.

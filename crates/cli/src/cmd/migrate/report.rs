@@ -58,7 +58,7 @@ impl Report {
             }
         }
         section(&mut text, "What the controllers take over:", &self.taken_over);
-        section(&mut text, "Whose infrastructure is not touched:", &self.untouched);
+        section(&mut text, "What is not touched:", &self.untouched);
         section(&mut text, "What needs an approval:", &self.approvals);
         if !self.replaced.is_empty() {
             text.push_str("What `capt migrate` does without --dry-run:\n");

@@ -143,6 +143,15 @@ async fn who_cannot_prove_to_be_whom_we_ask_is_told_from_who_is_not_there() {
     let stranger = NetworkEndpoints.ask(&at("127.0.0.1"), Some(&another)).await;
     let why = "this certificate authority did not sign its certificate";
     assert_eq!(stranger, Err(Silence::Stranger(why.to_owned())));
-    let nobody = NetworkEndpoints.ask(&at("127.0.0.1"), Some("nonsense")).await;
+    let unreadable = NetworkEndpoints.ask(&at("127.0.0.1"), Some("nonsense")).await;
+    assert_eq!(unreadable, Err(Silence::NoAuthority));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = listener.local_addr().unwrap().port();
+    drop(listener);
+    let nowhere = ApiEndpoint {
+        port: closed.into(),
+        ..at("127.0.0.1")
+    };
+    let nobody = NetworkEndpoints.ask(&nowhere, Some(&another)).await;
     assert!(matches!(nobody, Err(Silence::Nobody(_))), "{nobody:?}");
 }

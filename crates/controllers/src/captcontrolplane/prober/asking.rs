@@ -7,6 +7,7 @@ use capt_core::controlplane::snapshot::Silence;
 use futures::future::BoxFuture;
 use http::Request;
 use http_body_util::Full;
+use rustls::CertificateError as Problem;
 
 use crate::captcontrolplane::exchange::{self, ExchangeError, Place, Trust};
 
@@ -48,11 +49,34 @@ impl Endpoints for NetworkEndpoints {
             match exchange::ask(place, request, DEADLINE).await {
                 // Whoever has told a status has answered, however the rest of it ends.
                 Ok(_) | Err(ExchangeError::Answer) => Ok(()),
-                Err(error) => Err(error
-                    .distrust()
-                    .map_or_else(|| Silence::Nobody(told(&error)), Silence::Stranger)),
+                Err(error) => Err(silence(&error)),
             }
         })
+    }
+}
+
+/// Why there is no answer, by who has to mend that.
+fn silence(error: &ExchangeError) -> Silence {
+    if matches!(error, ExchangeError::Authority) {
+        return Silence::NoAuthority;
+    }
+    let Some(problem) = error.distrust() else {
+        return Silence::Nobody(told(error));
+    };
+    match problem {
+        Problem::Expired | Problem::ExpiredContext { .. } => {
+            Silence::Untimely("its certificate has expired".to_owned())
+        }
+        Problem::NotValidYet | Problem::NotValidYetContext { .. } => {
+            Silence::Untimely("its certificate is not valid yet".to_owned())
+        }
+        Problem::NotValidForName | Problem::NotValidForNameContext { .. } => {
+            Silence::Stranger("its certificate is for another name".to_owned())
+        }
+        Problem::UnknownIssuer | Problem::BadSignature => {
+            Silence::Stranger("this certificate authority did not sign its certificate".to_owned())
+        }
+        other => Silence::Stranger(format!("its certificate cannot be used ({other})")),
     }
 }
 

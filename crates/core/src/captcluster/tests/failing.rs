@@ -417,6 +417,8 @@ fn a_network_serves_while_its_workspace_is_made_again() {
         ..known.workspace.clone().unwrap_or_default()
     });
     world.apply().wta.status.as_mut().unwrap().applied = false;
+    let now = world.now;
+    say(world.apply(), "Applied", "False", "Rendered", now);
     world.step();
     assert_eq!(world.verdict("Ready"), "True/VPCCreated");
     assert_eq!(world.message("Ready"), again);
@@ -443,9 +445,16 @@ fn a_network_serves_while_its_workspace_is_made_again() {
     };
     world.apply().workspace = None;
     silence(world.apply());
-    world.step();
+    // Its Secret goes with it.
+    let secrets = std::mem::take(&mut world.snapshot.secrets);
+    assert_eq!(world.step().look_again, Some(Duration::from_secs(60)));
     assert_eq!(world.verdict("Ready"), "True/VPCCreated");
     assert_eq!(world.message("Ready"), again);
+    // What cannot be made again is not believed for ever.
+    let mut gone = world.clone();
+    gone.now += Duration::from_secs(60);
+    gone.step();
+    assert_eq!(gone.verdict("Ready"), "False/VPCCreating");
     world.apply().workspace = Some(WorkspaceGlance {
         created_at: Some(world.now),
         ..WorkspaceGlance::default()
@@ -466,6 +475,7 @@ fn a_network_serves_while_its_workspace_is_made_again() {
     other.step();
     assert_eq!(other.verdict("Ready"), "False/VPCCreating");
     world.snapshot.applies = vec![known];
+    world.snapshot.secrets = secrets;
     world.rest();
     assert_eq!(world.message("Ready"), "The VPC vpc-7 is there");
 }
