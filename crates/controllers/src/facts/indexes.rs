@@ -206,7 +206,10 @@ pub(super) const CLUSTERS: &[Index<Cluster>] = &[
     Index {
         name: SPEC,
         finds: false,
-        values: |_, cluster| vec![spec_of(&cluster.metadata)],
+        values: |_, cluster| {
+            let metadata = &cluster.metadata;
+            vec![format!("{} {}", spec_of(metadata), has_pause(metadata))]
+        },
     },
     Index {
         name: INFRASTRUCTURE,
@@ -362,12 +365,17 @@ fn spec_of(metadata: &ObjectMeta) -> String {
     )
 }
 
+/// Whether an object is paused by itself.
+pub(super) fn has_pause(metadata: &ObjectMeta) -> bool {
+    let annotations = metadata.annotations.as_ref();
+    annotations.is_some_and(|annotations| annotations.contains_key(capt_api::foreign::marks::PAUSED))
+}
+
 /// Changes with what counts for those that an object owns.
 fn ownership(metadata: &ObjectMeta) -> String {
     let annotations = metadata.annotations.as_ref();
     let turn = annotations.and_then(|annotations| annotations.get(marks::TURN));
-    let is_paused =
-        annotations.is_some_and(|annotations| annotations.contains_key(capt_api::foreign::marks::PAUSED));
+    let is_paused = has_pause(metadata);
     let labels = metadata.labels.as_ref();
     let label = |name: &str| {
         labels

@@ -34,7 +34,8 @@ impl Facts {
         let mut clusters = members
             .iter()
             .filter_map(|place| self.clusters.glance(reader, indexes::SPEC, place));
-        let paused = clusters.find(|cluster| cluster.spec.paused == Some(true));
+        let paused = clusters
+            .find(|cluster| cluster.spec.paused == Some(true) || indexes::has_pause(&cluster.metadata));
         paused.and_then(|cluster| cluster.metadata.name.clone())
     }
 

@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-use capt_api::{CAPTCluster, foreign::Cluster};
+use capt_api::{CAPTCluster, conditions::find_condition, foreign::Cluster};
 use capt_testkit::World;
 use kube::{
     Api, ResourceExt as _,
     api::{Patch, PatchParams, PostParams},
     core::{ApiResource, DynamicObject, GroupVersionKind},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
+    controlplane::whole_cluster,
     network::{
         NetworkUser as _, cluster, cluster_with_control_plane, existing_network, made_network,
         other_control_plane,
     },
-    stage::{Setting, Stage, User as _},
+    stage::{Setting, Stage, User as _, start_controllers},
 };
 
 /// With a kind of control planes that nobody here knows.
@@ -267,4 +268,51 @@ async fn a_cluster_goes_after_its_workers() {
     stage.until_cluster_is_gone("blue").await;
     assert!(stage.network("blue").await.is_none());
     stage.world.finish().await;
+}
+
+/// The contract knows two ways to pause a Cluster, and by both it takes nothing over.
+#[tokio::test]
+async fn what_a_paused_cluster_refers_to_says_that_it_waits_for_the_end_of_the_pause() {
+    let world = World::embedded_only().await;
+    start_controllers(&world, &Setting::default());
+    let by_spec = |cluster: &mut Value| cluster["spec"]["paused"] = json!(true);
+    let by_annotation = |cluster: &mut Value| {
+        cluster["metadata"]["annotations"] = json!({capt_api::foreign::marks::PAUSED: ""});
+    };
+    let ways: [(&str, &dyn Fn(&mut Value)); 2] = [("blue", &by_spec), ("green", &by_annotation)];
+    for (name, pause) in ways {
+        let mut cluster = whole_cluster(name);
+        pause(&mut cluster);
+        let _: Cluster = world.create(cluster).await;
+        let _: CAPTCluster = world
+            .create(json!({
+                "metadata": {"name": name},
+                "spec": {"region": "eu-central-1", "vpcTemplateRef": {"name": "vpc"}},
+            }))
+            .await;
+        world.settle().await;
+        let network: CAPTCluster = world.api().get(name).await.unwrap();
+        let conditions = network
+            .status
+            .and_then(|status| status.conditions)
+            .unwrap_or_default();
+        let paused = find_condition(&conditions, "Paused").unwrap();
+        let expected = format!("the Cluster {name}, which refers to this object and will own it, is paused");
+        assert_eq!(paused.status, "True");
+        assert!(paused.message.contains(&expected), "{}", paused.message);
+    }
+    // Who ends the pause is heard.
+    let end = json!({"metadata": {"annotations": {capt_api::foreign::marks::PAUSED: null}}});
+    let _: Cluster = world.patch("green", end).await;
+    world
+        .until("the network to be taken over", async || {
+            let network: CAPTCluster = world.api().get("green").await.unwrap();
+            let conditions = network
+                .status
+                .and_then(|status| status.conditions)
+                .unwrap_or_default();
+            find_condition(&conditions, "Paused").is_some_and(|paused| paused.status == "False")
+        })
+        .await;
+    world.finish().await;
 }

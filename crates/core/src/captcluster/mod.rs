@@ -127,7 +127,7 @@ impl Gates for Deciding<'_> {
         }
         if let Some(name) = &self.snapshot.paused_by {
             sources.push(format!(
-                "the Cluster {name}, which refers to this object and will own it, has spec.paused: true"
+                "the Cluster {name}, which refers to this object and will own it, is paused"
             ));
         }
         if metadata::annotation(&self.snapshot.captcluster.metadata, foreign_marks::PAUSED).is_some() {

@@ -26,8 +26,8 @@ pub struct Snapshot {
     /// The Cluster that [`owner`] names, in the object's namespace, if it exists. From the cache of Clusters; every
     /// Cluster is mapped to the objects that it owns and to the one that its `spec.infrastructureRef` names.
     pub cluster: Option<ClusterSeen>,
-    /// Where no Cluster owns the object yet: the name of one whose `spec.infrastructureRef` names it and whose `spec.paused` is true. It
-    /// does not take anything over before its pause ends. From the cache of Clusters.
+    /// Where no Cluster owns the object yet: the name of one whose `spec.infrastructureRef` names it and that is paused, by
+    /// `spec.paused` or by the annotation. It does not take anything over before its pause ends. From the cache of Clusters.
     pub paused_by: Option<String>,
     /// Control planes that exist and stand in this network, also while they are going, as `Kind name`. A network is that
     /// of the Cluster that [`owner`] names, that the label `cluster.x-k8s.io/cluster-name` of the object or of its

@@ -93,7 +93,7 @@ pub(super) fn report(
                 deciding.say(type_, false, bad, message);
             }
         }
-        Referenced::Missing if was_initialized && deciding.is_deleting() => {
+        Referenced::Missing if deciding.is_deleting() => {
             deciding.say(type_, false, Reason::ObjectDeleted, format!("{what} is gone"));
         }
         Referenced::Missing if was_initialized => {
@@ -102,7 +102,7 @@ pub(super) fn report(
         }
         Referenced::Missing => {
             let message = format!("{what} does not exist. Make it, or mend spec.{field}");
-            if !deciding.is_deleting() && is_overdue(deciding, type_, &message) {
+            if is_overdue(deciding, type_, &message) {
                 deciding.warn(Reason::ObjectDoesNotExist, &message);
             }
             deciding.say(type_, false, Reason::ObjectDoesNotExist, message);

@@ -6,7 +6,10 @@ use capt_api::conditions::{
 };
 
 use super::judging::{Eks, Note};
-use crate::owned::{OwnedSeen, Standing, is_made_again, is_without_template, standing, words_of_made_again};
+use crate::owned::{
+    OwnedSeen, Standing, is_made_again, is_without_template, standing, words_of_made_again,
+    words_of_workspace_made_again, workspace_made_again,
+};
 
 /// How the EKS cluster stands, and what is not wholly as it should be with what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +163,9 @@ pub fn was_ready(seen: &OwnedSeen) -> bool {
 }
 
 fn why_unwell(seen: &OwnedSeen) -> String {
+    if workspace_made_again(seen).is_some() {
+        return words_of_workspace_made_again(seen.workspace_name());
+    }
     let applied = seen.condition("Applied");
     if let Some(applied) = applied.filter(|applied| applied.status == "False") {
         return format!("The WorkspaceTemplateApply {}: {}", seen.name(), applied.message);

@@ -28,8 +28,8 @@ pub struct Snapshot {
     /// else the one that its label `cluster.x-k8s.io/cluster-name` names; in the object's namespace, from the cache of
     /// Clusters. None if there is none.
     pub cluster: Option<ClusterSeen>,
-    /// Where no Cluster owns the object yet: the name of one whose `spec.controlPlaneRef` names it and whose `spec.paused` is true. It
-    /// does not take anything over before its pause ends. From the cache of Clusters.
+    /// Where no Cluster owns the object yet: the name of one whose `spec.controlPlaneRef` names it and that is paused, by
+    /// `spec.paused` or by the annotation. It does not take anything over before its pause ends. From the cache of Clusters.
     pub paused_by: Option<String>,
     /// The CAPTCluster that the Cluster's `spec.infrastructureRef` names, from the cache of CAPTClusters. None if that
     /// names another kind or does not exist.

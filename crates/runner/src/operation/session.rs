@@ -230,6 +230,9 @@ impl Run<'_> {
     }
 
     async fn apply(&mut self, session: &mut dyn Session, keeper: Option<&Keeper>) -> Result<(), Failure> {
+        if self.end_pause() {
+            self.tell_early().await;
+        }
         let applied = session.apply().await?;
         self.warnings.extend(applied.warnings);
         self.learn(Some(&applied.state));
@@ -237,6 +240,18 @@ impl Run<'_> {
             keeper.keep_now(applied.state).await?;
         }
         Ok(())
+    }
+
+    /// Takes back that nothing is done, before something is: a status that says so is proof that nothing runs. Tells whether
+    /// that was said.
+    fn end_pause(&mut self) -> bool {
+        let settled = self
+            .record
+            .memory
+            .as_ref()
+            .and_then(|memory| memory.settled.as_ref());
+        let settled = settled.map(|about| about.generation);
+        self.record.standing.end_pause(settled, self.ctx.now())
     }
 
     /// Something that was made and has no state would be made a second time, or forgotten.
@@ -304,6 +319,7 @@ impl Run<'_> {
         }
         let ready = (Type::Ready, ConditionStatus::False, Reason::Creating);
         self.record.standing.say(ready, "", self.about.generation, now);
+        self.end_pause();
         self.tell_early().await;
         Ok(())
     }

@@ -94,6 +94,23 @@ impl Standing {
         }
     }
 
+    /// Says no more that nothing is done, if that was said. What was so before is so again: it was settled in some generation,
+    /// or never was. Tells whether it was said.
+    pub(crate) fn end_pause(&mut self, settled: Option<i64>, now: Timestamp) -> bool {
+        let is_said = self.has_reason(Type::Synced, Reason::ReconcilePaused);
+        match settled.filter(|_| is_said) {
+            Some(generation) => {
+                let synced = (Type::Synced, ConditionStatus::True, Reason::ReconcileSuccess);
+                self.say(synced, "", generation, now);
+            }
+            None => self.conditions.retain(|condition| {
+                condition.type_ != Type::Synced.as_str()
+                    || condition.reason != Reason::ReconcilePaused.as_str()
+            }),
+        }
+        is_said
+    }
+
     /// Says that something has to be mended. What was mended already is not what is found now, and the time since when it is
     /// so names what is found.
     pub(crate) fn say_drifted(

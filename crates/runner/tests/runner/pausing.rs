@@ -43,6 +43,50 @@ async fn a_pause_is_said_only_when_what_runs_has_ended() {
 }
 
 #[tokio::test]
+async fn nothing_says_that_nothing_is_done_while_something_is() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start(&world, &script);
+    // One that never was, and one that was before it was paused.
+    for (name, is_new, expected) in [("new", true, None), ("old", false, Some("True ReconcileSuccess"))] {
+        script.with(|stage| stage.delay = seconds(0));
+        let mut object = workspace(name, &["a"]);
+        if is_new {
+            object["metadata"]["annotations"] = json!({(marks::CROSSPLANE_PAUSED): "true"});
+            create(&world, object).await;
+        } else {
+            create(&world, object).await;
+            until_settled(&world, name).await;
+            annotate(&world, name, marks::CROSSPLANE_PAUSED, "true").await;
+        }
+        until(&world, name, "Synced", "False ReconcilePaused").await;
+        let settled = get(&world, name).await.metadata.generation;
+        let change = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+        patch(&world, name, change).await;
+        world.settle().await;
+        let before = script.with(|stage| {
+            stage.delay = seconds(60);
+            stage.applies
+        });
+        let resume = json!({"metadata": {"annotations": {(marks::CROSSPLANE_PAUSED): null}}});
+        patch(&world, name, resume).await;
+        world
+            .until("it to be applied", async || {
+                script.with(|stage| stage.applies > before)
+            })
+            .await;
+        assert_eq!(says(&world, name, "Synced").await.as_deref(), expected, "{name}");
+        if !is_new {
+            let synced = condition(&world, name, "Synced").await.unwrap();
+            assert_eq!(synced.observed_generation, settled, "it is said of what was");
+        }
+        until_settled(&world, name).await;
+        assert_eq!(script.exists(name), ["thing.a", "thing.b"]);
+    }
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_is_paused_is_left_alone_until_it_is_not_any_more() {
     let world = World::embedded_only().await;
     let script = Script::default();

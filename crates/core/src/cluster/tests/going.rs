@@ -98,6 +98,12 @@ fn workers_go_before_the_control_plane_and_that_before_the_infrastructure() {
     let decision = decide(&snapshot, at(1));
     assert_eq!(gone(&decision), [pair("CAPTCluster", "CAPTCluster-1")]);
     assert!(decision.own.remove_finalizers.is_empty());
+    // Nobody has to make it again, whether it served or not.
+    let found = condition(&snapshot, &decision, "ControlPlaneAvailable").expect("set");
+    assert_eq!(
+        (found.reason.as_str(), found.message.as_str()),
+        ("ObjectDeleted", "CAPTControlPlane blue is gone")
+    );
 
     snapshot.infrastructure = Referenced::Missing;
     let decision = decide(&snapshot, at(1));

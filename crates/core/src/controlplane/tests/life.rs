@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     metadata,
-    owned::{OwnedSeen, TroubleClass},
+    owned::{OwnedSeen, TroubleClass, WorkspaceGlance},
 };
 
 #[test]
@@ -535,6 +535,29 @@ fn one_that_somebody_deleted_is_made_again_around_its_workspace() {
     assert_eq!(world.status().state, Some(State::Ready));
     assert_eq!(world.snapshot.applies.len(), 1);
     assert!(world.destroyed.is_empty());
+}
+
+#[test]
+fn that_somebody_deleted_its_workspace_is_told_as_that() {
+    let mut world = living();
+    let created = at(world.clock + 60);
+    let seen = world.apply_mut();
+    seen.workspace = Some(WorkspaceGlance {
+        created_at: Some(created),
+        ..seen.workspace.clone().unwrap_or_default()
+    });
+    let conditions = seen
+        .wta
+        .status
+        .as_mut()
+        .and_then(|status| status.conditions.as_mut());
+    let is_kept = |type_: &str| type_ != "Ready" && type_ != "Synced";
+    conditions.unwrap().retain(|one| is_kept(&one.type_));
+    world.step();
+    assert_eq!(world.status().state, Some(State::Degraded));
+    let told = message(&world.status(), "Ready");
+    assert!(told.contains("Somebody deleted the Workspace"), "{told}");
+    assert!(!told.contains("capt retry"), "it is looked at by itself: {told}");
 }
 
 #[test]
