@@ -224,11 +224,12 @@ impl<'a> Deciding<'a> {
                 };
             }
         }
-        let events = status::events(&self);
+        let mut events = status::events(&self);
         // Nobody can write the status of an object that is gone.
         let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
         if !is_leaving {
             let status = status::status(&self, self.now);
+            events.extend(status::loss(&self.snapshot, &status));
             let before = self.snapshot.wta.status.as_ref().map(status::our_part);
             if before.as_ref() != Some(&status) {
                 self.own.status = Some(status);

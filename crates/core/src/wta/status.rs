@@ -244,6 +244,22 @@ fn held_state(snapshot: &Snapshot) -> Option<String> {
     ))
 }
 
+/// That, for people to hear once: nothing else of a Workspace that is ready shows it.
+pub(super) fn loss(snapshot: &Snapshot, status: &WorkspaceTemplateApplyStatus) -> Option<Event> {
+    let held = held_state(snapshot)?;
+    let before = snapshot
+        .wta
+        .status
+        .as_ref()
+        .and_then(|before| before.message.as_ref());
+    let is_news = status.message.as_ref() == Some(&held) && before != Some(&held);
+    is_news.then(|| Event {
+        kind: EventKind::Warning,
+        reason: "StateDeleted".to_owned(),
+        message: held,
+    })
+}
+
 /// The first thing that went wrong, in one line, and what our runner says can be done.
 fn failure(workspace: &WorkspaceSeen) -> Option<String> {
     let said = |type_: &str, status: &str| {

@@ -591,7 +591,15 @@ fn a_state_that_somebody_deleted_and_that_is_held_is_told() {
             is_held,
             ..StateSecretSeen::default()
         }];
-        world.calm();
+        let mut warnings = 0;
+        for _ in 0..3 {
+            let events = world.step().events;
+            warnings += events
+                .iter()
+                .filter(|event| event.reason == "StateDeleted")
+                .count();
+        }
+        assert_eq!(warnings, usize::from(is_told), "people hear of it once");
         let said = status(&world).message.clone().unwrap_or_default();
         let command = "kubectl patch secret tfstate-x-capt -n team --type merge";
         assert_eq!(said.contains(command), is_told, "{said}");
