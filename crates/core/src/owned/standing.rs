@@ -172,7 +172,7 @@ pub(super) fn trouble(seen: &OwnedSeen) -> Option<&Trouble> {
 fn has_worked_since(seen: &OwnedSeen) -> bool {
     let synced = seen.condition(Type::Synced.as_str());
     let worked_since = seen.run.as_ref().and_then(|run| run.worked_since);
-    worked_since.is_some_and(|since| synced.is_some_and(|synced| synced.last_transition_time.0 < since))
+    worked_since.is_some_and(|since| synced.is_none_or(|synced| synced.last_transition_time.0 < since))
 }
 
 /// A message that names fields of a WorkspaceTemplateApply, with the fields of its owner that these are written from.

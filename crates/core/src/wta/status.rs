@@ -256,7 +256,7 @@ pub(super) fn loss(snapshot: &Snapshot, status: &WorkspaceTemplateApplyStatus) -
     is_news.then(|| Event {
         kind: EventKind::Warning,
         reason: "StateDeleted".to_owned(),
-        message: held,
+        message: decision::news("StateDeleted", &held),
     })
 }
 

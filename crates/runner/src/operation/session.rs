@@ -230,8 +230,11 @@ impl Run<'_> {
     }
 
     async fn apply(&mut self, session: &mut dyn Session, keeper: Option<&Keeper>) -> Result<(), Failure> {
-        if self.end_pause() {
-            self.tell_early().await;
+        self.end_pause();
+        if self.record.told.has_reason(Type::Synced, Reason::ReconcilePaused) {
+            self.say_engine();
+            let told = self.ctx.tell(&self.view, &mut self.record).await;
+            told.map_err(|error| own(Class::Network, words(&error)))?;
         }
         let applied = session.apply().await?;
         self.warnings.extend(applied.warnings);
@@ -242,16 +245,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes back that nothing is done, before something is: a status that says so is proof that nothing runs. Tells whether
-    /// that was said.
-    fn end_pause(&mut self) -> bool {
+    /// Takes back that nothing is done. Nothing may be done before that is told: a status that says so is proof that nothing
+    /// runs.
+    fn end_pause(&mut self) {
         let settled = self
             .record
             .memory
             .as_ref()
             .and_then(|memory| memory.settled.as_ref());
         let settled = settled.map(|about| about.generation);
-        self.record.standing.end_pause(settled, self.ctx.now())
+        self.record.standing.end_pause(settled, self.ctx.now());
     }
 
     /// Something that was made and has no state would be made a second time, or forgotten.

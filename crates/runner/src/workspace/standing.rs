@@ -95,20 +95,19 @@ impl Standing {
     }
 
     /// Says no more that nothing is done, if that was said. What was so before is so again: it was settled in some generation,
-    /// or never was. Tells whether it was said.
-    pub(crate) fn end_pause(&mut self, settled: Option<i64>, now: Timestamp) -> bool {
-        let is_said = self.has_reason(Type::Synced, Reason::ReconcilePaused);
-        match settled.filter(|_| is_said) {
+    /// the one that it is ready for where nobody remembers, or it never was.
+    pub(crate) fn end_pause(&mut self, settled: Option<i64>, now: Timestamp) {
+        if !self.has_reason(Type::Synced, Reason::ReconcilePaused) {
+            return;
+        }
+        let ready = self.condition(Type::Ready).filter(|ready| ready.status == "True");
+        match settled.or_else(|| ready?.observed_generation) {
             Some(generation) => {
                 let synced = (Type::Synced, ConditionStatus::True, Reason::ReconcileSuccess);
                 self.say(synced, "", generation, now);
             }
-            None => self.conditions.retain(|condition| {
-                condition.type_ != Type::Synced.as_str()
-                    || condition.reason != Reason::ReconcilePaused.as_str()
-            }),
+            None => self.conditions.retain(|told| told.type_ != Type::Synced.as_str()),
         }
-        is_said
     }
 
     /// Says that something has to be mended. What was mended already is not what is found now, and the time since when it is
@@ -224,6 +223,38 @@ mod tests {
             checksum: Some("c".to_owned()),
             ..Standing::default()
         }
+    }
+
+    #[test]
+    fn the_end_of_a_pause_says_what_was_so_before_it() {
+        let now = Timestamp::UNIX_EPOCH;
+        let paused = (Type::Synced, ConditionStatus::False, Reason::ReconcilePaused);
+        let ready = |status| (Type::Ready, status, Reason::Available);
+        let said = |standing: &Standing| {
+            let synced = standing.condition(Type::Synced)?;
+            Some((synced.status.clone(), synced.observed_generation))
+        };
+        for (is_ready, settled, expected) in [
+            (ConditionStatus::True, Some(4), Some(("True".to_owned(), Some(4)))),
+            (ConditionStatus::True, None, Some(("True".to_owned(), Some(3)))),
+            (ConditionStatus::False, None, None),
+        ] {
+            let mut standing = Standing::default();
+            standing.say(ready(is_ready), "", 3, now);
+            standing.say(paused, "nothing is done", 5, now);
+            standing.end_pause(settled, now);
+            assert_eq!(said(&standing), expected);
+        }
+        let mut failing = Standing::default();
+        failing.say(
+            (Type::Synced, ConditionStatus::False, Reason::ReconcileError),
+            "x",
+            5,
+            now,
+        );
+        let before = failing.clone();
+        failing.end_pause(Some(4), now);
+        assert_eq!(failing, before, "what is no pause is left alone");
     }
 
     #[test]
