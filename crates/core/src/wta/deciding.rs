@@ -229,7 +229,7 @@ impl<'a> Deciding<'a> {
         let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
         if !is_leaving {
             let status = status::status(&self, self.now);
-            events.extend(status::loss(&self.snapshot, &status));
+            events.extend(status::loss(self.snapshot, &status));
             let before = self.snapshot.wta.status.as_ref().map(status::our_part);
             if before.as_ref() != Some(&status) {
                 self.own.status = Some(status);
