@@ -9,7 +9,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
     core::{ApiResource, DynamicObject, GroupVersionKind},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     controlplane::whole_cluster,
@@ -275,14 +275,13 @@ async fn a_cluster_goes_after_its_workers() {
 async fn what_a_paused_cluster_refers_to_says_that_it_waits_for_the_end_of_the_pause() {
     let world = World::embedded_only().await;
     start_controllers(&world, &Setting::default());
-    let by_spec = |cluster: &mut Value| cluster["spec"]["paused"] = json!(true);
-    let by_annotation = |cluster: &mut Value| {
-        cluster["metadata"]["annotations"] = json!({capt_api::foreign::marks::PAUSED: ""});
-    };
-    let ways: [(&str, &dyn Fn(&mut Value)); 2] = [("blue", &by_spec), ("green", &by_annotation)];
-    for (name, pause) in ways {
+    for (name, is_by_annotation) in [("blue", false), ("green", true)] {
         let mut cluster = whole_cluster(name);
-        pause(&mut cluster);
+        if is_by_annotation {
+            cluster["metadata"]["annotations"] = json!({capt_api::foreign::marks::PAUSED: ""});
+        } else {
+            cluster["spec"]["paused"] = json!(true);
+        }
         let _: Cluster = world.create(cluster).await;
         let _: CAPTCluster = world
             .create(json!({
