@@ -248,12 +248,7 @@ impl Run<'_> {
     /// Takes back that nothing is done. Nothing may be done before that is told: a status that says so is proof that nothing
     /// runs.
     fn end_pause(&mut self) {
-        let settled = self
-            .record
-            .memory
-            .as_ref()
-            .and_then(|memory| memory.settled.as_ref());
-        let settled = settled.map(|about| about.generation);
+        let settled = self.settled_generation();
         self.record.standing.end_pause(settled, self.ctx.now());
     }
 

@@ -87,12 +87,7 @@ impl Run<'_> {
         }
         let is_quiet =
             self.is_old_news(&end) && followed.as_ref().is_none_or(|followed| !followed.is_published);
-        let settled = self
-            .record
-            .memory
-            .as_ref()
-            .and_then(|memory| memory.settled.as_ref());
-        let settled = settled.map(|about| about.generation);
+        let settled = self.settled_generation();
         let is_at_leisure = self.is_poll || looked_for.is_some() || self.is_another_try();
         self.remember(&end, is_kept, now);
         if is_tried_again {
@@ -135,6 +130,12 @@ impl Run<'_> {
             view: self.view,
             record: self.record,
         }
+    }
+
+    /// The generation of the Workspace in which everything was last as it should be, if anybody remembers one.
+    pub(super) fn settled_generation(&self) -> Option<i64> {
+        let memory = self.record.memory.as_ref()?;
+        memory.settled.as_ref().map(|about| about.generation)
     }
 
     /// What an earlier Workspace left is told about this one now, and need not be left any more.
