@@ -127,6 +127,15 @@ pub fn output<'a>(snapshot: &'a Snapshot, seen: &'a OwnedSeen, name: &str) -> Re
     }
 }
 
+/// Whether the facts were written by the very Workspace that makes the EKS cluster now.
+pub(super) fn is_of_this_workspace(snapshot: &Snapshot, seen: &OwnedSeen) -> bool {
+    let status = seen.wta.status.as_ref();
+    let workspace = status.and_then(|status| status.workspace_uid.as_deref());
+    let secret = snapshot.connection.as_ref();
+    let writer = secret.and_then(|secret| secret.controller.as_ref());
+    writer.is_some_and(|(_, uid)| Some(uid.as_str()) == workspace)
+}
+
 /// Whether outputs arrived at all, so that a missing one is the module's fault.
 #[must_use]
 pub fn has_outputs(seen: &OwnedSeen) -> bool {

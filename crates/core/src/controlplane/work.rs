@@ -57,8 +57,10 @@ pub(super) fn decide(deciding: &mut Deciding<'_>, cluster: &ClusterSeen) {
     impairments.extend(infrastructure_impairment(deciding));
     impairments.extend(seen.and_then(|seen| making::version_output(deciding, seen)));
     let around = surroundings(deciding, cluster, seen, &reading, was_initialized);
-    if let Some(around) = &around {
-        publish(deciding, cluster, around, &mut impairments);
+    match (&around, seen) {
+        (Some(around), _) => publish(deciding, cluster, around, &mut impairments),
+        (None, Some(seen)) if matches!(reading.eks, Eks::Building(_)) => prepare(deciding, cluster, seen),
+        (None, _) => {}
     }
     report(deciding, seen);
     let ground = match &valid {
@@ -247,22 +249,49 @@ fn surroundings(
     if reading.eks != Eks::Up && !was_initialized && !eks::is_there(seen) {
         return None;
     }
+    let around = look_around(deciding, cluster, seen, was_initialized);
+    deciding.look_again(around.look_again);
+    Some(around)
+}
+
+/// Looks at what is around the EKS cluster.
+fn look_around(
+    deciding: &Deciding<'_>,
+    cluster: &ClusterSeen,
+    seen: &OwnedSeen,
+    was_initialized: bool,
+) -> Surroundings {
     let region = validity::region(deciding.snapshot, Some(seen)).ok();
     let names = Names {
         cluster: &cluster.name,
         in_aws: name_in_aws(deciding, cluster, seen),
         region: region.as_ref().map(Region::as_str),
     };
-    let around = setup::look(
+    setup::look(
         deciding.snapshot,
         &deciding.owner,
         &names,
         seen,
         was_initialized,
         deciding.now,
-    );
-    deciding.look_again(around.look_again);
-    Some(around)
+    )
+}
+
+/// Writes what lets others in as soon as the outputs of a first creation are there, so that nothing but the status is left
+/// to write when the Workspace is ready. Nothing is said of it before.
+fn prepare(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, seen: &OwnedSeen) {
+    if !connection::is_of_this_workspace(deciding.snapshot, seen) {
+        return;
+    }
+    let around = look_around(deciding, cluster, seen, false);
+    deciding.children.extend(around.secrets);
+    let told = &deciding.snapshot.control_plane.spec.control_plane_endpoint;
+    if let (Some(endpoint), None) = (around.endpoint, told) {
+        deciding
+            .own
+            .spec
+            .insert("controlPlaneEndpoint".to_owned(), json!(endpoint));
+    }
 }
 
 /// What the cluster is called in AWS.

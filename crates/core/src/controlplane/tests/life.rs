@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     super::{
         Snapshot, decide, kubeconfig,
-        snapshot::{ClusterSeen, Silence},
+        snapshot::{ClusterSeen, Hidden, SecretSeen, Silence},
         wants,
     },
     World, at, fresh, living, message, said,
@@ -93,6 +93,61 @@ fn a_control_plane_goes_from_nothing_to_ready_and_comes_to_rest() {
     let decision = world.decide();
     assert!(decision.is_quiet(), "{decision:#?}");
     assert_eq!(decision.look_again, None, "a steady cluster costs nothing");
+}
+
+#[test]
+fn what_lets_others_in_is_written_while_the_workspace_is_not_ready_yet_and_said_when_it_is() {
+    let mut world = World::new(fresh());
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    let mut all = world.hidden_outputs.clone();
+    let open = world.outputs.iter();
+    all.extend(open.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))));
+    let written_by = |uid: &str| SecretSeen {
+        name: "blue-eks-connection".to_owned(),
+        controller: Some(("Workspace/blue-eks-controlplane".to_owned(), uid.to_owned())),
+        data: all
+            .iter()
+            .map(|(key, text)| (key.clone(), Hidden::new(text)))
+            .collect(),
+        ..SecretSeen::default()
+    };
+    let status = world.apply_mut().wta.status.as_mut().expect("a status");
+    status.workspace_uid = Some("workspace-2".to_owned());
+
+    world.snapshot.connection = Some(written_by("workspace-1"));
+    let decision = world.decide();
+    assert!(
+        decision.children.is_empty() && decision.own.spec.is_empty(),
+        "{decision:#?}"
+    );
+
+    world.snapshot.connection = Some(written_by("workspace-2"));
+    let decision = world.step();
+    let names: Vec<&str> = decision
+        .children
+        .iter()
+        .map(|child| child.target.name.as_str())
+        .collect();
+    assert_eq!(names, ["blue-kubeconfig", "blue-ca"]);
+    assert!(decision.own.spec.contains_key("controlPlaneEndpoint"));
+    let status = world.status();
+    assert_eq!(status.state, Some(State::Provisioning));
+    assert_eq!((status.endpoint.as_deref(), status.ready), (None, false));
+    assert_eq!(said(&status, "KubeconfigReady"), "False/WorkspaceNotReady");
+    let decision = world.decide();
+    assert!(decision.is_quiet(), "once is enough: {decision:#?}");
+
+    world.terraform = Terraform::Works;
+    world.act();
+    world.probe();
+    let decision = world.decide();
+    assert!(
+        decision.children.is_empty() && decision.own.spec.is_empty(),
+        "{decision:#?}"
+    );
+    let status = decision.own.status.expect("a status");
+    assert_eq!(status.state, Some(State::Ready));
 }
 
 /// Somebody empties the status of the network before the Workspace is made, after which nothing is added any more.
