@@ -95,8 +95,10 @@ impl Context {
         }
         let handle = Handle::new(&self.client, view);
         match handle.tell(view, &record.standing).await {
-            Ok(()) => {
+            Ok(version) => {
                 record.told = record.standing.clone();
+                record.told_in = version;
+                record.is_contradicted = false;
                 Ok(())
             }
             // To be tried again is no help to whoever waits and sees nothing.

@@ -70,6 +70,8 @@ pub(crate) enum News {
     StateRestored,
     /// A connection Secret that somebody had changed or removed was written again.
     ConnectionRestored,
+    /// A status that somebody else had written was written again.
+    StatusRestored,
     /// A lock that its holder left behind was taken.
     LockTaken,
     /// Terraform warned of something.
@@ -101,6 +103,7 @@ impl News {
             Self::Left => "ResourcesLeft",
             Self::StateRestored => "StateRestored",
             Self::ConnectionRestored => "ConnectionSecretRestored",
+            Self::StatusRestored => "StatusRestored",
             Self::LockTaken => "StateLockTaken",
             Self::Warned => "TerraformWarned",
             Self::UsedByOthers => "UsedByProviderTerraform",

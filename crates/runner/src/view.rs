@@ -100,6 +100,11 @@ pub struct ConnectionSecretRef {
 }
 
 impl WorkspaceView {
+    /// Its version, as a number.
+    pub(crate) fn version(&self) -> Option<u64> {
+        self.resource_version.as_deref()?.parse().ok()
+    }
+
     /// What somebody types to do something about it, from whatever namespace they are in.
     #[must_use]
     pub fn command(&self, verb: &str) -> String {

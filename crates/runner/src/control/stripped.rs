@@ -18,15 +18,12 @@ use super::states::{self, is_state};
 use crate::{
     api::{CallError, words},
     context::Context,
-    decide::{Whose, backoff},
+    decide::{PEACE, Whose, backoff},
     inputs::{self, Home, ObjectKind, ObjectRef},
     report::{self, Page},
     view::WorkspaceView,
     workspace::{claim, home_of},
 };
-
-/// Who does it again only after this long is not at war with us.
-const PEACE: Duration = Duration::from_secs(600);
 
 /// Whether an object that is named like one of ours lacks what ours are found by.
 pub(crate) fn is_bare(kind: ObjectKind, metadata: &ObjectMeta) -> bool {

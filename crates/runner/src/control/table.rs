@@ -20,7 +20,7 @@ use crate::{
     inputs::ObjectRef,
     operation::Stop,
     view::WorkspaceView,
-    workspace::{Connection, Record, Reference, Standing},
+    workspace::{Connection, Record, Reference},
 };
 
 /// Changes that are remembered while somebody works. With more, everything counts as changed.
@@ -43,8 +43,8 @@ pub(crate) struct Entry {
     is_state_lost: bool,
     /// Its connection Secret was changed since then, perhaps by who works with it.
     is_connection_touched: bool,
-    /// Somebody emptied its status since then.
-    is_status_lost: bool,
+    /// Its status was written since then, perhaps by somebody else.
+    is_status_written: bool,
     /// The connection Secret that it is found by.
     wants: Option<Name>,
     due: Option<Timestamp>,
@@ -118,7 +118,7 @@ impl Table {
                     is_input_stale: false,
                     is_state_lost: false,
                     is_connection_touched: false,
-                    is_status_lost: false,
+                    is_status_written: false,
                     wants: None,
                     meanwhile: HashSet::new(),
                     references: BTreeSet::new(),
@@ -138,9 +138,7 @@ impl Table {
             self.dirty.insert(key);
             return true;
         }
-        let is_emptied = is_newer(&view, &entry.view) && says(&entry.view) && !says(&view);
-        if is_emptied {
-            entry.lose_status(&view);
+        if is_newer(&view, &entry.view) && entry.hear(&view) {
             self.dirty.insert(key.clone());
         }
         if !is_newer(&view, &entry.view) || is_same_to_us(&view, &entry.view) {
@@ -403,8 +401,7 @@ impl Table {
             settle(&mut self.homes, key, Some(&entry.view), Some(&view));
             entry.view = view;
         }
-        if std::mem::take(&mut entry.is_status_lost) && !says(&entry.view) {
-            record.told = Standing::read(&entry.view.status);
+        if std::mem::take(&mut entry.is_status_written) && record.hear(&entry.view) {
             self.dirty.insert(key.clone());
         }
         if std::mem::take(&mut entry.is_state_lost) {
@@ -471,11 +468,14 @@ impl Table {
 }
 
 impl Entry {
-    /// Takes note that somebody emptied its status, so that everything is told again.
-    fn lose_status(&mut self, view: &WorkspaceView) {
+    /// Takes note of what its status says. Tells whether that is known to be somebody else's words.
+    fn hear(&mut self, view: &WorkspaceView) -> bool {
         match &mut self.record {
-            Some(record) => record.told = Standing::read(&view.status),
-            None => self.is_status_lost = true,
+            Some(record) => record.hear(view),
+            None => {
+                self.is_status_written = true;
+                false
+            }
         }
     }
 
@@ -571,8 +571,7 @@ fn unwant(wanting: &mut HashMap<Name, HashSet<Key>>, key: &Key, name: Option<&Na
 
 /// Versions of one object can be compared as numbers. Where they cannot, what comes later is taken as newer.
 fn is_newer(one: &WorkspaceView, other: &WorkspaceView) -> bool {
-    let number = |view: &WorkspaceView| view.resource_version.as_deref()?.parse::<u64>().ok();
-    match (number(one), number(other)) {
+    match (one.version(), other.version()) {
         (Some(one), Some(other)) => one > other,
         _ => true,
     }
@@ -588,12 +587,6 @@ fn are_same_to_inputs(one: &WorkspaceView, other: &WorkspaceView) -> bool {
     let of_inputs = |(name, _): &(&String, &String)| !OF_CREATION.contains(&name.as_str());
     let one = one.annotations.iter().filter(of_inputs);
     one.eq(other.annotations.iter().filter(of_inputs))
-}
-
-/// Whether anybody said anything in the status of a Workspace.
-fn says(view: &WorkspaceView) -> bool {
-    let conditions = view.status.conditions.as_ref();
-    conditions.is_some_and(|conditions| !conditions.is_empty())
 }
 
 /// Nothing differs but what we write ourselves.

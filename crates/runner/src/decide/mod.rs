@@ -23,7 +23,7 @@ pub(crate) use snapshot::{
     About, ConnectionFacts, Failed, Held, InputFacts, Looked, Memory, NamespaceFacts, Policy, Requests,
     Running, Snapshot, StateFacts, What, Whose,
 };
-pub(crate) use timing::{backoff, later};
+pub(crate) use timing::{Answers, PEACE, answered, answers_at, backoff, later};
 
 use crate::inputs::Grants;
 
@@ -357,10 +357,7 @@ fn hands_out_at(snapshot: &Snapshot) -> Option<Timestamp> {
     if snapshot.connection != ConnectionFacts::Doubted || !has_outputs {
         return None;
     }
-    Some(match snapshot.rewritten {
-        None => Timestamp::MIN,
-        Some((at, count)) => later(at, timing::backoff(count, &salt(snapshot))),
-    })
+    Some(timing::answers_at(snapshot.rewritten, &salt(snapshot)))
 }
 
 /// A failure with nothing changed since holds the next try back: for a while, until it is looked again anyway, or until

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use capt_api::conditions::workspace::WorkspaceReason;
 use k8s_openapi::jiff::Timestamp;
 
+use super::timing::Answers;
 use crate::inputs::Grants;
 
 /// What is known when it is decided about a Workspace. What nobody has looked at yet is none.
@@ -65,7 +66,7 @@ pub(crate) struct Snapshot {
     /// Whether its connection Secret is as it should be.
     pub(crate) connection: ConnectionFacts,
     /// When somebody else's change of it was last answered, and how often in a row.
-    pub(crate) rewritten: Option<(Timestamp, u32)>,
+    pub(crate) rewritten: Option<Answers>,
     /// The last run could not write it.
     pub(crate) is_connection_refused: bool,
     /// What becomes of its namespace.

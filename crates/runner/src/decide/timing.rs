@@ -28,6 +28,27 @@ pub(crate) fn first_look(start: Timestamp, interval: Duration, salt: &str) -> Ti
     later(start, interval.mul_f64(fraction(&format!("{salt} first look"))))
 }
 
+/// When somebody else's write was last answered, and how often in a row.
+pub(crate) type Answers = (Timestamp, u32);
+
+/// How long nobody must have written for the next one to be answered at once.
+pub(crate) const PEACE: Duration = Duration::from_secs(600);
+
+/// Takes note that somebody else's write is answered now, so that the next one is not answered as soon: who writes again and
+/// again must not make us do the same.
+pub(crate) fn answered(before: Option<Answers>, now: Timestamp) -> Answers {
+    let recent = before.filter(|(at, _)| {
+        let ago = Duration::try_from(now.duration_since(*at)).unwrap_or_default();
+        ago < PEACE
+    });
+    (now, recent.map_or(1, |(_, count)| count.saturating_add(1)))
+}
+
+/// From when on somebody else's write is answered.
+pub(crate) fn answers_at(before: Option<Answers>, salt: &str) -> Timestamp {
+    before.map_or(Timestamp::MIN, |(at, count)| later(at, backoff(count, salt)))
+}
+
 /// The time so much later.
 pub(crate) fn later(time: Timestamp, wait: Duration) -> Timestamp {
     SignedDuration::try_from(wait)

@@ -28,8 +28,8 @@ use crate::{
     api::{CallError, words},
     context::Context,
     decide::{
-        InputFacts, Look, Memory, NamespaceFacts, Next, Policy, Priority, StateFacts, What, Whose, backoff,
-        decide, later,
+        InputFacts, Look, Memory, NamespaceFacts, Next, Policy, Priority, StateFacts, What, Whose, answered,
+        answers_at, backoff, decide, later,
     },
     engine::Engine,
     events::News,
@@ -150,8 +150,8 @@ impl Looking<'_> {
             let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
             match decide(&snapshot, self.ctx.now()) {
                 Next::Wait(until) => {
-                    self.catch_up(whose).await?;
-                    return Ok(Step::Then(Then::Wait(until)));
+                    let again = self.catch_up(whose).await?;
+                    return Ok(Step::Then(Then::Wait(until.into_iter().chain(again).min())));
                 }
                 Next::Run(what, priority) => return Ok(Step::Then(Then::Run(what, priority))),
                 Next::LeaveAlone => {
@@ -205,12 +205,25 @@ impl Looking<'_> {
         Ok(Step::TryAgain)
     }
 
-    /// Writes what an operation could not write.
-    async fn catch_up(&mut self, whose: Whose) -> Result<(), CallError> {
-        match whose {
-            Whose::Ours => self.ctx.tell(&self.view, &mut self.record).await,
-            Whose::Others | Whose::Disputed => Ok(()),
+    /// Writes what an operation could not write, and what somebody else wrote over. Tells when to do that, if not now.
+    async fn catch_up(&mut self, whose: Whose) -> Result<Option<Timestamp>, CallError> {
+        if whose != Whose::Ours {
+            return Ok(None);
         }
+        let is_contradicted = self.record.is_contradicted;
+        if is_contradicted {
+            let (now, next) = (self.ctx.now(), answers_at(self.record.retold, &self.view.uid));
+            if next > now {
+                return Ok(Some(next));
+            }
+            self.record.retold = Some(answered(self.record.retold, now));
+        }
+        self.ctx.tell(&self.view, &mut self.record).await?;
+        if is_contradicted {
+            let note = "somebody else wrote the status, which this runner writes; it says again what the runner knows";
+            self.ctx.herald.tell(&self.view, News::StatusRestored, note).await;
+        }
+        Ok(None)
     }
 
     async fn look(&mut self, look: Look) -> Result<(), CallError> {

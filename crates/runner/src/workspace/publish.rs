@@ -1,8 +1,6 @@
 //! A connection Secret that somebody changed or removed, or that was not moved with its state, written again from the
 //! state that is kept.
 
-use std::time::Duration;
-
 use capt_api::conditions::{
     ConditionStatus,
     workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
@@ -13,14 +11,11 @@ use super::{facts::likely_home, owner::belongs_to_another, pass::Looking};
 use crate::{
     api::{CallError, words},
     connection::{ConnectionError, Published, publish, refusal},
-    decide::ConnectionFacts,
+    decide::{ConnectionFacts, answered},
     events::News,
     inputs::{self, Home},
     store::StoreError,
 };
-
-/// Who changes it again only after this long is not at war with us.
-const PEACE: Duration = Duration::from_secs(600);
 
 impl Looking<'_> {
     /// Writes it again, or leaves that to a run where only Terraform can tell what belongs into it or why it cannot be.
@@ -105,13 +100,8 @@ impl Looking<'_> {
 
     /// Takes note that somebody else's write was answered, so that the next one is not answered as soon.
     fn count_answer(&mut self) {
-        let now = self.ctx.now();
         let connection = &mut self.record.connection;
-        let before = connection.rewritten.filter(|(at, _)| {
-            let ago = Duration::try_from(now.duration_since(*at)).unwrap_or_default();
-            ago < PEACE
-        });
-        connection.rewritten = Some((now, before.map_or(1, |(_, count)| count.saturating_add(1))));
+        connection.rewritten = Some(answered(connection.rewritten, self.ctx.now()));
     }
 
     async fn tell_restored(&self) {

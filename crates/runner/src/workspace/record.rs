@@ -6,11 +6,10 @@ use capt_api::{
     conditions::workspace::{WorkspaceConditionType as Type, WorkspaceReason as Reason},
     run::RunReport,
 };
-use k8s_openapi::jiff::Timestamp;
 
 use super::standing::Standing;
 use crate::{
-    decide::{ConnectionFacts, InputFacts, Memory, NamespaceFacts, StateFacts},
+    decide::{Answers, ConnectionFacts, InputFacts, Memory, NamespaceFacts, StateFacts},
     inputs::{ConfigRef, ObjectRef},
     view::WorkspaceView,
 };
@@ -40,6 +39,12 @@ pub(crate) struct Record {
     pub(crate) standing: Standing,
     /// What the status says.
     pub(crate) told: Standing,
+    /// The version that the object had when that was written.
+    pub(crate) told_in: Option<u64>,
+    /// Somebody else wrote what the status says.
+    pub(crate) is_contradicted: bool,
+    /// When that was last answered, and how often in a row.
+    pub(crate) retold: Option<Answers>,
     /// What is told beside it.
     pub(crate) report: RunReport,
     /// Nothing was ever told beside it.
@@ -62,7 +67,7 @@ pub(crate) struct Connection {
     /// The version in which it last was.
     pub(crate) version: Option<String>,
     /// When somebody else's change of it was last answered, and how often in a row.
-    pub(crate) rewritten: Option<(Timestamp, u32)>,
+    pub(crate) rewritten: Option<Answers>,
 }
 
 /// An object that inputs are read from.
@@ -89,6 +94,9 @@ impl Record {
             connection: Connection::default(),
             namespace: None,
             told: standing.clone(),
+            told_in: None,
+            is_contradicted: false,
+            retold: None,
             standing,
             report: RunReport::default(),
             is_unreported: false,
@@ -97,6 +105,21 @@ impl Record {
             is_ours: None,
             troubles: 0,
         }
+    }
+
+    /// Takes note of what the status says, if that is not what was written there: it is written again then. Tells whether it
+    /// is not.
+    pub(crate) fn hear(&mut self, view: &WorkspaceView) -> bool {
+        let is_known = view
+            .version()
+            .is_some_and(|version| Some(version) <= self.told_in);
+        let said = Standing::read(&view.status);
+        if is_known || said.is_same_as(&self.told) {
+            return false;
+        }
+        self.told = said;
+        self.is_contradicted = true;
+        true
     }
 
     /// What Terraform would be told may be something else now, and with it where the state is.

@@ -173,6 +173,11 @@ impl Standing {
         said
     }
 
+    /// Whether a status that says this says the same.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self == other || self.fields() == other.fields()
+    }
+
     /// The fields that we author, for a server-side apply.
     pub(crate) fn fields(&self) -> Value {
         let mut conditions = self.conditions.clone();

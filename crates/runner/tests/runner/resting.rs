@@ -214,7 +214,7 @@ async fn looking_again_at_what_waits_or_drifts_without_harm_is_told_once() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_wrote_into_the_status_is_put_right_by_the_next_look() {
+async fn what_somebody_else_wrote_into_the_status_while_nobody_ran_it_is_put_right_by_the_next_look() {
     for is_asked in [true, false] {
         let world = World::embedded_only().await;
         let script = Script::default();
@@ -223,6 +223,7 @@ async fn what_somebody_else_wrote_into_the_status_is_put_right_by_the_next_look(
         until_settled(&world, "vpc").await;
         world.settle().await;
         let before = get(&world, "vpc").await.status;
+        world.stop(RUNNER);
         let lie = json!({"status": {"atProvider": {"outputs": {"cluster_version": "1.99"}}}});
         let api = workspaces(&world);
         api.patch_status("vpc", &PatchParams::default(), &Patch::Merge(lie))
@@ -232,6 +233,7 @@ async fn what_somebody_else_wrote_into_the_status_is_put_right_by_the_next_look(
         if is_asked {
             annotate(&world, "vpc", RETRY_REQUESTED, "now").await;
         }
+        start(&world, &script);
         world
             .until("it to be as before", async || {
                 get(&world, "vpc").await.status == before

@@ -1,5 +1,7 @@
 //! What is said must be so: drift, incomplete states, simulations, missing engines, other people's Workspaces.
 
+use std::time::Duration;
+
 use capt_api::{
     foreign::{ProviderConfigUsage, Workspace},
     marks,
@@ -16,7 +18,7 @@ use kube::{
     Api, CustomResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     script::{Script, failure},
@@ -531,9 +533,9 @@ async fn an_output_that_became_secret_or_is_gone_is_published_no_more() {
     world.finish().await;
 }
 
-/// Whoever waits for the Workspace would take it for one that was never made.
+/// Whoever waits for the Workspace would take it for one that was never made, or for one that is ready.
 #[tokio::test]
-async fn a_status_that_somebody_empties_is_told_again_without_a_run() {
+async fn a_status_that_somebody_else_writes_is_told_again_without_a_run() {
     let world = World::embedded_only().await;
     let script = Script::default();
     start_with(&world, &script, no_polls);
@@ -542,16 +544,70 @@ async fn a_status_that_somebody_empties_is_told_again_without_a_run() {
     world.settle().await;
     let before = get(&world, "vpc").await.status;
     let plans = script.with(|stage| stage.plans);
-    for _ in 0..2 {
-        let nothing = Patch::Merge(json!({"status": null}));
-        let emptied = workspaces(&world)
-            .patch_status("vpc", &PatchParams::default(), &nothing)
+    let with = |change: fn(&mut Value)| {
+        let mut status = json!(before);
+        change(&mut status);
+        json!({"status": status})
+    };
+    let edits = [
+        ("emptied", json!({"status": null})),
+        (
+            "a condition that says otherwise",
+            with(|status| {
+                for condition in status["conditions"].as_array_mut().unwrap() {
+                    condition["status"] = json!("False");
+                    condition["reason"] = json!("Nonsense");
+                }
+            }),
+        ),
+        (
+            "words beside a condition",
+            with(|status| status["conditions"][0]["message"] = json!("nonsense")),
+        ),
+        (
+            "outputs",
+            json!({"status": {"atProvider": {"outputs": {"forged": "x"}}}}),
+        ),
+    ];
+    for (name, edit) in &edits {
+        let edited = workspaces(&world)
+            .patch_status("vpc", &PatchParams::default(), &Patch::Merge(edit))
             .await
             .unwrap();
-        assert_eq!(emptied.status, None);
+        assert_ne!(edited.status, before, "{name}");
         world.settle().await;
-        assert_eq!(get(&world, "vpc").await.status, before);
+        assert_eq!(get(&world, "vpc").await.status, before, "{name}");
+        world.advance(seconds(3600)).await;
     }
     assert_eq!(script.with(|stage| stage.plans), plans, "nothing is run");
+    assert!(
+        events(&world, "vpc")
+            .await
+            .iter()
+            .any(|(reason, _)| reason == "StatusRestored"),
+        "people are told"
+    );
+    // Who writes again and again is not answered as often.
+    let mark = world.recorder().mark();
+    for _ in 0..20 {
+        let edit = Patch::Merge(&edits[0].1);
+        workspaces(&world)
+            .patch_status("vpc", &PatchParams::default(), &edit)
+            .await
+            .unwrap();
+        world.advance(Duration::from_millis(100)).await;
+    }
+    let answers = world.recorder().writes_since(mark);
+    let answers = answers
+        .iter()
+        .filter(|entry| entry.call.caller == RUNNER && entry.call.resource == "workspaces")
+        .count();
+    assert!((1..10).contains(&answers), "{answers}");
+    world.advance(seconds(120)).await;
+    assert_eq!(
+        get(&world, "vpc").await.status,
+        before,
+        "and it is mended in the end"
+    );
     world.finish().await;
 }
