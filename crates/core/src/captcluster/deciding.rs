@@ -122,6 +122,23 @@ impl<'a> Deciding<'a> {
         }
     }
 
+    /// Says of what was under way when a pause began that nothing of it runs any more. How far it is stays as it was.
+    pub(super) fn say_held_up(&mut self) {
+        for told in self.status.conditions.clone().unwrap_or_default() {
+            let words = (Type::from_word(&told.type_), Reason::from_word(&told.reason));
+            let (Some(type_), Some(reason)) = words else {
+                continue;
+            };
+            let is_under_way = match type_ {
+                Type::Deleting => reason == Reason::WaitingForWorkspace,
+                _ => matches!(reason, Reason::VpcCreating | Reason::VpcUpdating),
+            };
+            if is_under_way && !told.message.is_empty() {
+                self.say(type_, told.status == "True", reason, owned::HELD_UP);
+            }
+        }
+    }
+
     pub(super) fn was_provisioned(&self) -> bool {
         let flags = self.status.initialization.as_ref();
         flags.and_then(|flags| flags.provisioned) == Some(true)

@@ -81,8 +81,12 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         return deciding.say(Type::Deleting, true, Reason::WaitingForControlPlane, message);
     }
     deciding.status.ready = false;
-    deciding.say(Type::Ready, false, Reason::Deleting, "The network is going away");
     let is_retained = snapshot.captcluster.spec.retain_vpc_on_delete == Some(true);
+    let going = match is_retained {
+        true => "This object is going away, and its VPC is kept",
+        false => "The network is going away",
+    };
+    deciding.say(Type::Ready, false, Reason::Deleting, going);
     // What the spec only names and nothing here ever took over is not ours to end.
     // It has nothing but its network, whatever somebody wrote into a label that says what for.
     if let Found::Ours(apply) | Found::OtherRole { seen: apply, .. } = deciding.found {

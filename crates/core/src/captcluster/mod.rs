@@ -47,7 +47,7 @@ use crate::{
     decision::Decision,
     gates::{self, Gates},
     metadata, names,
-    owned::{self, Standing, standing},
+    owned::{self, OwnedSeen, Standing, standing},
 };
 
 /// Decides what has to be done for a CAPTCluster.
@@ -140,6 +140,9 @@ impl Gates for Deciding<'_> {
         }
         let message = owned::paused(&sources, self.found.usable().into_iter());
         self.say(Type::Paused, true, Reason::Paused, message);
+        if !self.found.usable().is_some_and(OwnedSeen::is_at_work) {
+            self.say_held_up();
+        }
         // What goes already says how far it is.
         let is_said = self
             .condition(Type::Deleting)

@@ -5,8 +5,8 @@ use capt_api::conditions::{
     workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
 };
 
-use super::timeouts::Step;
-use crate::owned::{OwnedSeen, Standing, standing};
+use super::{timeouts::Step, variables::FIELDS};
+use crate::owned::{OwnedSeen, Standing, standing, to_be_changed};
 
 /// How far a network is.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +113,7 @@ pub(super) fn of_apply(
             message: format!(
                 "Terraform failed: {}. {}",
                 message.trim_end_matches(['.', '\n']),
-                apply.way_out_of_failure("the spec")
+                apply.way_out_of_failure(&to_be_changed(&message, &FIELDS))
             ),
         },
     })

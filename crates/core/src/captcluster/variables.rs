@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use capt_api::CAPTCluster;
 
-use crate::{owned::OwnedSeen, values};
+use crate::{
+    owned::{Field, OwnedSeen},
+    values,
+};
 
 /// Name of the cluster.
 pub(super) const CLUSTER_NAME: &str = "cluster_name";
@@ -15,8 +18,23 @@ pub(super) const CLUSTER_NAME: &str = "cluster_name";
 pub(super) const VPC_NAME: &str = "vpc_name";
 /// AWS region.
 pub(super) const REGION: &str = "region";
+/// Its block of addresses.
+const VPC_CIDR: &str = "vpc_cidr";
+/// Where its subnets are.
+const AVAILABILITY_ZONES: &str = "availability_zones";
+/// Tags of everything.
+const TAGS: &str = "tags";
 /// What the Go implementation calls every cluster.
 const ENVIRONMENT: (&str, &str) = ("environment", "production");
+
+/// Which fields they come from.
+pub(super) const FIELDS: [Field; 5] = [
+    (REGION, "spec.region"),
+    (VPC_NAME, "spec.vpcConfig.name"),
+    (VPC_CIDR, "spec.vpcConfig.cidr"),
+    (AVAILABILITY_ZONES, "spec.vpcConfig.availabilityZones"),
+    (TAGS, "spec.additionalTags"),
+];
 
 /// Values of the module's variables. What the spec leaves open is left out, so that the template decides.
 pub(super) fn variables(
@@ -40,13 +58,13 @@ pub(super) fn variables(
     set(REGION, spec.region.to_string());
     set(VPC_NAME, vpc_name.unwrap_or_else(|| format!("{name}-vpc")));
     if let Some(cidr) = config.cidr {
-        set("vpc_cidr", cidr);
+        set(VPC_CIDR, cidr);
     }
     if let Some(zones) = config.availability_zones {
-        set("availability_zones", values::json(zones));
+        set(AVAILABILITY_ZONES, values::json(zones));
     }
     if let Some(tags) = spec.additional_tags.as_ref().filter(|tags| !tags.is_empty()) {
-        set("tags", values::json(tags));
+        set(TAGS, values::json(tags));
         for (key, value) in tags {
             set(&format!("tags_{key}"), value.clone());
         }

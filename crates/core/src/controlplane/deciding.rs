@@ -17,7 +17,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 
 use super::{
-    adoption,
+    adoption, eks,
     fargate::beginning,
     judging::{Answer, Note, Verdict},
     kubeconfig,
@@ -160,6 +160,26 @@ impl<'a> Deciding<'a> {
         self.children.extend(renewed);
         self.look_again(around.look_again);
         self.say(view::kubeconfig(&around.kubeconfig));
+    }
+
+    /// Says of what was under way when a pause began that nothing of it runs any more. The state stays as it was.
+    pub(super) fn say_held_up(&mut self) {
+        for told in self.status.conditions.clone().unwrap_or_default() {
+            let words = (Type::from_word(&told.type_), Reason::from_word(&told.reason));
+            let (Some(type_), Some(reason)) = words else {
+                continue;
+            };
+            let message = match told.message.strip_prefix(eks::AT_WORK) {
+                Some(rest) => format!("{}{rest}", owned::HELD_UP),
+                None if (type_, reason) == (Type::Deleting, Reason::Deleting) => owned::HELD_UP.to_owned(),
+                None => continue,
+            };
+            self.say(Said {
+                type_,
+                status: (told.status == "True").into(),
+                note: Note::new(reason, message),
+            });
+        }
     }
 
     /// Says something by a condition, in place of what was said by it before.

@@ -5,11 +5,18 @@ use capt_api::conditions::{
     workspacetemplateapply::WorkspaceTemplateApplyReason as ApplyReason,
 };
 
-use super::judging::{Eks, Note};
+use super::{
+    judging::{Eks, Note},
+    variables::FIELDS,
+};
 use crate::owned::{
-    OwnedSeen, Standing, is_made_again, is_without_template, standing, words_of_made_again,
+    OwnedSeen, Standing, is_made_again, is_without_template, standing, to_be_changed, words_of_made_again,
     words_of_workspace_made_again, workspace_made_again,
 };
+
+/// What is said while Terraform does something. One note for all of it, or a status would be written for every step that
+/// nobody has to know about.
+pub(super) const AT_WORK: &str = "Terraform is at work, or about to be";
 
 /// How the EKS cluster stands, and what is not wholly as it should be with what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +39,7 @@ pub fn read(name: &str, seen: Option<&OwnedSeen>, is_written: bool, told: Option
         remark: None,
     };
     let unwell = |message: String| plain(Eks::Unwell(Note::new(Reason::WorkspaceNotReady, message)));
-    // One note for all of it, or a status would be written for every step that nobody has to know about.
-    let working = || Note::new(Reason::WorkspaceNotReady, "Terraform is at work, or about to be");
+    let working = || Note::new(Reason::WorkspaceNotReady, AT_WORK);
     let held = |seen: &OwnedSeen| {
         let pause = seen
             .pause()
@@ -195,7 +201,7 @@ fn failure(seen: &OwnedSeen, message: &str) -> Note {
         reason,
         format!(
             "Terraform failed: {message}. {}",
-            seen.way_out_of_failure("the spec")
+            seen.way_out_of_failure(&to_be_changed(message, &FIELDS))
         ),
     )
 }

@@ -190,12 +190,22 @@ pub fn judge(facts: &Facts) -> Verdict {
     match &facts.eks {
         Eks::Up => {}
         Eks::Broken(note) => return failed(Stage::Provisioning, note),
-        Eks::Building(note) | Eks::AwaitsPerson(note) | Eks::Unwell(note) => {
-            let waits_for_a_person = matches!(facts.eks, Eks::AwaitsPerson(_));
+        Eks::AwaitsPerson(note) => {
+            // Whoever comes to see to it has to know of everything that needs seeing to.
+            let others = facts.impairments.iter().map(|other| other.message.as_str());
+            let all: Vec<&str> = [note.message.as_str()].into_iter().chain(others).collect();
+            let goal = if serves {
+                Goal::Degraded
+            } else {
+                Goal::Provisioning
+            };
+            return verdict(goal, &Note::new(note.reason, all.join("; ")));
+        }
+        Eks::Building(note) | Eks::Unwell(note) => {
             return match &facts.expired {
-                Some(expired) if !waits_for_a_person => failed(Stage::Provisioning, expired),
-                _ if serves && !matches!(facts.eks, Eks::Building(_)) => verdict(Goal::Degraded, note),
-                _ => verdict(Goal::Provisioning, note),
+                Some(expired) => failed(Stage::Provisioning, expired),
+                None if serves && !matches!(facts.eks, Eks::Building(_)) => verdict(Goal::Degraded, note),
+                None => verdict(Goal::Provisioning, note),
             };
         }
     }
@@ -261,6 +271,19 @@ mod tests {
             expired: None,
             remark: None,
         }
+    }
+
+    #[test]
+    fn what_waits_for_a_person_tells_what_else_needs_one() {
+        let facts = Facts {
+            eks: Eks::AwaitsPerson(Note::new(Reason::WaitingForApproval, "approve it")),
+            impairments: vec![Note::new(Reason::VersionTooLow, "write 1.32 again")],
+            ..well()
+        };
+        let Verdict { goal, note, .. } = judge(&facts);
+        assert_eq!(goal, Goal::Degraded);
+        assert_eq!(note.reason, Reason::WaitingForApproval);
+        assert_eq!(note.message, "approve it; write 1.32 again");
     }
 
     #[test]

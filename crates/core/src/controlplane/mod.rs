@@ -119,7 +119,11 @@ impl Gates for Deciding<'_> {
         // Whoever looks into a paused cluster needs a token that is valid.
         self.renew_token();
         advancing::follow(self);
-        let message = owned::paused(&sources, taking::takers(self).into_iter());
+        let takers = taking::takers(self);
+        if !takers.iter().any(|seen| seen.is_at_work()) {
+            self.say_held_up();
+        }
+        let message = owned::paused(&sources, takers.into_iter());
         self.say_and_tell(view::paused(Some(message)));
         // What goes already says how far it is.
         if self.is_deleting() && self.status.state != Some(State::Deleting) {

@@ -5,10 +5,30 @@ use std::collections::BTreeMap;
 use capt_api::{captcontrolplane::CAPTControlPlaneSpec, region::Region, version::Minor};
 
 use super::vpc::Vpc;
-use crate::values;
+use crate::{owned::Field, values};
 
 /// What the Go implementation gave every template.
 const ENVIRONMENT: &str = "production";
+
+/// Which fields of a CAPTControlPlane they come from.
+pub(super) const FIELDS: [Field; 7] = [
+    ("kubernetes_version", "spec.version"),
+    ("region", "spec.controlPlaneConfig.region"),
+    (
+        "endpoint_public_access",
+        "spec.controlPlaneConfig.endpointAccess.public",
+    ),
+    (
+        "endpoint_private_access",
+        "spec.controlPlaneConfig.endpointAccess.private",
+    ),
+    (
+        "public_access_cidrs",
+        "spec.controlPlaneConfig.endpointAccess.publicCIDRs",
+    ),
+    ("addons", "spec.controlPlaneConfig.addons"),
+    ("tags", "spec.additionalTags"),
+];
 
 /// What the variables are made of.
 #[derive(Clone, Copy, Debug)]

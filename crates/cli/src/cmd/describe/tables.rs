@@ -35,7 +35,7 @@ impl Description {
         section(
             text,
             "Timeouts",
-            header(["STEP", "RUNS FOR", "LIMIT", "LEFT"]),
+            header(["STEP", "BEGAN", "LIMIT", "LEFT"]),
             timeouts,
             style,
         );

@@ -1,6 +1,7 @@
 //! Who keeps a CAPTCluster from doing anything: somebody else, a pause, the lack of an owner.
 
 use super::*;
+use crate::owned::RunGlance;
 
 #[test]
 fn what_somebody_else_manages_is_left_alone() {
@@ -230,4 +231,44 @@ fn a_paused_cluster_that_refers_to_it_is_named_before_it_owns_it() {
         told.contains("the Cluster blue, which refers to this object"),
         "{told}"
     );
+}
+
+/// A pause freezes how far a network is. That something runs is no more true when it has come to its end.
+#[test]
+fn what_was_under_way_when_a_pause_began_is_not_said_to_be_when_nothing_runs_any_more() {
+    let running = |is_running| {
+        Some(RunGlance {
+            is_running,
+            is_applying: is_running,
+            ..RunGlance::default()
+        })
+    };
+    let held_up = "Nothing runs at present; it goes on when the pause ends";
+    let mut making = World::new(held());
+    making.rest();
+    making.make_workspace();
+    making.rest();
+    let mut going = ready();
+    delete(&mut going.snapshot);
+    going.rest();
+    for (mut world, type_, words) in [
+        (making, "VPCCreating", "makes the VPC"),
+        (going, "Deleting", "The VPC is being destroyed"),
+    ] {
+        let before = world.message(type_);
+        assert!(before.contains(words), "{before}");
+        world.apply().run = running(true);
+        world.snapshot.cluster.as_mut().expect("a Cluster").paused = true;
+        world.rest();
+        assert_eq!(world.message(type_), before, "it comes to its end");
+        let verdict = world.verdict(type_);
+        world.apply().run = running(false);
+        world.rest();
+        assert_eq!(world.message(type_), held_up);
+        assert_eq!(world.verdict(type_), verdict, "it is frozen");
+        world.snapshot.cluster.as_mut().expect("a Cluster").paused = false;
+        world.apply().run = running(true);
+        world.rest();
+        assert_eq!(world.message(type_), before);
+    }
 }

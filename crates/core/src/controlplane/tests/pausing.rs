@@ -43,6 +43,8 @@ fn what_runs_when_a_pause_begins_finishes_first_and_the_version_that_it_leads_to
          because the Cluster has spec.paused: true"
     );
     assert_eq!(world.status().version.as_deref(), Some("1.31"));
+    let told = message(&world.status(), "Ready");
+    assert!(told.starts_with("Terraform is at work"), "{told}");
     // What runs comes to its end.
     world.terraform = Terraform::Works;
     world.act();
@@ -52,6 +54,11 @@ fn what_runs_when_a_pause_begins_finishes_first_and_the_version_that_it_leads_to
     assert_eq!(
         message(&status, "Paused"),
         "Nothing is done, because the Cluster has spec.paused: true"
+    );
+    let told = message(&status, "Ready");
+    assert!(
+        told.starts_with("Nothing runs at present; it goes on when the pause ends"),
+        "{told}"
     );
     assert_eq!(status.version.as_deref(), Some("1.32"));
     assert_eq!(status.versions.map(|versions| versions.len()), Some(1));
