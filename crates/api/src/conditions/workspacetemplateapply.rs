@@ -17,6 +17,8 @@ words! {
         Synced = "Synced",
         /// The infrastructure is there.
         Ready = "Ready",
+        /// Nobody deleted the state. It is said once somebody has.
+        StateKept = "StateKept",
         /// Nothing is done, because somebody asked for that.
         Paused = "Paused",
         /// The object is going away.
@@ -81,6 +83,10 @@ words! {
         WorkspaceMovedAway = "WorkspaceMovedAway",
         /// The place of the state was changed, which is refused while there is state.
         StateLocationChanged = "StateLocationChanged",
+        /// Somebody deleted a Secret with state, which is there only because it is held.
+        StateDeleted = "StateDeleted",
+        /// The state is kept.
+        StateKept = "StateKept",
         /// State would be lost with a pod: no backend is configured.
         NoDurableState = "NoDurableState",
         /// A creation was cut short, so that the Workspace is made again around its state.

@@ -224,12 +224,15 @@ impl<'a> Deciding<'a> {
                 };
             }
         }
-        let mut events = status::events(&self);
+        // Whoever goes lets its state go too.
+        if !self.is_deleting() {
+            status::say_held_state(&mut self);
+        }
+        let events = status::events(&self);
         // Nobody can write the status of an object that is gone.
         let is_leaving = self.is_deleting() && !self.own.remove_finalizers.is_empty();
         if !is_leaving {
             let status = status::status(&self, self.now);
-            events.extend(status::loss(self.snapshot, &status));
             let before = self.snapshot.wta.status.as_ref().map(status::our_part);
             if before.as_ref() != Some(&status) {
                 self.own.status = Some(status);

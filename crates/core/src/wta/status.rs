@@ -244,20 +244,16 @@ fn held_state(snapshot: &Snapshot) -> Option<String> {
     ))
 }
 
-/// That, for people to hear once: nothing else of a Workspace that is ready shows it.
-pub(super) fn loss(snapshot: &Snapshot, status: &WorkspaceTemplateApplyStatus) -> Option<Event> {
-    let held = held_state(snapshot)?;
-    let before = snapshot
-        .wta
-        .status
-        .as_ref()
-        .and_then(|before| before.message.as_ref());
-    let is_news = status.message.as_ref() == Some(&held) && before != Some(&held);
-    is_news.then(|| Event {
-        kind: EventKind::Warning,
-        reason: "StateDeleted".to_owned(),
-        message: decision::news("StateDeleted", &held),
-    })
+/// Says that, or that it is so no more. Nothing else of a Workspace that is ready shows it.
+pub(super) fn say_held_state(deciding: &mut Deciding<'_>) {
+    let type_ = Type::StateKept;
+    let old = deciding.snapshot.wta.status.as_ref();
+    let old = old.and_then(|status| find_condition(status.conditions.as_deref()?, type_.as_str()));
+    match held_state(deciding.snapshot) {
+        Some(held) => deciding.report.say(type_, false, Reason::StateDeleted, held),
+        None if old.is_some() => deciding.report.say(type_, true, Reason::StateKept, ""),
+        None => {}
+    }
 }
 
 /// The first thing that went wrong, in one line, and what our runner says can be done.
@@ -371,6 +367,7 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
                 | Reason::NotPaused
                 | Reason::NotDeleting
                 | Reason::VariablesKnown
+                | Reason::StateKept
         );
         // That nothing is the matter is news only if something was, and that it goes as it should is told by whoever made
         // the object.
@@ -382,7 +379,7 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
         }
         let is_good = match type_ {
             Type::Applied => *holds || *reason == Reason::Rendered,
-            Type::VariablesKnown => *holds,
+            Type::VariablesKnown | Type::StateKept => *holds,
             Type::ApprovalNeeded => !*holds,
             _ => true,
         } && !matches!(

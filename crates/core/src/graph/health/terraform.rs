@@ -30,6 +30,8 @@ pub(in crate::graph) fn apply(wta: &WorkspaceTemplateApply) -> Node {
             ("NotApplied", Health::Busy, at("Applied"))
         } else if is_false(at("Synced")) && !is_tried {
             ("NotSynced", Health::Bad, at("Synced"))
+        } else if is_false(at("StateKept")) {
+            ("StateDeleted", Health::Bad, at("StateKept"))
         } else if is_true(at("Ready")) && is_true(at("Synced")) && !is_behind {
             ("Ready", Health::Good, at("Ready"))
         } else {

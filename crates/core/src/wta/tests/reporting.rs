@@ -603,6 +603,18 @@ fn a_state_that_somebody_deleted_and_that_is_held_is_told() {
         let said = status(&world).message.clone().unwrap_or_default();
         let command = "kubectl patch secret tfstate-x-capt -n team --type merge";
         assert_eq!(said.contains(command), is_told, "{said}");
+        let kept = |world: &World| {
+            let conditions = status(world).conditions.clone().unwrap_or_default();
+            let kept = find_condition(&conditions, "StateKept").cloned();
+            kept.map(|kept| (kept.status, kept.reason))
+        };
+        let lost = ("False".to_owned(), "StateDeleted".to_owned());
+        assert_eq!(kept(&world), is_told.then_some(lost));
+        // It was let go, and a copy of it was written again.
+        world.snapshot.state_secrets[0].deleting = false;
+        world.step();
+        let back = ("True".to_owned(), "StateKept".to_owned());
+        assert_eq!(kept(&world), is_told.then_some(back));
     }
 }
 
