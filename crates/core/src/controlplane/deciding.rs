@@ -13,7 +13,7 @@ use capt_api::{
     foreign::marks as foreign_marks,
     marks,
 };
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp};
 use serde_json::json;
 
 use super::{
@@ -49,6 +49,8 @@ pub(super) struct Deciding<'a> {
     pub(super) status: CAPTControlPlaneStatus,
     /// What is made now for the first time, in words.
     pub(super) made: Option<String>,
+    /// What lets others in is written, and not yet told.
+    pub(super) is_prepared: bool,
     /// A request for another try could not be passed on to all that are stuck.
     pub(super) retry_is_kept: bool,
     said: Vec<Said>,
@@ -74,6 +76,7 @@ impl<'a> Deciding<'a> {
             events: Vec::new(),
             status: snapshot.control_plane.status.clone().unwrap_or_default(),
             made: None,
+            is_prepared: false,
             retry_is_kept: false,
             said: Vec::new(),
             has_looked: false,
@@ -292,7 +295,11 @@ impl<'a> Deciding<'a> {
         let before = self.snapshot.control_plane.status.as_ref();
         if !is_leaving && before != Some(&self.status) {
             let is_progress = before.is_some_and(|before| beginning::is_all(before, &self.status));
-            self.own.tells_progress = is_progress && self.is_repeatable();
+            // The address in the spec made another generation, which is told with the rest when all is there.
+            let is_echo = self.is_prepared
+                && self.events.is_empty()
+                && before.is_some_and(|before| is_told_of_another_generation(before, &self.status));
+            self.own.tells_progress = is_echo || (is_progress && self.is_repeatable());
             self.own.status = Some(self.status);
         }
         Decision {
@@ -342,6 +349,16 @@ impl<'a> Deciding<'a> {
             ..Decision::default()
         }
     }
+}
+
+/// Whether a status says the same as the one before, but in other words or of another generation.
+fn is_told_of_another_generation(before: &CAPTControlPlaneStatus, new: &CAPTControlPlaneStatus) -> bool {
+    let verdicts = |status: &CAPTControlPlaneStatus| {
+        let conditions = status.conditions.iter().flatten();
+        let verdict = |one: &Condition| (one.type_.clone(), one.status.clone(), one.reason.clone());
+        conditions.map(verdict).collect::<Vec<_>>()
+    };
+    before.state == new.state && before.ready == new.ready && verdicts(before) == verdicts(new)
 }
 
 pub(super) fn event(kind: EventKind, reason: Reason, message: &str) -> Event {

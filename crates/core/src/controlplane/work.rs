@@ -283,6 +283,7 @@ fn prepare(deciding: &mut Deciding<'_>, cluster: &ClusterSeen, seen: &OwnedSeen)
     if !connection::is_of_this_workspace(deciding.snapshot, seen) {
         return;
     }
+    deciding.is_prepared = true;
     let around = look_around(deciding, cluster, seen, false);
     deciding.children.extend(around.secrets);
     let told = &deciding.snapshot.control_plane.spec.control_plane_endpoint;
