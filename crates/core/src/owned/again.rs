@@ -50,5 +50,5 @@ pub fn workspace_made_again(seen: &OwnedSeen) -> Option<Timestamp> {
 /// That, in words.
 #[must_use]
 pub fn words_of_workspace_made_again(name: &str) -> String {
-    format!("Somebody deleted the Workspace {name}. It is made again, and finds its state")
+    format!("The Workspace {name} was deleted. It is made again, and finds its state")
 }

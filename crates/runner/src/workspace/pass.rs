@@ -146,6 +146,7 @@ impl Looking<'_> {
 
     async fn steps(&mut self, told: Told) -> Result<Step, CallError> {
         let whose = self.whose(told).await?;
+        self.listen(whose).await?;
         for _ in 0..MAX_STEPS {
             let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
             match decide(&snapshot, self.ctx.now()) {
@@ -205,6 +206,27 @@ impl Looking<'_> {
         Ok(Step::TryAgain)
     }
 
+    /// Believes what another runner wrote into the status: one that had this Workspace before, or has it now. What anybody
+    /// else wrote there is written over.
+    async fn listen(&mut self, whose: Whose) -> Result<(), CallError> {
+        let record = &self.record;
+        if whose != Whose::Ours {
+            self.record.believe();
+        // No runner takes all of it away.
+        } else if record.is_contradicted && !record.told.is_silent() && self.retells_at() <= self.ctx.now() {
+            let handle = Handle::new(&self.ctx.client, &self.view);
+            if !handle.is_status_of_others().await? {
+                self.record.believe();
+            }
+        }
+        Ok(())
+    }
+
+    /// From when on a status that somebody else wrote is written again.
+    fn retells_at(&self) -> Timestamp {
+        answers_at(self.record.retold, &self.view.uid)
+    }
+
     /// Writes what an operation could not write, and what somebody else wrote over. Tells when to do that, if not now.
     async fn catch_up(&mut self, whose: Whose) -> Result<Option<Timestamp>, CallError> {
         if whose != Whose::Ours {
@@ -212,7 +234,7 @@ impl Looking<'_> {
         }
         let is_contradicted = self.record.is_contradicted;
         if is_contradicted {
-            let (now, next) = (self.ctx.now(), answers_at(self.record.retold, &self.view.uid));
+            let (now, next) = (self.ctx.now(), self.retells_at());
             if next > now {
                 return Ok(Some(next));
             }

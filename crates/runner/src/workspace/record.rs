@@ -122,6 +122,14 @@ impl Record {
         true
     }
 
+    /// Takes what the status says for true, as one does who has just begun to look at it.
+    pub(crate) fn believe(&mut self) {
+        if std::mem::take(&mut self.is_contradicted) {
+            self.standing = self.told.clone();
+            self.memory = None;
+        }
+    }
+
     /// What Terraform would be told may be something else now, and with it where the state is.
     pub(crate) fn forget_inputs(&mut self) {
         self.inputs = None;

@@ -50,6 +50,11 @@ impl Standing {
         }
     }
 
+    /// Whether it says nothing at all.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
     /// Says nothing any more, so that everything is said anew. What was handed out stays.
     pub(crate) fn forget_conditions(&mut self) {
         self.conditions.clear();

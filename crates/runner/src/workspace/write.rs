@@ -7,6 +7,7 @@ use capt_api::{
     foreign::{ClusterWorkspace, Workspace, marks::CROSSPLANE_FINALIZER},
 };
 use capt_core::render::WorkspaceGroup;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
@@ -70,6 +71,23 @@ impl Handle {
             }
         };
         Ok(view.filter(|view| view.uid == self.uid))
+    }
+
+    /// Whether somebody who is no runner wrote the status last, by who wrote which field when.
+    pub(crate) async fn is_status_of_others(&self) -> Result<bool, CallError> {
+        let found = match &self.api {
+            ApiOf::Namespaced(api) => call(api.get_metadata(&self.name)).await?.metadata,
+            ApiOf::Cluster(api) => call(api.get_metadata(&self.name)).await?.metadata,
+        };
+        let fields = found.managed_fields.unwrap_or_default();
+        let of_status = fields
+            .iter()
+            .filter(|entry| entry.subresource.as_deref() == Some("status"));
+        let (ours, others): (Vec<_>, Vec<_>) =
+            of_status.partition(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
+        let last = |entries: &[&ManagedFieldsEntry]| entries.iter().filter_map(|one| one.time.clone()).max();
+        // Times are told in seconds, and a runner that wrote within one says it again at its next look.
+        Ok(last(&others).is_some_and(|other| last(&ours).is_none_or(|ours| other >= ours)))
     }
 
     /// Sets annotations, removes those that are none, and sets our finalizer if told so.

@@ -533,6 +533,29 @@ async fn an_output_that_became_secret_or_is_gone_is_published_no_more() {
     world.finish().await;
 }
 
+/// Two of them may run for a moment while one takes the other's place.
+#[tokio::test]
+async fn a_status_that_another_runner_writes_is_believed() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    world.advance(seconds(5)).await;
+    let runner = PatchParams {
+        field_manager: Some("capt-runner".to_owned()),
+        ..PatchParams::default()
+    };
+    let news = json!({"status": {"atProvider": {"outputs": {"news": "x"}}}});
+    let written = workspaces(&world)
+        .patch_status("vpc", &runner, &Patch::Merge(news))
+        .await
+        .unwrap();
+    world.advance(seconds(120)).await;
+    assert_eq!(get(&world, "vpc").await.status, written.status);
+    world.finish().await;
+}
+
 /// Whoever waits for the Workspace would take it for one that was never made, or for one that is ready.
 #[tokio::test]
 async fn a_status_that_somebody_else_writes_is_told_again_without_a_run() {

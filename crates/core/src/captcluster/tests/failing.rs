@@ -408,7 +408,7 @@ fn a_network_serves_while_what_looks_after_it_is_made_again() {
 
 #[test]
 fn a_network_serves_while_its_workspace_is_made_again() {
-    let again = "Somebody deleted the Workspace net-vpc. It is made again, and finds its state";
+    let again = "The Workspace net-vpc was deleted. It is made again, and finds its state";
     let mut world = ready();
     let known = world.apply().clone();
     // It goes without its infrastructure, which is told as what it is.
