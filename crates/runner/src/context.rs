@@ -98,7 +98,6 @@ impl Context {
             Ok(version) => {
                 record.told = record.standing.clone();
                 record.told_in = version;
-                record.is_contradicted = false;
                 Ok(())
             }
             // To be tried again is no help to whoever waits and sees nothing.

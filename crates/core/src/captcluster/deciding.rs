@@ -129,13 +129,14 @@ impl<'a> Deciding<'a> {
             let (Some(type_), Some(reason)) = words else {
                 continue;
             };
-            let is_under_way = match type_ {
-                Type::Deleting => reason == Reason::WaitingForWorkspace,
-                _ => matches!(reason, Reason::VpcCreating | Reason::VpcUpdating),
+            let message = match (type_, reason) {
+                _ if told.message.is_empty() => continue,
+                (Type::Deleting, Reason::WaitingForWorkspace) => owned::held_up(&told.message),
+                (Type::Deleting, _) => continue,
+                (_, Reason::VpcCreating | Reason::VpcUpdating) => owned::HELD_UP.to_owned(),
+                _ => continue,
             };
-            if is_under_way && !told.message.is_empty() {
-                self.say(type_, told.status == "True", reason, owned::HELD_UP);
-            }
+            self.say(type_, told.status == "True", reason, message);
         }
     }
 

@@ -140,7 +140,7 @@ impl Gates for Deciding<'_> {
         }
         let message = owned::paused(&sources, self.found.usable().into_iter());
         self.say(Type::Paused, true, Reason::Paused, message);
-        if !self.found.usable().is_some_and(OwnedSeen::is_at_work) {
+        if self.found.usable().is_none_or(OwnedSeen::is_known_to_rest) {
             self.say_held_up();
         }
         // What goes already says how far it is.

@@ -27,10 +27,8 @@ const TAGS: &str = "tags";
 /// What the Go implementation calls every cluster.
 const ENVIRONMENT: (&str, &str) = ("environment", "production");
 
-/// Which fields they come from.
-pub(super) const FIELDS: [Field; 5] = [
-    (REGION, "spec.region"),
-    (VPC_NAME, "spec.vpcConfig.name"),
+/// Which fields they come from, of those that can be changed.
+pub(super) const FIELDS: [Field; 3] = [
     (VPC_CIDR, "spec.vpcConfig.cidr"),
     (AVAILABILITY_ZONES, "spec.vpcConfig.availabilityZones"),
     (TAGS, "spec.additionalTags"),

@@ -174,7 +174,9 @@ impl<'a> Deciding<'a> {
             };
             let message = match told.message.strip_prefix(eks::AT_WORK) {
                 Some(rest) => format!("{}{rest}", owned::HELD_UP),
-                None if (type_, reason) == (Type::Deleting, Reason::Deleting) => owned::HELD_UP.to_owned(),
+                None if (type_, reason) == (Type::Deleting, Reason::Deleting) => {
+                    owned::held_up(&told.message)
+                }
                 None => continue,
             };
             self.say(Said {
@@ -298,6 +300,7 @@ impl<'a> Deciding<'a> {
             // The address in the spec made another generation, which is told with the rest when all is there.
             let is_echo = self.is_prepared
                 && self.events.is_empty()
+                && !self.was_unwell()
                 && before.is_some_and(|before| is_told_of_another_generation(before, &self.status));
             self.own.tells_progress = is_echo || (is_progress && self.is_repeatable());
             self.own.status = Some(self.status);

@@ -120,7 +120,7 @@ impl Gates for Deciding<'_> {
         self.renew_token();
         advancing::follow(self);
         let takers = taking::takers(self);
-        if !takers.iter().any(|seen| seen.is_at_work()) {
+        if takers.iter().all(|seen| seen.is_known_to_rest()) {
             self.say_held_up();
         }
         let message = owned::paused(&sources, takers.into_iter());

@@ -10,10 +10,9 @@ use crate::{owned::Field, values};
 /// What the Go implementation gave every template.
 const ENVIRONMENT: &str = "production";
 
-/// Which fields of a CAPTControlPlane they come from.
-pub(super) const FIELDS: [Field; 7] = [
+/// Which fields of a CAPTControlPlane they come from, of those that can be changed.
+pub(super) const FIELDS: [Field; 6] = [
     ("kubernetes_version", "spec.version"),
-    ("region", "spec.controlPlaneConfig.region"),
     (
         "endpoint_public_access",
         "spec.controlPlaneConfig.endpointAccess.public",

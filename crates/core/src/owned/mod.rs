@@ -30,7 +30,7 @@ pub use finding::{Found, find};
 pub use glance::{PlanGlance, RunGlance, Setback, Trouble, TroubleClass, WorkspaceGlance};
 pub use left::{Left, LeftWorkspace, answer, may_end};
 pub use outputs::{OutputProblem, list_of_texts, text};
-pub(crate) use pausing::{HELD_UP, paused};
+pub(crate) use pausing::{HELD_UP, held_up, paused};
 pub use release::{Peer, Released, needs_peers, next_in_line, release};
 pub use report::report;
 pub use seen::OwnedSeen;

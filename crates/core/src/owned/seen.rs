@@ -192,6 +192,13 @@ impl OwnedSeen {
         is_running && word("Paused") != Some(("True", "Paused"))
     }
 
+    /// Whether it is known that nothing runs for it. Another runner than ours proves that only by resting.
+    #[must_use]
+    pub fn is_known_to_rest(&self) -> bool {
+        let is_told = self.run.is_some() && !self.is_at_work();
+        !self.has_workspace() || is_told || self.is_at_rest()
+    }
+
     /// Whether it is proved that nothing runs for it.
     fn is_at_rest(&self) -> bool {
         let says = |type_: &str, status: &str, reason: &str| {

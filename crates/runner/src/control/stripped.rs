@@ -18,7 +18,7 @@ use super::states::{self, is_state};
 use crate::{
     api::{CallError, words},
     context::Context,
-    decide::{PEACE, Whose, backoff},
+    decide::{Answers, PEACE, Whose, answered, backoff},
     inputs::{self, Home, ObjectKind, ObjectRef},
     report::{self, Page},
     view::WorkspaceView,
@@ -85,7 +85,7 @@ fn may_be_of(object: &ObjectRef, metadata: &ObjectMeta, view: &WorkspaceView) ->
 pub(crate) struct Stripped {
     bare: HashMap<ObjectRef, Bare>,
     /// When something was last given back, and how often in a row.
-    answers: HashMap<ObjectRef, (Timestamp, u32)>,
+    answers: HashMap<ObjectRef, Answers>,
     tasks: JoinSet<(ObjectRef, Given)>,
 }
 
@@ -173,13 +173,9 @@ impl Stripped {
             let ago = Duration::try_from(now.duration_since(*at)).unwrap_or_default();
             ago < PEACE
         });
-        let (at, count) = self.answers.entry(object.clone()).or_insert((now, 0));
-        let before = *count;
-        (*at, *count) = (now, before.saturating_add(1));
-        match before {
-            0 => Duration::ZERO,
-            before => backoff(before, &object.name),
-        }
+        let before = self.answers.get(object).copied();
+        self.answers.insert(object.clone(), answered(before, now));
+        before.map_or(Duration::ZERO, |(_, count)| backoff(count, &object.name))
     }
 
     /// Waits for one that is over. Says which has to be seen to again; never comes back while there is none.

@@ -31,7 +31,7 @@ pub(crate) fn first_look(start: Timestamp, interval: Duration, salt: &str) -> Ti
 /// When somebody else's write was last answered, and how often in a row.
 pub(crate) type Answers = (Timestamp, u32);
 
-/// How long nobody must have written for the next one to be answered at once.
+/// Who writes again only after this long is not at war with us, and counts as new.
 pub(crate) const PEACE: Duration = Duration::from_secs(600);
 
 /// Takes note that somebody else's write is answered now, so that the next one is not answered as soon: who writes again and

@@ -21,6 +21,7 @@ use super::{
     recall::{note_cut_short, recall},
     record::Record,
     retell::retell,
+    standing::Standing,
     write::Handle,
 };
 use crate::{
@@ -206,18 +207,23 @@ impl Looking<'_> {
         Ok(Step::TryAgain)
     }
 
-    /// Believes what another runner wrote into the status: one that had this Workspace before, or has it now. What anybody
-    /// else wrote there is written over.
+    /// Has a status written again that somebody wrote who is no runner. What a runner wrote is left alone: one that knows less
+    /// must not write over what another one has just found out.
     async fn listen(&mut self, whose: Whose) -> Result<(), CallError> {
-        let record = &self.record;
         if whose != Whose::Ours {
-            self.record.believe();
-        // No runner takes all of it away.
-        } else if record.is_contradicted && !record.told.is_silent() && self.retells_at() <= self.ctx.now() {
-            let handle = Handle::new(&self.ctx.client, &self.view);
-            if !handle.is_status_of_others().await? {
-                self.record.believe();
-            }
+            self.record.is_contradicted = false;
+        }
+        if !self.record.is_contradicted || self.retells_at() > self.ctx.now() {
+            return Ok(());
+        }
+        let handle = Handle::new(&self.ctx.client, &self.view);
+        let is_of_others = handle.is_status_of_others().await?;
+        self.record.is_contradicted = false;
+        if is_of_others {
+            self.record.retold = Some(answered(self.record.retold, self.ctx.now()));
+            self.record.told = Standing::read(&self.view.status);
+            let note = "somebody else wrote into the status, which this runner writes; what the runner knows is written again";
+            self.ctx.herald.tell(&self.view, News::StatusRestored, note).await;
         }
         Ok(())
     }
@@ -227,25 +233,12 @@ impl Looking<'_> {
         answers_at(self.record.retold, &self.view.uid)
     }
 
-    /// Writes what an operation could not write, and what somebody else wrote over. Tells when to do that, if not now.
+    /// Writes what an operation could not write. Tells when a status is to be written again that somebody else wrote.
     async fn catch_up(&mut self, whose: Whose) -> Result<Option<Timestamp>, CallError> {
-        if whose != Whose::Ours {
-            return Ok(None);
+        if whose == Whose::Ours {
+            self.ctx.tell(&self.view, &mut self.record).await?;
         }
-        let is_contradicted = self.record.is_contradicted;
-        if is_contradicted {
-            let (now, next) = (self.ctx.now(), self.retells_at());
-            if next > now {
-                return Ok(Some(next));
-            }
-            self.record.retold = Some(answered(self.record.retold, now));
-        }
-        self.ctx.tell(&self.view, &mut self.record).await?;
-        if is_contradicted {
-            let note = "somebody else wrote the status, which this runner writes; it says again what the runner knows";
-            self.ctx.herald.tell(&self.view, News::StatusRestored, note).await;
-        }
-        Ok(None)
+        Ok(self.record.is_contradicted.then(|| self.retells_at()))
     }
 
     async fn look(&mut self, look: Look) -> Result<(), CallError> {

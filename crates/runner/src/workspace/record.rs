@@ -41,7 +41,7 @@ pub(crate) struct Record {
     pub(crate) told: Standing,
     /// The version that the object had when that was written.
     pub(crate) told_in: Option<u64>,
-    /// Somebody else wrote what the status says.
+    /// The status says something else, which somebody else may have written.
     pub(crate) is_contradicted: bool,
     /// When that was last answered, and how often in a row.
     pub(crate) retold: Option<Answers>,
@@ -107,27 +107,21 @@ impl Record {
         }
     }
 
-    /// Takes note of what the status says, if that is not what was written there: it is written again then. Tells whether it
-    /// is not.
+    /// Takes note of what the status says. Tells whether that is not what was written there, so that it has to be looked at.
     pub(crate) fn hear(&mut self, view: &WorkspaceView) -> bool {
         let is_known = view
             .version()
             .is_some_and(|version| Some(version) <= self.told_in);
         let said = Standing::read(&view.status);
-        if is_known || said.is_same_as(&self.told) {
+        if is_known || said.is_same_as(&self.told) || said.is_same_as(&self.standing) {
             return false;
         }
-        self.told = said;
-        self.is_contradicted = true;
-        true
-    }
-
-    /// Takes what the status says for true, as one does who has just begun to look at it.
-    pub(crate) fn believe(&mut self) {
-        if std::mem::take(&mut self.is_contradicted) {
-            self.standing = self.told.clone();
-            self.memory = None;
+        // No runner takes all of it away; whose anything else is has to be asked for.
+        match said.is_silent() {
+            true => self.told = said,
+            false => self.is_contradicted = true,
         }
+        true
     }
 
     /// What Terraform would be told may be something else now, and with it where the state is.

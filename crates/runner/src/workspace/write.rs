@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use capt_api::{
-    conditions::{Word as _, workspace::WorkspaceConditionType as Type},
-    foreign::{ClusterWorkspace, Workspace, marks::CROSSPLANE_FINALIZER},
-};
+use capt_api::foreign::{ClusterWorkspace, Workspace, marks::CROSSPLANE_FINALIZER};
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::{
@@ -86,7 +83,7 @@ impl Handle {
         let (ours, others): (Vec<_>, Vec<_>) =
             of_status.partition(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
         let last = |entries: &[&ManagedFieldsEntry]| entries.iter().filter_map(|one| one.time.clone()).max();
-        // Times are told in seconds, and a runner that wrote within one says it again at its next look.
+        // Times are told in seconds. Within one, a person's words are worse to believe than a runner's are to write over.
         Ok(last(&others).is_some_and(|other| last(&ours).is_none_or(|ours| other >= ours)))
     }
 
@@ -153,13 +150,24 @@ impl Handle {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(&document);
         let told = self.patch_status(&params, &patch).await?;
-        let residue = residue(&told, standing);
-        if residue.is_empty() {
+        let outputs = told.status.at_provider.as_ref();
+        let outputs = outputs.and_then(|status| status.outputs.as_ref());
+        if outputs == standing.published() {
             return Ok(told.version());
         }
-        let mut exact = vec![json!({"op": "test", "path": "/metadata/uid", "value": self.uid})];
-        exact.extend(residue);
-        let exact = serde_json::from_value(Value::Array(exact))
+        // Whoever else wrote them, such as an earlier runner, keeps what it wrote alive, and what is taken back may have
+        // become a secret.
+        let exact = match standing.published() {
+            Some(outputs) => json!([
+                {"op": "test", "path": "/metadata/uid", "value": self.uid},
+                {"op": "add", "path": "/status/atProvider/outputs", "value": outputs},
+            ]),
+            None => json!([
+                {"op": "test", "path": "/metadata/uid", "value": self.uid},
+                {"op": "remove", "path": "/status/atProvider/outputs"},
+            ]),
+        };
+        let exact = serde_json::from_value(exact)
             .map_err(|error| CallError::Failed(Box::new(kube::Error::SerdeError(error))))?;
         let params = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -200,29 +208,4 @@ impl Handle {
                 .map(|object| WorkspaceView::from(&object)),
         }
     }
-}
-
-/// What is to be mended in a status after ours was applied to it. Whoever else wrote something there, such as an earlier
-/// runner or a person, keeps it alive: outputs that are taken back may have become a secret, and words beside a condition of
-/// ours are taken for ours.
-fn residue(told: &WorkspaceView, standing: &Standing) -> Vec<Value> {
-    let outputs = told.status.at_provider.as_ref();
-    let outputs = outputs.and_then(|status| status.outputs.as_ref());
-    let mut mended = Vec::new();
-    match standing.published() {
-        wanted if wanted == outputs => {}
-        Some(outputs) => {
-            mended.push(json!({"op": "add", "path": "/status/atProvider/outputs", "value": outputs}));
-        }
-        None => mended.push(json!({"op": "remove", "path": "/status/atProvider/outputs"})),
-    }
-    for (place, condition) in told.status.conditions.iter().flatten().enumerate() {
-        let ours = Type::from_word(&condition.type_).and_then(|type_| standing.condition(type_));
-        if ours.is_some_and(|ours| ours.message.is_none()) && condition.message.is_some() {
-            let path = format!("/status/conditions/{place}");
-            mended.push(json!({"op": "test", "path": format!("{path}/type"), "value": condition.type_}));
-            mended.push(json!({"op": "remove", "path": format!("{path}/message")}));
-        }
-    }
-    mended
 }

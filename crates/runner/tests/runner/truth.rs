@@ -535,7 +535,7 @@ async fn an_output_that_became_secret_or_is_gone_is_published_no_more() {
 
 /// Two of them may run for a moment while one takes the other's place.
 #[tokio::test]
-async fn a_status_that_another_runner_writes_is_believed() {
+async fn a_status_that_another_runner_writes_is_left_alone() {
     let world = World::embedded_only().await;
     let script = Script::default();
     start_with(&world, &script, no_polls);
@@ -584,10 +584,6 @@ async fn a_status_that_somebody_else_writes_is_told_again_without_a_run() {
             }),
         ),
         (
-            "words beside a condition",
-            with(|status| status["conditions"][0]["message"] = json!("nonsense")),
-        ),
-        (
             "outputs",
             json!({"status": {"atProvider": {"outputs": {"forged": "x"}}}}),
         ),
@@ -613,7 +609,7 @@ async fn a_status_that_somebody_else_writes_is_told_again_without_a_run() {
     // Who writes again and again is not answered as often.
     let mark = world.recorder().mark();
     for _ in 0..20 {
-        let edit = Patch::Merge(&edits[0].1);
+        let edit = Patch::Merge(&edits[1].1);
         workspaces(&world)
             .patch_status("vpc", &PatchParams::default(), &edit)
             .await

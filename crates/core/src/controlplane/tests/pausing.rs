@@ -71,6 +71,24 @@ fn what_runs_when_a_pause_begins_finishes_first_and_the_version_that_it_leads_to
     assert_eq!(world.status().state, Some(State::Ready));
 }
 
+/// Of another runner than ours nobody knows what it does, unless it rests.
+#[test]
+fn that_nothing_runs_in_a_pause_is_said_only_where_that_is_known() {
+    let mut world = living();
+    upgrade(&mut world, "1.32");
+    world.terraform = Terraform::Hangs;
+    world.settle();
+    world.apply_mut().run = None;
+    pause(&mut world, true);
+    world.calm();
+    let told = message(&world.status(), "Ready");
+    assert!(told.starts_with("Terraform is at work"), "{told}");
+    say(world.apply_mut(), "Synced", false, "ReconcilePaused", at(0));
+    world.calm();
+    let told = message(&world.status(), "Ready");
+    assert!(told.starts_with("Nothing runs at present"), "{told}");
+}
+
 #[test]
 fn a_step_after_a_pause_in_which_the_one_before_it_ended_has_all_of_its_time() {
     let mut world = living();

@@ -611,7 +611,12 @@ fn a_state_that_somebody_deleted_and_that_is_held_is_told() {
         let lost = ("False".to_owned(), "StateDeleted".to_owned());
         assert_eq!(kept(&world), is_told.then_some(lost));
         // It was let go, and a copy of it was written again.
-        world.snapshot.state_secrets[0].deleting = false;
+        let mut back = world.snapshot.state_secrets.split_off(0);
+        world.step();
+        let lost = ("False".to_owned(), "StateDeleted".to_owned());
+        assert_eq!(kept(&world), is_told.then_some(lost), "nothing is kept any more");
+        back[0].deleting = false;
+        world.snapshot.state_secrets = back;
         world.step();
         let back = ("True".to_owned(), "StateKept".to_owned());
         assert_eq!(kept(&world), is_told.then_some(back));
