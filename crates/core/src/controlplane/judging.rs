@@ -160,6 +160,12 @@ pub fn judge(facts: &Facts) -> Verdict {
         };
         verdict(goal, note)
     };
+    // Whoever comes to see to something has to know of everything that needs seeing to.
+    let with_others = |note: &Note| {
+        let others = facts.impairments.iter().map(|other| other.message.as_str());
+        let all: Vec<&str> = [note.message.as_str()].into_iter().chain(others).collect();
+        Note::new(note.reason, all.join("; "))
+    };
     if let (Err(waiting), false) = (&facts.infrastructure, facts.was_initialized) {
         return match &facts.expired {
             Some(note) => verdict(Goal::Failed(Stage::Infrastructure), note),
@@ -191,20 +197,18 @@ pub fn judge(facts: &Facts) -> Verdict {
         Eks::Up => {}
         Eks::Broken(note) => return failed(Stage::Provisioning, note),
         Eks::AwaitsPerson(note) => {
-            // Whoever comes to see to it has to know of everything that needs seeing to.
-            let others = facts.impairments.iter().map(|other| other.message.as_str());
-            let all: Vec<&str> = [note.message.as_str()].into_iter().chain(others).collect();
             let goal = if serves {
                 Goal::Degraded
             } else {
                 Goal::Provisioning
             };
-            return verdict(goal, &Note::new(note.reason, all.join("; ")));
+            return verdict(goal, &with_others(note));
         }
         Eks::Building(note) | Eks::Unwell(note) => {
             return match &facts.expired {
                 Some(expired) => failed(Stage::Provisioning, expired),
                 None if serves && !matches!(facts.eks, Eks::Building(_)) => verdict(Goal::Degraded, note),
+                None if serves => verdict(Goal::Provisioning, &with_others(note)),
                 None => verdict(Goal::Provisioning, note),
             };
         }

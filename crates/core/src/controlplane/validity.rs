@@ -128,8 +128,8 @@ pub(super) fn region(snapshot: &Snapshot, seen: Option<&OwnedSeen>) -> Result<Re
         (Some(own), Some(theirs)) if own != theirs => Err(wrong(
             Reason::RegionMismatch,
             format!(
-                "spec.controlPlaneConfig.region is {own}, and the CAPTCluster {} is in {theirs}. Leave it out, or \
-                 write {theirs}",
+                "spec.controlPlaneConfig.region is {own}, and the CAPTCluster {} is in {theirs}. Take it out; \
+                 then it is {theirs}",
                 infrastructure.map_or("", |infrastructure| infrastructure.name.as_str())
             ),
         )),

@@ -50,5 +50,7 @@ pub fn workspace_made_again(seen: &OwnedSeen) -> Option<Timestamp> {
 /// That, in words.
 #[must_use]
 pub fn words_of_workspace_made_again(name: &str) -> String {
-    format!("The Workspace {name} was deleted. It is made again, and finds its state")
+    format!(
+        "The Workspace {name} was deleted, or its status was emptied. It finds its state, and tells again how things are"
+    )
 }

@@ -18,16 +18,19 @@ pub(crate) fn to_be_changed(failure: &str, fields: &[Field]) -> String {
     }
 }
 
-/// Whether a text speaks of a variable, as Terraform does: `var.name`, or its name in quotes.
+/// Whether a text speaks of a variable, as Terraform and our runner do: `var.name`, `variable name`, or its name in quotes.
 fn names(text: &str, variable: &str) -> bool {
-    let reference = format!("var.{variable}");
-    let mut places = text.match_indices(&reference);
     let is_part_of_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
-    text.contains(&format!("\"{variable}\""))
-        || places.any(|(place, _)| {
-            let rest = &text[place + reference.len()..];
+    let is_named = |words: String| {
+        let mut places = text.match_indices(&words);
+        places.any(|(place, _)| {
+            let rest = text.get(place + words.len()..).unwrap_or_default();
             !rest.starts_with(is_part_of_name)
         })
+    };
+    text.contains(&format!("\"{variable}\""))
+        || is_named(format!("var.{variable}"))
+        || is_named(format!("variable {variable}"))
 }
 
 #[cfg(test)]
@@ -47,6 +50,10 @@ mod tests {
             (
                 "Invalid value for variable \"region\"",
                 "spec.region (the variable region)",
+            ),
+            (
+                "Invalid value for variable at spec.forProvider.vars, variable vpc_cidr",
+                "spec.vpcConfig.cidr (the variable vpc_cidr)",
             ),
             ("var.vpc_cidr_block and var.region-name", "the spec"),
             (

@@ -59,7 +59,7 @@ impl OwnedSeen {
             return format!("It goes on by itself when that is there, or when you change {changes}");
         }
         format!(
-            "Mend it, or change {changes}, and ask for another try: {}",
+            "Change {changes}, or mend what it fails with and ask for another try: {}",
             self.retry_command()
         )
     }

@@ -222,6 +222,14 @@ impl Looking<'_> {
         if is_of_others {
             self.record.retold = Some(answered(self.record.retold, self.ctx.now()));
             self.record.told = Standing::read(&self.view.status);
+            if let Err(error) = handle.take_out_forged(&self.view, &self.record.standing).await {
+                // Somebody wrote meanwhile, and what they wrote is heard of.
+                tracing::debug!(
+                    workspace = self.view.name,
+                    error = words(&error),
+                    "nothing is taken out"
+                );
+            }
             let note = "somebody else wrote into the status, which this runner writes; what the runner knows is written again";
             self.ctx.herald.tell(&self.view, News::StatusRestored, note).await;
         }

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use capt_api::foreign::{ClusterWorkspace, Workspace, marks::CROSSPLANE_FINALIZER};
+use capt_api::{
+    conditions::{Word as _, workspace::WorkspaceConditionType as Type},
+    foreign::{ClusterWorkspace, Workspace, marks::CROSSPLANE_FINALIZER, workspace::WorkspaceCondition},
+};
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::{
@@ -87,6 +90,25 @@ impl Handle {
         Ok(last(&others).is_some_and(|other| last(&ours).is_none_or(|ours| other >= ours)))
     }
 
+    /// Takes out of the status what looks like ours and is not: conditions of our types that we say nothing by, and words
+    /// beside one that we say without any. Nothing is taken out of an object that changed since it was seen.
+    pub(crate) async fn take_out_forged(
+        &self,
+        view: &WorkspaceView,
+        standing: &Standing,
+    ) -> Result<(), CallError> {
+        let forged = forged(view.status.conditions.as_deref().unwrap_or_default(), standing);
+        if forged.is_empty() {
+            return Ok(());
+        }
+        let mut patch = vec![
+            json!({"op": "test", "path": "/metadata/uid", "value": self.uid}),
+            json!({"op": "test", "path": "/metadata/resourceVersion", "value": view.resource_version}),
+        ];
+        patch.extend(forged);
+        self.patch_exactly(patch).await.map(drop)
+    }
+
     /// Sets annotations, removes those that are none, and sets our finalizer if told so.
     pub(crate) async fn mark(
         &self,
@@ -157,25 +179,25 @@ impl Handle {
         }
         // Whoever else wrote them, such as an earlier runner, keeps what it wrote alive, and what is taken back may have
         // become a secret.
-        let exact = match standing.published() {
-            Some(outputs) => json!([
-                {"op": "test", "path": "/metadata/uid", "value": self.uid},
-                {"op": "add", "path": "/status/atProvider/outputs", "value": outputs},
-            ]),
-            None => json!([
-                {"op": "test", "path": "/metadata/uid", "value": self.uid},
-                {"op": "remove", "path": "/status/atProvider/outputs"},
-            ]),
+        let outputs = match standing.published() {
+            Some(outputs) => json!({"op": "add", "path": "/status/atProvider/outputs", "value": outputs}),
+            None => json!({"op": "remove", "path": "/status/atProvider/outputs"}),
         };
-        let exact = serde_json::from_value(exact)
+        let uid = json!({"op": "test", "path": "/metadata/uid", "value": self.uid});
+        let told = self.patch_exactly(vec![uid, outputs]).await?;
+        Ok(told.version())
+    }
+
+    /// Changes the status at these places.
+    async fn patch_exactly(&self, operations: Vec<Value>) -> Result<WorkspaceView, CallError> {
+        let operations = serde_json::from_value(Value::Array(operations))
             .map_err(|error| CallError::Failed(Box::new(kube::Error::SerdeError(error))))?;
         let params = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        self.patch_status(&params, &Patch::<Value>::Json(exact))
+        self.patch_status(&params, &Patch::<Value>::Json(operations))
             .await
-            .map(|told| told.version())
     }
 
     async fn patch_status<P: serde::Serialize + std::fmt::Debug>(
@@ -207,5 +229,67 @@ impl Handle {
                 .await
                 .map(|object| WorkspaceView::from(&object)),
         }
+    }
+}
+
+/// What is to be taken out of conditions, the last first, so that places stay what they are.
+fn forged(conditions: &[WorkspaceCondition], standing: &Standing) -> Vec<Value> {
+    let mut operations = Vec::new();
+    for (place, condition) in conditions.iter().enumerate().rev() {
+        let Some(type_) = Type::from_word(&condition.type_) else {
+            continue;
+        };
+        let path = format!("/status/conditions/{place}");
+        match standing.condition(type_) {
+            None => operations.push(json!({"op": "remove", "path": path})),
+            Some(ours) if ours.message.is_none() && condition.message.is_some() => {
+                operations.push(json!({"op": "remove", "path": format!("{path}/message")}));
+            }
+            Some(_) => {}
+        }
+    }
+    operations
+}
+
+#[cfg(test)]
+mod tests {
+    use capt_api::conditions::{ConditionStatus, workspace::WorkspaceReason as Reason};
+    use k8s_openapi::jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn what_looks_like_ours_is_taken_out_and_what_is_others_stays() {
+        let mut standing = Standing::default();
+        let now = Timestamp::UNIX_EPOCH;
+        standing.say(
+            (Type::Ready, ConditionStatus::True, Reason::Available),
+            "",
+            1,
+            now,
+        );
+        let failing = (Type::Synced, ConditionStatus::False, Reason::ReconcileError);
+        standing.say(failing, "why", 1, now);
+        let condition = |type_: &str, message: Option<&str>| {
+            let mut condition = standing.condition(Type::Ready).cloned().expect("a condition");
+            condition.type_ = type_.to_owned();
+            condition.message = message.map(str::to_owned);
+            condition
+        };
+        let conditions = [
+            condition("LastAsyncOperation", Some("theirs")),
+            condition("Failing", Some("forged")),
+            condition("Ready", Some("forged")),
+            condition("Synced", Some("forged")),
+            condition("Drifted", None),
+        ];
+        assert_eq!(
+            forged(&conditions, &standing),
+            [
+                json!({"op": "remove", "path": "/status/conditions/4"}),
+                json!({"op": "remove", "path": "/status/conditions/2/message"}),
+                json!({"op": "remove", "path": "/status/conditions/1"}),
+            ]
+        );
     }
 }

@@ -584,6 +584,19 @@ async fn a_status_that_somebody_else_writes_is_told_again_without_a_run() {
             }),
         ),
         (
+            "words beside a condition",
+            with(|status| status["conditions"][0]["message"] = json!("nonsense")),
+        ),
+        (
+            "a condition that nobody said anything by",
+            with(|status| {
+                let mut forged = status["conditions"][0].clone();
+                forged["type"] = json!("StateComplete");
+                forged["status"] = json!("False");
+                status["conditions"].as_array_mut().unwrap().push(forged);
+            }),
+        ),
+        (
             "outputs",
             json!({"status": {"atProvider": {"outputs": {"forged": "x"}}}}),
         ),

@@ -216,6 +216,12 @@ fn one(view: &View<'_>, id: &str, node: &Node, namespace: &str) -> Vec<String> {
             )]
         }
         ("CAPTCluster", "Deleting", "WaitingForControlPlane") => going::network(view, node, namespace),
+        ("WorkspaceTemplateApply", "StateDeleted", _) => {
+            vec![
+                "save the state and let the Secret go, as the message says; nothing of it goes on by itself"
+                    .to_owned(),
+            ]
+        }
         (_, _, "VersionTooLow" | "VersionAhead") => {
             vec!["write another spec.version, as the message says".to_owned()]
         }

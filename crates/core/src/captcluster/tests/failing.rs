@@ -226,8 +226,8 @@ fn trouble_that_stays_is_a_failure_with_reason_and_message() {
     assert_eq!(
         world.status().failure_message.as_deref(),
         Some(
-            "Terraform failed: no more addresses. Mend it, or change the spec, and ask for another try: capt retry \
-             captcluster/net -n team"
+            "Terraform failed: no more addresses. Change the spec, or mend what it fails with and ask for another \
+             try: capt retry captcluster/net -n team"
         )
     );
     let report = world.status().workspace_template_status.expect("a report");
@@ -408,7 +408,8 @@ fn a_network_serves_while_what_looks_after_it_is_made_again() {
 
 #[test]
 fn a_network_serves_while_its_workspace_is_made_again() {
-    let again = "The Workspace net-vpc was deleted. It is made again, and finds its state";
+    let again = "The Workspace net-vpc was deleted, or its status was emptied. It finds its state, and tells again how things \
+                 are";
     let mut world = ready();
     let known = world.apply().clone();
     // It goes without its infrastructure, which is told as what it is.

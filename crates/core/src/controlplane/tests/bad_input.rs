@@ -30,7 +30,7 @@ fn what_cannot_be_made_is_told_with_the_field_and_the_fix() {
                     Some(serde_json::from_value(config).expect("a config"));
             },
             "RegionMismatch",
-            "write eu-central-1",
+            "Take it out; then it is eu-central-1",
             State::Failed,
             |world| {
                 let infrastructure = world.snapshot.infrastructure.as_mut().expect("infrastructure");

@@ -639,7 +639,7 @@ fn that_somebody_deleted_its_workspace_is_told_as_that() {
     world.step();
     assert_eq!(world.status().state, Some(State::Degraded));
     let told = message(&world.status(), "Ready");
-    assert!(told.contains("was deleted. It is made again"), "{told}");
+    assert!(told.contains("was deleted, or its status was emptied"), "{told}");
     assert!(!told.contains("capt retry"), "it is looked at by itself: {told}");
 }
 
