@@ -104,7 +104,8 @@ impl Context {
             Err(error) if error.is_invalid() => {
                 let (why, now) = (words(&error), self.now());
                 let refused = record.standing.refused(&record.told, &why, view.generation, now);
-                handle.tell(view, &refused).await?;
+                // These are our own words too, and nobody is to be woken by them.
+                record.told_in = handle.tell(view, &refused).await?;
                 Err(error)
             }
             Err(error) => Err(error),

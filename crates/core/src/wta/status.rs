@@ -251,11 +251,12 @@ pub(super) fn say_held_state(deciding: &mut Deciding<'_>) {
     let old = old.and_then(|status| find_condition(status.conditions.as_deref()?, type_.as_str()));
     match held_state(deciding.snapshot) {
         Some(held) => deciding.report.say(type_, false, Reason::StateDeleted, held),
-        // Where there is none any more, nothing is kept.
-        None if old.is_some() && !deciding.snapshot.state_secrets.is_empty() => {
-            deciding.report.say(type_, true, Reason::StateKept, "");
+        None if old.is_none() => {}
+        None if deciding.snapshot.state_secrets.is_empty() => {
+            let gone = "Somebody deleted the state, and it is there no more. The Workspace tells what is done about that";
+            deciding.report.say(type_, false, Reason::StateDeleted, gone);
         }
-        None => {}
+        None => deciding.report.say(type_, true, Reason::StateKept, ""),
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) async fn pass(ctx: &Context, view: WorkspaceView, record: Record, tol
     let then = match looking.steps(told).await {
         Ok(Step::Then(then)) => {
             looking.record.troubles = 0;
-            then
+            looking.not_later_than_told(then)
         }
         Ok(Step::TryAgain) => looking.after_a_while(),
         Err(error) => {
@@ -152,8 +152,8 @@ impl Looking<'_> {
             let snapshot = observe(&self.view, &self.record, whose, None, self.ctx.common());
             match decide(&snapshot, self.ctx.now()) {
                 Next::Wait(until) => {
-                    let again = self.catch_up(whose).await?;
-                    return Ok(Step::Then(Then::Wait(until.into_iter().chain(again).min())));
+                    self.catch_up(whose).await?;
+                    return Ok(Step::Then(Then::Wait(until)));
                 }
                 Next::Run(what, priority) => return Ok(Step::Then(Then::Run(what, priority))),
                 Next::LeaveAlone => {
@@ -211,7 +211,7 @@ impl Looking<'_> {
     /// must not write over what another one has just found out.
     async fn listen(&mut self, whose: Whose) -> Result<(), CallError> {
         if whose != Whose::Ours {
-            self.record.is_contradicted = false;
+            self.record.leave_word_to_others(&self.view);
         }
         if !self.record.is_contradicted || self.retells_at() > self.ctx.now() {
             return Ok(());
@@ -222,18 +222,20 @@ impl Looking<'_> {
         if is_of_others {
             self.record.retold = Some(answered(self.record.retold, self.ctx.now()));
             self.record.told = Standing::read(&self.view.status);
-            if let Err(error) = handle.take_out_forged(&self.view, &self.record.standing).await {
-                // Somebody wrote meanwhile, and what they wrote is heard of.
-                tracing::debug!(
-                    workspace = self.view.name,
-                    error = words(&error),
-                    "nothing is taken out"
-                );
-            }
+            self.ctx.tell(&self.view, &mut self.record).await?;
             let note = "somebody else wrote into the status, which this runner writes; what the runner knows is written again";
             self.ctx.herald.tell(&self.view, News::StatusRestored, note).await;
         }
         Ok(())
+    }
+
+    /// Waits for no longer than until a status is to be written again that somebody else wrote.
+    fn not_later_than_told(&self, then: Then) -> Then {
+        let again = self.record.is_contradicted.then(|| self.retells_at());
+        match then {
+            Then::Wait(until) => Then::Wait(until.into_iter().chain(again).min()),
+            run => run,
+        }
     }
 
     /// From when on a status that somebody else wrote is written again.
@@ -241,12 +243,12 @@ impl Looking<'_> {
         answers_at(self.record.retold, &self.view.uid)
     }
 
-    /// Writes what an operation could not write. Tells when a status is to be written again that somebody else wrote.
-    async fn catch_up(&mut self, whose: Whose) -> Result<Option<Timestamp>, CallError> {
-        if whose == Whose::Ours {
-            self.ctx.tell(&self.view, &mut self.record).await?;
+    /// Writes what an operation could not write.
+    async fn catch_up(&mut self, whose: Whose) -> Result<(), CallError> {
+        match whose {
+            Whose::Ours => self.ctx.tell(&self.view, &mut self.record).await,
+            Whose::Others | Whose::Disputed => Ok(()),
         }
-        Ok(self.record.is_contradicted.then(|| self.retells_at()))
     }
 
     async fn look(&mut self, look: Look) -> Result<(), CallError> {

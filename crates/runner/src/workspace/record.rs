@@ -124,6 +124,13 @@ impl Record {
         true
     }
 
+    /// Takes what the status says for what there is to say, as long as somebody else writes it.
+    pub(crate) fn leave_word_to_others(&mut self, view: &WorkspaceView) {
+        self.standing = Standing::read(&view.status);
+        self.told = self.standing.clone();
+        self.is_contradicted = false;
+    }
+
     /// What Terraform would be told may be something else now, and with it where the state is.
     pub(crate) fn forget_inputs(&mut self) {
         self.inputs = None;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::standing::Standing;
 use crate::{
-    api::{CallError, call, patiently},
+    api::{CallError, call, patiently, words},
     report::FIELD_MANAGER,
     view::{KIND, VERSION, WorkspaceView},
 };
@@ -90,23 +90,30 @@ impl Handle {
         Ok(last(&others).is_some_and(|other| last(&ours).is_none_or(|ours| other >= ours)))
     }
 
-    /// Takes out of the status what looks like ours and is not: conditions of our types that we say nothing by, and words
-    /// beside one that we say without any. Nothing is taken out of an object that changed since it was seen.
-    pub(crate) async fn take_out_forged(
-        &self,
-        view: &WorkspaceView,
-        standing: &Standing,
-    ) -> Result<(), CallError> {
-        let forged = forged(view.status.conditions.as_deref().unwrap_or_default(), standing);
+    /// Takes out of a status that ours was just applied to what looks like ours and is not: conditions of our types that we say
+    /// nothing by, and words beside one that we say without any. Whoever wrote them keeps them alive. Tells the version that
+    /// the object has then, if anything was taken out: of an object that changed meanwhile nothing is, until the next time.
+    async fn take_out_forged(&self, told: &WorkspaceView, standing: &Standing) -> Option<u64> {
+        let forged = forged(told.status.conditions.as_deref().unwrap_or_default(), standing);
         if forged.is_empty() {
-            return Ok(());
+            return None;
         }
         let mut patch = vec![
             json!({"op": "test", "path": "/metadata/uid", "value": self.uid}),
-            json!({"op": "test", "path": "/metadata/resourceVersion", "value": view.resource_version}),
+            json!({"op": "test", "path": "/metadata/resourceVersion", "value": told.resource_version}),
         ];
         patch.extend(forged);
-        self.patch_exactly(patch).await.map(drop)
+        match self.patch_exactly(patch).await {
+            Ok(told) => told.version(),
+            Err(error) => {
+                tracing::debug!(
+                    workspace = self.name,
+                    error = words(&error),
+                    "nothing is taken out"
+                );
+                None
+            }
+        }
     }
 
     /// Sets annotations, removes those that are none, and sets our finalizer if told so.
@@ -175,7 +182,7 @@ impl Handle {
         let outputs = told.status.at_provider.as_ref();
         let outputs = outputs.and_then(|status| status.outputs.as_ref());
         if outputs == standing.published() {
-            return Ok(told.version());
+            return Ok(self.take_out_forged(&told, standing).await.or(told.version()));
         }
         // Whoever else wrote them, such as an earlier runner, keeps what it wrote alive, and what is taken back may have
         // become a secret.
@@ -185,7 +192,7 @@ impl Handle {
         };
         let uid = json!({"op": "test", "path": "/metadata/uid", "value": self.uid});
         let told = self.patch_exactly(vec![uid, outputs]).await?;
-        Ok(told.version())
+        Ok(self.take_out_forged(&told, standing).await.or(told.version()))
     }
 
     /// Changes the status at these places.
