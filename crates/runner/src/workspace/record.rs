@@ -148,3 +148,61 @@ impl Record {
         self.is_looked_up &= is_told;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use capt_api::foreign::Workspace;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A Workspace in some version, of which a condition says this.
+    fn view(version: &str, ready: Option<&str>) -> WorkspaceView {
+        let conditions = ready.map(|status| {
+            json!([{
+                "type": "Ready", "status": status, "reason": "Available", "lastTransitionTime": "2030-01-01T00:00:00Z",
+            }])
+        });
+        let object: Workspace = serde_json::from_value(json!({
+            "metadata": {"name": "vpc", "namespace": "team", "uid": "u", "resourceVersion": version},
+            "spec": {"forProvider": {"source": "Inline", "module": ""}},
+            "status": {"conditions": conditions},
+        }))
+        .expect("a Workspace");
+        WorkspaceView::from(&object)
+    }
+
+    #[test]
+    fn only_what_is_newer_and_says_something_else_is_news() {
+        let mut record = Record::new(&view("5", Some("True")));
+        record.told_in = Some(7);
+        for (version, ready, is_news, is_contradicted) in [
+            ("6", Some("False"), false, false),
+            ("7", Some("False"), false, false),
+            ("8", Some("True"), false, false),
+            ("8", None, true, false),
+            ("8", Some("False"), true, true),
+        ] {
+            let mut heard = record.clone();
+            assert_eq!(heard.hear(&view(version, ready)), is_news, "{version} {ready:?}");
+            assert_eq!(heard.is_contradicted, is_contradicted, "{version} {ready:?}");
+            assert_eq!(heard.standing, record.standing, "what is known stays");
+        }
+        record.standing.forget_conditions();
+        let stale = record.hear(&view("8", None));
+        assert!(!stale, "it says what is about to be written");
+    }
+
+    /// As long as provider-terraform writes it, what it says is neither stale nor forged when it is ours again.
+    #[test]
+    fn what_others_wrote_while_it_was_theirs_is_not_written_over_afterwards() {
+        let mut record = Record::new(&view("5", None));
+        let theirs = view("8", Some("True"));
+        assert!(record.hear(&theirs));
+        record.leave_word_to_others(&theirs);
+        assert!(!record.is_contradicted);
+        assert_eq!(record.standing, Standing::read(&theirs.status));
+        assert!(!record.hear(&view("9", Some("True"))));
+        assert_eq!(record.told, record.standing, "nothing is to be written");
+    }
+}

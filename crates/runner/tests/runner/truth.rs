@@ -533,6 +533,35 @@ async fn an_output_that_became_secret_or_is_gone_is_published_no_more() {
     world.finish().await;
 }
 
+/// Nothing else wakes who waits for something that is missing.
+#[tokio::test]
+async fn a_status_that_somebody_writes_twice_is_told_again_also_of_what_cannot_begin() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    start_with(&world, &script, no_polls);
+    let mut object = workspace("vpc", &["a"]);
+    object["spec"]["forProvider"]["env"] =
+        json!([{"name": "PASSWORD", "secretKeyRef": {"name": "nowhere", "key": "password"}}]);
+    create(&world, object).await;
+    until(&world, "vpc", "Failing", "True InputMissing").await;
+    world.settle().await;
+    let before = get(&world, "vpc").await.status;
+    let mut lie = json!({"status": before});
+    for condition in lie["status"]["conditions"].as_array_mut().unwrap() {
+        condition["status"] = json!("True");
+    }
+    for _ in 0..2 {
+        workspaces(&world)
+            .patch_status("vpc", &PatchParams::default(), &Patch::Merge(&lie))
+            .await
+            .unwrap();
+        world.advance(Duration::from_millis(100)).await;
+    }
+    world.advance(seconds(60)).await;
+    assert_eq!(get(&world, "vpc").await.status, before);
+    world.finish().await;
+}
+
 /// Two of them may run for a moment while one takes the other's place.
 #[tokio::test]
 async fn a_status_that_another_runner_writes_is_left_alone() {
