@@ -1,6 +1,7 @@
 //! Each rule in a test that is named after it and fails without it, and what must hold for all of them together.
 
 mod adopting;
+mod ahead;
 mod answering;
 mod approving;
 mod bad_input;
