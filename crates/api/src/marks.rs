@@ -53,10 +53,22 @@ pub const RETRY_REQUESTED: &str = "infrastructure.cluster.x-k8s.io/retry-request
 pub const APPROVED: &str = "infrastructure.cluster.x-k8s.io/approved";
 /// Annotation on a WorkspaceTemplateApply: `"true"` asks for no approvals.
 pub const ALLOW_DESTRUCTIVE: &str = "infrastructure.cluster.x-k8s.io/allow-destructive";
-/// Annotation on a Workspace: kept on purpose when its WorkspaceTemplateApply went.
+/// Annotation on a Workspace: it is retained; its value is `namespace/name` of the WorkspaceTemplateApply that retained it.
 pub const RETAINED: &str = "infrastructure.cluster.x-k8s.io/retained";
-/// Annotation on a WorkspaceTemplateApply: consent to take a retained Workspace back.
+/// Annotation on a WorkspaceTemplateApply: consent to adopt a retained Workspace: its name, or `group/name`.
 pub const ADOPT_RETAINED: &str = "infrastructure.cluster.x-k8s.io/adopt-retained";
+/// Annotation on a Workspace, set by an administrator: `namespace/name` of the WorkspaceTemplateApply that may adopt it,
+/// although another one, or none, retained it.
+pub const ADOPTABLE_BY: &str = "infrastructure.cluster.x-k8s.io/adoptable-by";
+/// Annotation on a cluster-scoped Workspace, set by an administrator with `capt migrate`: `namespace/name` of the
+/// WorkspaceTemplateApply for which the Go implementation made it. Its references to other namespaces stay.
+pub const LEGACY_OF: &str = "infrastructure.cluster.x-k8s.io/legacy-of";
+/// Annotation on a cluster-scoped provider configuration: the namespaces that may use it, with commas between them, or `*`.
+/// Without it every namespace may, as in Crossplane.
+pub const ALLOWED_NAMESPACES: &str = "infrastructure.cluster.x-k8s.io/allowed-namespaces";
+/// Annotation on a WorkspaceTemplateApply: the namespaces whose WorkspaceTemplateApplies may wait for its Workspace, with
+/// commas between them, or `*`.
+pub const SHARED_WITH: &str = "infrastructure.cluster.x-k8s.io/shared-with";
 /// Annotation on a Workspace: its WorkspaceTemplateApply was moved to another management cluster, and with it everything
 /// that may be done to its infrastructure.
 pub const MOVED_AWAY: &str = "infrastructure.cluster.x-k8s.io/moved-away";

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use capt_api::foreign::marks;
-use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
+use capt_core::{render::WorkspaceGroup, tenancy::NamespaceSet, wta::snapshot::Runner};
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::ObjectMeta, jiff::Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -28,6 +28,9 @@ pub struct Options {
     pub workspace_api: Option<WorkspaceGroup>,
     /// The only namespace to look at, or all of them.
     pub namespace: Option<String>,
+    /// Namespaces whose tokens may be signed with the process's own AWS identity. They are trusted with every cluster that
+    /// this identity reaches.
+    pub own_credentials: NamespaceSet,
     /// Only objects with this value in the label `cluster.x-k8s.io/watch-filter` are worked on, and what belongs to
     /// them. Left out, all are.
     pub watch_filter: Option<String>,
@@ -172,6 +175,7 @@ impl Options {
             runner,
             workspace_api: None,
             namespace: None,
+            own_credentials: NamespaceSet::none(),
             watch_filter: None,
             cluster_controller: ClusterController::default(),
             concurrency: Concurrency::default(),

@@ -19,6 +19,7 @@ pub mod owned;
 pub mod render;
 pub mod telling;
 pub mod template;
+pub mod tenancy;
 pub mod timing;
 mod values;
 pub mod wta;

@@ -48,6 +48,7 @@ impl Context {
             surroundings: Surroundings {
                 namespace: options.namespace.clone(),
                 server: options.server.clone(),
+                own_credentials: options.own_credentials.clone(),
             },
             locks: Locks::new(client.clone(), &options.identity, options.clock.clone())
                 .with_grace(options.grace),

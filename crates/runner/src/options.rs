@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use capt_core::tenancy::NamespaceSet;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::{
@@ -37,6 +38,8 @@ pub struct Options {
     pub engines: Arc<dyn Engines>,
     /// Which Workspaces to act on.
     pub which: Which,
+    /// Namespaces whose runs inherit the process's own AWS identity: `AWS_*` and the files that these variables name.
+    pub own_credentials: NamespaceSet,
     /// Where reports and state of cluster-scoped Workspaces go that belong to no namespace, and what is learned about
     /// durations.
     pub namespace: String,
@@ -69,6 +72,7 @@ impl Options {
         Self {
             engines,
             which: Which::All,
+            own_credentials: NamespaceSet::none(),
             namespace: "default".to_owned(),
             server: None,
             identity: identity.into(),

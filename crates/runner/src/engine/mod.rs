@@ -141,6 +141,8 @@ pub struct Inputs {
     pub var_files: Vec<VarFile>,
     /// Environment variables.
     pub env: Vec<(String, String)>,
+    /// The run inherits the process's own AWS identity: `AWS_*` and the files that these variables name.
+    pub inherits_identity: bool,
     /// More arguments for each command.
     pub args: ExtraArgs,
     /// Where state lives.

@@ -37,6 +37,7 @@ pub use prepare::{BACKEND_FILE, CONFIG_FILE};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capt_api::marks;
+use capt_core::tenancy::NamespaceSet;
 use capt_terraform::state::Location;
 
 use crate::{engine::Inputs, store::Place, view::WorkspaceView};
@@ -49,6 +50,8 @@ pub struct Surroundings {
     /// The address of the API server that our client talks to, such as `https://10.0.0.1:6443`; to tell whether a
     /// `kubernetes` backend means the same one.
     pub server: Option<String>,
+    /// Namespaces whose runs inherit the process's own AWS identity.
+    pub own_credentials: NamespaceSet,
 }
 
 /// Everything that an operation needs, apart from the state.

@@ -148,6 +148,9 @@ pub(super) fn prepare(
         } else {
             StateHome::Backend
         },
+        inherits_identity: surroundings
+            .own_credentials
+            .contains(view.home_namespace(&surroundings.namespace)),
         plugin_cache: found.config.plugin_cache.unwrap_or(true),
         secrets,
         simulation: view
@@ -348,6 +351,7 @@ fn hash(inputs: &Inputs, home: &Home) -> String {
         }
     }
     hasher.count(usize::from(inputs.plugin_cache));
+    hasher.count(usize::from(inputs.inherits_identity));
     hasher.text(&home.name());
     hasher.finish()
 }

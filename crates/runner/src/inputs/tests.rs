@@ -139,6 +139,7 @@ fn workspace(group: &str, namespace: Option<&str>, mut spec: Value) -> Value {
 
 fn surroundings() -> Surroundings {
     Surroundings {
+        own_credentials: capt_core::tenancy::NamespaceSet::none(),
         namespace: "runner-home".to_owned(),
         server: Some("https://10.0.0.1:6443".to_owned()),
     }

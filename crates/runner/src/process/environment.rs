@@ -99,6 +99,7 @@ mod tests {
                 .collect(),
             args: ExtraArgs::default(),
             state: StateHome::Backend,
+            inherits_identity: false,
             plugin_cache: false,
             secrets: Secrets::default(),
             simulation: [].into(),

@@ -46,6 +46,7 @@ impl World {
                     replica: None,
                     staged: None,
                 },
+                inherits_identity: false,
                 plugin_cache: false,
                 secrets: Secrets::default(),
                 simulation: BTreeMap::new(),

@@ -49,6 +49,7 @@ async fn prepared(for_provider: Value, config: Value) -> Inputs {
     }))
     .unwrap();
     let surroundings = Surroundings {
+        own_credentials: capt_core::tenancy::NamespaceSet::none(),
         namespace: "team".to_owned(),
         server: None,
     };

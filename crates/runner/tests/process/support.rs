@@ -216,6 +216,7 @@ pub(crate) fn inputs_of(module: Module) -> Inputs {
             replica: None,
             staged: None,
         },
+        inherits_identity: false,
         plugin_cache: false,
         secrets: Secrets::default(),
         simulation: [].into(),
