@@ -8,6 +8,7 @@ mod captcontrolplane;
 mod cluster;
 mod engine;
 mod facts;
+mod grants;
 mod metrics;
 mod options;
 mod overlooked;

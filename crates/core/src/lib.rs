@@ -9,6 +9,7 @@ pub mod captcluster;
 pub mod cluster;
 mod commands;
 pub mod controlplane;
+pub mod crds;
 pub mod decision;
 pub mod gates;
 pub mod graph;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{CallError, call},
-    view::WorkspaceView,
+    view::{ConnectionSecretRef, WorkspaceView},
     workspace::was_made,
 };
 
@@ -70,6 +70,16 @@ pub enum ConnectionError {
         /// Its type.
         kind: String,
     },
+    /// It is in another namespace than the Workspace.
+    #[error(
+        "Secret {namespace}/{name} is in another namespace than the Workspace, which writes its own namespace only: change spec.writeConnectionSecretToRef"
+    )]
+    ForeignNamespace {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
     /// The API did not do it.
     #[error("the connection secret {namespace}/{name} could not be written")]
     Call {
@@ -97,6 +107,7 @@ pub async fn publish(
             version: None,
         });
     };
+    check_namespace(view, reference)?;
     let (namespace, name) = (reference.namespace.as_str(), reference.name.as_str());
     let failed = |source| ConnectionError::Call {
         namespace: namespace.to_owned(),
@@ -146,9 +157,23 @@ pub async fn refusal(client: &Client, view: &WorkspaceView) -> Result<Option<Con
     let Some(reference) = &view.connection_secret_ref else {
         return Ok(None);
     };
+    if let Err(error) = check_namespace(view, reference) {
+        return Ok(Some(error));
+    }
     let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);
     let present = call(api.get_opt(&reference.name)).await?;
     Ok(present.and_then(|present| holder(view, &reference.namespace, &present).err()))
+}
+
+/// A tenant's outputs are written to its own namespace only.
+fn check_namespace(view: &WorkspaceView, reference: &ConnectionSecretRef) -> Result<(), ConnectionError> {
+    match view.confined_to().filter(|own| *own != reference.namespace) {
+        None => Ok(()),
+        Some(_) => Err(ConnectionError::ForeignNamespace {
+            namespace: reference.namespace.clone(),
+            name: reference.name.clone(),
+        }),
+    }
 }
 
 /// The outputs as they stand in the Secret: text as it is, everything else as JSON.

@@ -137,15 +137,34 @@ impl WorkspaceView {
             .unwrap_or(&self.name)
     }
 
-    /// The namespace that everything we keep for it is in: its own; for a cluster-scoped one that of what it was made
-    /// for, else the runner's.
+    /// The namespace that it belongs to: its own; for a cluster-scoped one that of the WorkspaceTemplateApply in its labels,
+    /// which no tenant can write there. None for a cluster-scoped one that an administrator made.
     #[must_use]
-    pub fn home_namespace<'a>(&'a self, runner_namespace: &'a str) -> &'a str {
+    pub fn tenant(&self) -> Option<&str> {
         self.namespace
             .as_deref()
             .or_else(|| self.labels.get(marks::WTA_NAMESPACE).map(String::as_str))
             .filter(|namespace| !namespace.is_empty())
-            .unwrap_or(runner_namespace)
+    }
+
+    /// The only namespace that it may read from and write to. None for a cluster-scoped one that an administrator made, or
+    /// marked as made by the Go implementation.
+    #[must_use]
+    pub fn confined_to(&self) -> Option<&str> {
+        let tenant = self.tenant()?;
+        let legacy_of = self.annotations.get(marks::LEGACY_OF);
+        let is_legacy = self.group == WorkspaceGroup::ClusterScoped
+            && legacy_of
+                .and_then(|key| key.split_once('/'))
+                .is_some_and(|(namespace, _)| namespace == tenant);
+        (!is_legacy).then_some(tenant)
+    }
+
+    /// The namespace that everything we keep for it is in: its own; for a cluster-scoped one that of what it was made
+    /// for, else the runner's.
+    #[must_use]
+    pub fn home_namespace<'a>(&'a self, runner_namespace: &'a str) -> &'a str {
+        self.tenant().unwrap_or(runner_namespace)
     }
 
     /// What tells it from others that had its name.

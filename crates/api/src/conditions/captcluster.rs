@@ -79,6 +79,8 @@ words! {
         Deleting = "Deleting",
         /// The VPC cannot be destroyed.
         VpcDeletionFailed = "VPCDeletionFailed",
+        /// A CustomResourceDefinition is terminating or unreadable, so that no destruction is granted.
+        CrdTerminating = "CRDTerminating",
         /// It is not going away.
         NotDeleting = "NotDeleting",
         /// Nothing is done, because somebody asked for that.

@@ -145,6 +145,8 @@ words! {
         Deleting = "Deleting",
         /// Something of it cannot be destroyed.
         DeletionFailed = "DeletionFailed",
+        /// A CustomResourceDefinition is terminating or unreadable, so that no destruction is granted.
+        CrdTerminating = "CRDTerminating",
         /// It is not going away.
         NotDeleting = "NotDeleting",
         /// Nothing is done, because somebody asked for that.

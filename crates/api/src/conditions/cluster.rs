@@ -75,6 +75,8 @@ words! {
         WaitingForInfrastructureDeletion = "WaitingForInfrastructureDeletion",
         /// All of it is gone.
         DeletionCompleted = "DeletionCompleted",
+        /// A CustomResourceDefinition is terminating or unreadable, so that nothing is deleted.
+        CrdTerminating = "CRDTerminating",
         /// It is not going away.
         NotDeleting = "NotDeleting",
         /// Nothing is done, because somebody asked for that.

@@ -67,6 +67,14 @@ words! {
         InputMissing = "InputMissing",
         /// A Secret outside the object's namespace is named.
         OtherNamespace = "OtherNamespace",
+        /// A Workspace of another namespace is awaited that is not shared with this one.
+        WaitNotShared = "WaitNotShared",
+        /// The provider configuration does not allow the namespace.
+        ProviderConfigNotAllowed = "ProviderConfigNotAllowed",
+        /// The recorded Workspace does not exist, and is of another group than new ones are.
+        WorkspaceGroupMismatch = "WorkspaceGroupMismatch",
+        /// A CustomResourceDefinition is terminating or unreadable, so that no destruction is granted.
+        CrdTerminating = "CRDTerminating",
         /// No approval is needed.
         NotNeeded = "NotNeeded",
         /// A change would destroy or replace something, and nobody approved it.

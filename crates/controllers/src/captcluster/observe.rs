@@ -14,6 +14,7 @@ use super::CaptClusters;
 use crate::{
     engine::{execute::Failure, key::ObjectKey, wakes::Reader},
     facts::{indexes, owned::connection_secret},
+    grants::crd_obstacle,
 };
 
 impl CaptClusters {
@@ -56,7 +57,9 @@ impl CaptClusters {
         let template = template.map(|view| TemplateSeen::of(&view.template));
         let revision = template.as_ref().map(|template| template.revision.as_str());
         let peers = match &template_key {
-            Some(template) if owned::needs_peers(apply, revision) => facts.peers(reader, apply, template),
+            Some(template) if owned::needs_peers(apply, revision) => {
+                facts.peers(reader, namespace, apply, template)
+            }
             _ => Vec::new(),
         };
         let workspace = match apply {
@@ -77,6 +80,10 @@ impl CaptClusters {
         let secrets = self
             .secrets(reader, &captcluster, apply, workspace_secret.as_ref())
             .await?;
+        let crd_obstacle = match captcluster.metadata.deletion_timestamp {
+            Some(_) => crd_obstacle(&self.hands.client).await?,
+            None => None,
+        };
         let control_planes = self.control_planes(reader, key, &captcluster, apply).await?;
         Ok(Some(Snapshot {
             cluster: cluster.as_deref().map(ClusterSeen::of),
@@ -86,6 +93,7 @@ impl CaptClusters {
             peers,
             workspace_uid: workspace.map(|workspace| workspace.uid.clone()),
             workspace_secret,
+            crd_obstacle,
             left,
             secrets,
             captcluster: (*captcluster).clone(),

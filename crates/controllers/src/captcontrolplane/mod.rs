@@ -69,6 +69,7 @@ impl ControlPlanes {
             facts: hands.facts.clone(),
             client: hands.client.clone(),
             own: outside.credentials.clone(),
+            own_for: hands.options.own_credentials.clone(),
             clock: clock.clone(),
         };
         let issuer = Arc::new(Issuer::new(Arc::new(signers), clock.clone(), wakes));

@@ -24,6 +24,7 @@ use crate::{
         owned::connection_secret,
         workspace_key,
     },
+    grants::crd_obstacle,
 };
 
 impl ControlPlanes {
@@ -62,7 +63,7 @@ impl ControlPlanes {
         let apply = controlplane::apply_of(&control_plane, &applies);
         let revision = template.as_ref().map(|template| template.revision.as_str());
         let peers = if owned::needs_peers(apply, revision) {
-            facts.peers(reader, apply, &template_key)
+            facts.peers(reader, namespace, apply, &template_key)
         } else {
             Vec::new()
         };
@@ -117,8 +118,13 @@ impl ControlPlanes {
             Some(cluster) => self.secret(reader, namespace, &name(cluster)).await,
             None => Ok(None),
         };
+        let crd_obstacle = match controlplane::may_consent(&control_plane, &applies) {
+            true => crd_obstacle(&self.hands.client).await?,
+            false => None,
+        };
         let issued = self.issuer.issued(reader, key);
         Ok(Some(Snapshot {
+            crd_obstacle,
             cluster,
             paused_by,
             infrastructure,
@@ -158,7 +164,7 @@ impl ControlPlanes {
             let apply = fargate::apply_of(control_plane, &profile.name, applies);
             let revision = template.as_ref().map(|template| template.revision.as_str());
             let peers = if owned::needs_peers(apply, revision) {
-                self.hands.facts.peers(reader, apply, &place)
+                self.hands.facts.peers(reader, own, apply, &place)
             } else {
                 Vec::new()
             };
@@ -213,8 +219,9 @@ impl ControlPlanes {
                     let workspace = facts
                         .workspaces_of(group)
                         .glance(reader, indexes::OBSERVED, &place)?;
-                    let reference = workspace.spec.get("writeConnectionSecretToRef")?;
-                    reference.get("name")?.as_str().map(str::to_owned)
+                    // Whoever wrote the name into the status may have named what belongs to another namespace.
+                    let (_, name) = connection_secret(namespace, &workspace)?;
+                    Some(name)
                 })
         });
         if written.is_some() {

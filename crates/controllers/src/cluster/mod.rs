@@ -36,7 +36,7 @@ impl Reconcile for Clusters {
 
     async fn reconcile(&self, key: &ObjectKey, written: &mut Writes) -> Result<Outcome, Failure> {
         let reader = self.hands.facts.wakes.reader(CLUSTERS, key);
-        let snapshot = self.observe(&reader, key).await;
+        let snapshot = self.observe(&reader, key).await?;
         if self.hands.facts.clusters.peek(key).is_none() {
             reader.forget();
             return Ok(Outcome::default());

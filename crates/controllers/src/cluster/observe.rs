@@ -8,23 +8,34 @@ use capt_core::{
 
 use super::{Clusters, switch};
 use crate::{
-    engine::{key::ObjectKey, wakes::Reader},
+    engine::{execute::Failure, key::ObjectKey, wakes::Reader},
     facts::{
         Lookup,
         indexes::{self, within},
         kinds,
     },
+    grants::crd_obstacle,
 };
 
 impl Clusters {
     /// Everything that is known about an object, if there is such an object and it is ours to look after.
-    pub(super) async fn observe(&self, reader: &Reader, key: &ObjectKey) -> Option<Snapshot> {
+    pub(super) async fn observe(
+        &self,
+        reader: &Reader,
+        key: &ObjectKey,
+    ) -> Result<Option<Snapshot>, Failure> {
         let (facts, options) = (&self.hands.facts, &self.hands.options);
         if !switch::is_on(options.cluster_controller, &facts.definitions, reader) {
-            return None;
+            return Ok(None);
         }
         let found = facts.clusters.get(reader, key);
-        let cluster = found.filter(|found| options.are_for(&found.metadata))?;
+        let Some(cluster) = found.filter(|found| options.are_for(&found.metadata)) else {
+            return Ok(None);
+        };
+        let crd_obstacle = match cluster.metadata.deletion_timestamp {
+            Some(_) => crd_obstacle(&self.hands.client).await?,
+            None => None,
+        };
         let spec = &cluster.spec;
         let (infrastructure, control_plane) = (&spec.infrastructure_ref, &spec.control_plane_ref);
         let infrastructure = self
@@ -33,12 +44,13 @@ impl Clusters {
         let control_plane = self
             .referenced(reader, key, control_plane.as_ref(), Role::ControlPlane)
             .await;
-        Some(Snapshot {
+        Ok(Some(Snapshot {
+            crd_obstacle,
             infrastructure,
             control_plane,
             workers: self.workers(reader, key).await,
             cluster: (*cluster).clone(),
-        })
+        }))
     }
 
     async fn referenced(

@@ -1,6 +1,9 @@
 //! WorkspaceTemplateApplies as their owners see them.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use capt_api::{
     WorkspaceTemplateApply, conditions::find_condition, foreign::marks as foreign_marks, marks,
@@ -79,9 +82,15 @@ impl Facts {
             .collect()
     }
 
-    /// All others with a recorded owner that use a template, in all namespaces. Whoever reads them is not woken when one
+    /// All others of a namespace with a recorded owner that use a template: no tenant holds up what another one gets. Whoever reads them is not woken when one
     /// of them changes: who has to look again then is found out for all of them together, by [`Facts::next_in_line`].
-    pub(crate) fn peers(&self, reader: &Reader, own: Option<&OwnedSeen>, template: &ObjectKey) -> Vec<Peer> {
+    pub(crate) fn peers(
+        &self,
+        reader: &Reader,
+        namespace: &str,
+        own: Option<&OwnedSeen>,
+        template: &ObjectKey,
+    ) -> Vec<Peer> {
         let uid = own.map(OwnedSeen::uid);
         let place = within(template.namespace(), template.name());
         let keys: Vec<ObjectKey> = if self.is_here(template) {
@@ -93,6 +102,7 @@ impl Facts {
         };
         let peers = keys
             .iter()
+            .filter(|key| key.namespace() == namespace)
             .filter_map(|key| Some((key, self.applies.peek(key)?)))
             .filter(|(_, apply)| apply.metadata.uid.as_deref() != uid);
         peers.map(|(key, apply)| self.peer(key, &apply)).collect()
@@ -106,22 +116,28 @@ impl Facts {
         if self.applies.count(indexes::SHARES, &place) == self.applies.count(indexes::RELEASED, &up_to_date) {
             return Vec::new();
         }
-        let users: Vec<(ObjectKey, Peer)> = self
-            .applies
-            .peek_members(indexes::SHARES, &place)
-            .into_iter()
-            .filter_map(|key| {
-                let peer = self.peer(&key, &*self.applies.peek(&key)?);
-                Some((key, peer))
-            })
-            .collect();
-        let peers: Vec<Peer> = users.iter().map(|(_, peer)| peer.clone()).collect();
-        let next: BTreeSet<&str> = owned::next_in_line(current, &peers).into_iter().collect();
-        let is_next = |(_, peer): &(ObjectKey, Peer)| next.contains(peer.key.as_str());
-        users.into_iter().filter(is_next).map(|(key, _)| key).collect()
+        let mut by_namespace: BTreeMap<String, Vec<(ObjectKey, Peer)>> = BTreeMap::new();
+        for key in self.applies.peek_members(indexes::SHARES, &place) {
+            let Some(apply) = self.applies.peek(&key) else {
+                continue;
+            };
+            let peer = self.peer(&key, &apply);
+            by_namespace
+                .entry(key.namespace().to_owned())
+                .or_default()
+                .push((key, peer));
+        }
+        let mut next = Vec::new();
+        for users in by_namespace.into_values() {
+            let peers: Vec<Peer> = users.iter().map(|(_, peer)| peer.clone()).collect();
+            let named: BTreeSet<&str> = owned::next_in_line(current, &peers).into_iter().collect();
+            let is_next = |(_, peer): &(ObjectKey, Peer)| named.contains(peer.key.as_str());
+            next.extend(users.into_iter().filter(is_next).map(|(key, _)| key));
+        }
+        next
     }
 
-    /// The Workspace that a WorkspaceTemplateApply names in its annotation, if it exists.
+    /// The Workspace that a WorkspaceTemplateApply names in its annotation, if it exists and is its own.
     pub(crate) fn workspace_of(
         &self,
         reader: &Reader,
@@ -131,6 +147,7 @@ impl Facts {
         let (group, place) = workspace_place(key, apply)?;
         self.workspaces_of(group)
             .glance(reader, indexes::OBSERVED, &place)
+            .filter(|workspace| is_within(workspace, key))
     }
 
     /// The Workspace that says by its labels that it belongs to a WorkspaceTemplateApply of this name, which need not exist
@@ -174,33 +191,57 @@ impl Facts {
         let told = workspace.as_ref().and_then(|workspace| {
             let uid = &workspace.uid;
             let told = self.reports.members(reader, indexes::RUN_OF, uid);
-            self.reports.glance(reader, indexes::RUN, told.first()?)
+            self.reports
+                .glance(reader, indexes::RUN, of_namespace(&told, key)?)
         });
         seen(apply, workspace.as_deref(), told.as_deref())
     }
 
     /// One as a peer of others, without being woken for it.
     fn peer(&self, key: &ObjectKey, apply: &WorkspaceTemplateApply) -> Peer {
-        let workspace =
-            workspace_place(key, apply).and_then(|(group, place)| self.workspaces_of(group).peek(&place));
+        let workspace = workspace_place(key, apply)
+            .and_then(|(group, place)| self.workspaces_of(group).peek(&place))
+            .filter(|workspace| is_within(workspace, key));
         let told = workspace.as_ref().and_then(|workspace| {
             let uid = &workspace.uid;
             let told = self.reports.peek_members(indexes::RUN_OF, uid);
-            self.reports.peek(told.first()?)
+            self.reports.peek(of_namespace(&told, key)?)
         });
         Peer::of(&seen(apply, workspace.as_deref(), told.as_deref()))
     }
 }
 
-/// Namespace and name of the Secret that a Workspace writes, if its WorkspaceTemplateApply is in this namespace.
+/// The report that may be believed of several: one in the namespace of the WorkspaceTemplateApply. Labels can be written in
+/// any namespace.
+pub(crate) fn of_namespace<'a>(reports: &'a [ObjectKey], key: &ObjectKey) -> Option<&'a ObjectKey> {
+    reports
+        .iter()
+        .find(|report| report.namespace() == key.namespace())
+}
+
+/// Whether a Workspace may be a WorkspaceTemplateApply's: it is in its namespace, or says by labels that no tenant can write that
+/// it is.
+fn is_within(workspace: &WorkspaceSeen, key: &ObjectKey) -> bool {
+    let label = |name: &str| workspace.labels.get(name).map(String::as_str);
+    workspace.group != Some(WorkspaceGroup::ClusterScoped)
+        || (label(marks::WTA_NAMESPACE) == Some(key.namespace())
+            && label(marks::WTA_NAME) == Some(names::label_value(key.name()).as_str()))
+}
+
+/// Namespace and name of the Secret that a Workspace writes, if its WorkspaceTemplateApply is in this namespace. One in
+/// another namespace counts only where an administrator marked the Workspace as made by the Go implementation.
 pub(crate) fn connection_secret(namespace: &str, workspace: &WorkspaceSeen) -> Option<(String, String)> {
     let reference = workspace.spec.get("writeConnectionSecretToRef")?;
     let field = |name: &str| reference.get(name).and_then(Value::as_str);
-    let namespace = match workspace.group {
+    let legacy_of = workspace.annotations.get(marks::LEGACY_OF);
+    let is_legacy = legacy_of
+        .and_then(|key| key.split_once('/'))
+        .is_some_and(|(own, _)| own == namespace);
+    let place = match workspace.group {
         Some(WorkspaceGroup::ClusterScoped) => field("namespace")?,
         _ => namespace,
     };
-    Some((namespace.to_owned(), field("name")?.to_owned()))
+    (place == namespace || is_legacy).then(|| Some((place.to_owned(), field("name")?.to_owned())))?
 }
 
 /// Where the Workspace is that a WorkspaceTemplateApply names in its annotation.

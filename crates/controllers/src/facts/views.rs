@@ -278,11 +278,17 @@ pub(super) fn worker(object: Head<Document>) -> Option<WorkerView> {
 }
 
 pub(super) fn provider_config(object: Document) -> Option<ProviderConfigSeen> {
-    let Document { spec, .. } = object;
+    let Document { metadata, spec, .. } = object;
     let config: TerraformConfig = spec.read()?;
+    let allowed = metadata
+        .annotations
+        .and_then(|mut annotations| annotations.remove(marks::ALLOWED_NAMESPACES));
+    // Where tenants write the configuration themselves, its annotation is no more than a note.
+    let is_cluster_scoped = metadata.namespace.is_none();
     Some(ProviderConfigSeen {
         hidden: false,
         backend: location::backend_of_config(&config),
+        allowed_namespaces: allowed.filter(|_| is_cluster_scoped),
     })
 }
 

@@ -32,6 +32,7 @@ use crate::{
         indexes::{self, within},
         views::HeldView,
     },
+    grants::crd_obstacle,
 };
 
 /// What there is to decide about.
@@ -67,6 +68,9 @@ impl Applies {
         snapshot.state_secrets = self.state_secrets(reader, key, &snapshot);
         snapshot.missing_inputs = self.missing_inputs(reader, key, &snapshot).await?;
         snapshot.namespace_terminating = self.is_namespace_terminating(reader, key, &snapshot).await?;
+        if wta.metadata.deletion_timestamp.is_some() {
+            snapshot.crd_obstacle = crd_obstacle(&self.client).await?;
+        }
         Ok(Observed::Known(Box::new(snapshot)))
     }
 
@@ -102,6 +106,7 @@ impl Applies {
         Some(Snapshot {
             wta: wta.clone(),
             namespace_terminating: false,
+            crd_obstacle: None,
             cluster: cluster
                 .and_then(|name| {
                     let place = ObjectKey::within(key.namespace(), name);
@@ -189,6 +194,7 @@ impl Applies {
                 Awaited {
                     other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
                     name: reference.name.clone(),
+                    not_shared: false,
                     hidden: false,
                     exists: secret.is_some(),
                     ready: secret.is_some(),
@@ -219,8 +225,12 @@ impl Applies {
                 if workspace.is_none() && seen == Sight::Unknown {
                     return None;
                 }
-                let is_ours = namespace == key.namespace() && matches!(seen, Sight::There(_));
-                let workspace = workspace.as_deref();
+                let is_here = namespace == key.namespace();
+                let is_ours = is_here && matches!(seen, Sight::There(_));
+                // What is not shared looks like what does not exist.
+                let workspace = workspace
+                    .as_deref()
+                    .filter(|workspace| is_ours || waits::is_shared(workspace, key.namespace()));
                 let trouble = workspace.and_then(wta::snapshot::trouble);
                 Some(Awaited {
                     trouble: trouble.map(|trouble| match is_ours {
@@ -229,6 +239,7 @@ impl Applies {
                     }),
                     other_namespace: (namespace != key.namespace()).then(|| namespace.to_owned()),
                     name: reference.name.clone(),
+                    not_shared: workspace.is_none() && !is_here && seen != Sight::Hidden,
                     hidden: workspace.is_none() && seen == Sight::Hidden,
                     exists: workspace.is_some(),
                     ready: workspace.is_some_and(|workspace| workspace.is("Ready") && !workspace.deleting),
@@ -253,7 +264,9 @@ impl Applies {
             return (None, None, None);
         };
         let told = self.facts.reports.find(reader, indexes::RUN_OF, &workspace.uid);
-        let Some((_, view)) = told.into_iter().next() else {
+        let own = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+        // Labels can be written in any namespace.
+        let Some((_, view)) = told.into_iter().find(|(place, _)| place.namespace() == own) else {
             return (None, None, None);
         };
         let plan = view.report.plan.as_ref().filter(|plan| plan.awaits_approval);

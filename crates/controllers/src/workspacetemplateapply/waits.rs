@@ -2,8 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use capt_api::WorkspaceTemplateApply;
-use capt_core::wta::snapshot::WaitGraph;
+use capt_api::{WorkspaceTemplateApply, marks};
+use capt_core::{
+    render::WorkspaceGroup,
+    tenancy::NamespaceSet,
+    wta::snapshot::{WaitGraph, WorkspaceSeen},
+};
+use kube::ResourceExt as _;
 
 use crate::{
     engine::{key::ObjectKey, table::Table, wakes::Reader},
@@ -36,6 +41,14 @@ pub(super) fn graph(applies: &Table<WorkspaceTemplateApply>, reader: &Reader, ke
     graph
 }
 
+/// Whether a Workspace of another namespace, or of none, may be awaited from a namespace.
+pub(super) fn is_shared(workspace: &WorkspaceSeen, namespace: &str) -> bool {
+    let shared_with = workspace.annotations.get(marks::SHARED_WITH);
+    let is_own = workspace.group == Some(WorkspaceGroup::ClusterScoped)
+        && workspace.labels.get(marks::WTA_NAMESPACE).map(String::as_str) == Some(namespace);
+    is_own || shared_with.is_some_and(|list| NamespaceSet::parse(list).contains(namespace))
+}
+
 struct Walk<'a> {
     applies: &'a Table<WorkspaceTemplateApply>,
     reader: &'a Reader,
@@ -65,7 +78,18 @@ impl Walk<'_> {
                     .find(|makers| !makers.is_empty())
             })
             .flatten()
+            .filter(|whom| self.consents(whom, who))
             .collect()
+    }
+
+    /// Whether a WorkspaceTemplateApply lets another one wait for its Workspace: those of its own namespace, and of those that
+    /// its annotation names.
+    fn consents(&self, whom: &ObjectKey, who: &ObjectKey) -> bool {
+        whom.namespace() == who.namespace()
+            || self.applies.get(self.reader, whom).is_some_and(|apply| {
+                let shared_with = apply.annotations().get(marks::SHARED_WITH);
+                shared_with.is_some_and(|list| NamespaceSet::parse(list).contains(who.namespace()))
+            })
     }
 
     /// Those that wait for the Workspace of an object.

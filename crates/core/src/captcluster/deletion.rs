@@ -98,7 +98,14 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
         let retry = deciding.retry.filter(|_| apply.trouble.is_some());
         deciding.answer_retry();
         let next = if owned::may_end(&snapshot.captcluster.metadata, apply) {
-            owned::end(&deciding.owner, &Role::Vpc, apply, fate, retry)
+            owned::end(
+                &deciding.owner,
+                &Role::Vpc,
+                apply,
+                fate,
+                retry,
+                snapshot.crd_obstacle.as_ref(),
+            )
         } else {
             End::Wait {
                 message: String::new(),
@@ -136,6 +143,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 message = format!("The WorkspaceTemplateApply {}: {waits}", apply.name());
             }
             End::Wait { .. } => {}
+            End::Obstructed { message: why } => (reason, message) = (Reason::CrdTerminating, why),
             End::Stuck { message: why } => {
                 (reason, message) = (
                     Reason::VpcDeletionFailed,
@@ -143,7 +151,7 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 );
             }
         }
-        let is_stuck = reason == Reason::VpcDeletionFailed;
+        let is_stuck = matches!(reason, Reason::VpcDeletionFailed | Reason::CrdTerminating);
         deciding.status.failure_reason = is_stuck.then(|| reason.as_str().to_owned());
         deciding.status.failure_message = is_stuck.then(|| message.clone());
         return deciding.say(Type::Deleting, true, reason, message);

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::secrets::SecretSeen;
 use crate::{
+    crds::CrdObstacle,
     metadata,
     owned::{Left, OwnedSeen, Peer},
     render::Template,
@@ -46,13 +47,15 @@ pub struct Snapshot {
     /// ([`Peer::of`]). Leave it empty unless [`crate::owned::needs_peers`] says so for [`super::apply_of`]; who has to
     /// decide again when one of them changes is told by [`crate::owned::next_in_line`].
     pub peers: Vec<Peer>,
-    /// uid of the Workspace of the network: of the one that the annotation `workspace` of [`super::apply_of`] names or,
+    /// uid of the Workspace of the network: of the one that is [`super::apply_of`]'s by its labels or its namespace or,
     /// if there is no WorkspaceTemplateApply, of the one that says by its labels that it is [`super::apply_name`]'s.
     /// From the caches of Workspaces.
     pub workspace_uid: Option<String>,
     /// The Secret that this Workspace writes: its `spec.writeConnectionSecretToRef`. In a namespaced group, the namespace
     /// is the Workspace's.
     pub workspace_secret: Option<SecretName>,
+    /// A CustomResourceDefinition stands in the way of destruction. Read freshly for an object that is being deleted.
+    pub crd_obstacle: Option<CrdObstacle>,
     /// What is left of the WorkspaceTemplateApply that [`super::name_left`] says, if anything is. From the caches of Workspaces.
     pub left: Option<Left>,
     /// The Secrets of [`super::secrets_to_read`] (with [`super::apply_of`]) that exist, by [`SecretSeen::of`]. Watch Secrets

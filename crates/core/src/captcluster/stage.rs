@@ -130,6 +130,7 @@ fn refusal(reason: ApplyReason) -> Reason {
         | ApplyReason::VariableMissing
         | ApplyReason::VariableInvalid
         | ApplyReason::OtherNamespace
+        | ApplyReason::WaitNotShared
         | ApplyReason::DependencyCycle => Reason::InvalidVpcConfig,
         _ => Reason::VpcCreationFailed,
     }

@@ -19,6 +19,9 @@ const NAMED: usize = 10;
 /// Decides about a Cluster that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
+    if let Some(obstacle) = &snapshot.crd_obstacle {
+        return deciding.say(Type::Deleting, true, Reason::CrdTerminating, obstacle.message());
+    }
     if !snapshot.workers.is_empty() {
         return remove_workers(deciding);
     }

@@ -3,13 +3,15 @@
 use capt_api::foreign::Cluster;
 
 use super::contract::Contracted;
-use crate::decision::Target;
+use crate::{crds::CrdObstacle, decision::Target};
 
 /// What is known when it is decided about a Cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// The object itself, from a watch.
     pub cluster: Cluster,
+    /// A CustomResourceDefinition stands in the way of destruction. Read freshly for an object that is being deleted.
+    pub crd_obstacle: Option<CrdObstacle>,
     /// What `spec.infrastructureRef` names. The kind's version is found by the contract label on its CRD, the object is
     /// looked up in the Cluster's own namespace and its kind is watched, mapped back by owner reference and, before it
     /// has one, by name.

@@ -2,6 +2,7 @@
 //! then the object.
 
 use capt_api::{
+    CAPTControlPlane,
     captcontrolplane::OperationResult,
     conditions::{
         Word as _,
@@ -34,6 +35,8 @@ use crate::{
 struct Said {
     /// What they wait for.
     waits: Vec<String>,
+    /// Why their destruction is not consented to while a CustomResourceDefinition is terminating.
+    obstructed: Vec<String>,
     /// Why they cannot go before somebody does something.
     stuck: Vec<String>,
 }
@@ -83,7 +86,9 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let turns = taking::hand_out(deciding, &late, &fargate::unwanted_names(&parts));
     fargate::tell(deciding, &parts, &turns);
     deciding.answer_retry();
-    let note = if said.stuck.is_empty() {
+    let note = if !said.obstructed.is_empty() {
+        Note::new(Reason::CrdTerminating, said.obstructed.join("\n"))
+    } else if said.stuck.is_empty() {
         Note::new(Reason::Deleting, join(&message, &said.waits))
     } else {
         Note::new(Reason::DeletionFailed, said.stuck.join("\n"))
@@ -149,12 +154,23 @@ fn see_to(deciding: &mut Deciding<'_>, left: &[&Left], said: &mut Said) {
     }
 }
 
+/// Whether a decision may consent to the destruction of something, so that it has to know what stands in the way of that.
+#[must_use]
+pub fn may_consent(control_plane: &CAPTControlPlane, applies: &[OwnedSeen]) -> bool {
+    metadata::is_deleting(&control_plane.metadata) || fargate::has_unlisted(control_plane, applies)
+}
+
+/// Whether the deletion makes no progress before a person acts.
+fn is_blocked(note: &Note) -> bool {
+    matches!(note.reason, Reason::DeletionFailed | Reason::CrdTerminating)
+}
+
 /// That something cannot go is told once.
 fn tell_failure(deciding: &mut Deciding<'_>, note: &Note) {
     let conditions = deciding.status.conditions.as_deref().unwrap_or_default();
     let before = find_condition(conditions, Type::Deleting.as_str());
-    let is_told = before.is_some_and(|before| before.reason == Reason::DeletionFailed.as_str());
-    if note.reason == Reason::DeletionFailed && !is_told {
+    let is_told = before.is_some_and(|before| before.reason == note.reason.as_str());
+    if is_blocked(note) && !is_told {
         deciding.tell(EventKind::Warning, note.reason, &note.message);
     }
 }
@@ -190,11 +206,13 @@ fn end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role, fate: Fate, s
     if !owned::may_end(&deciding.snapshot.control_plane.metadata, seen) {
         return;
     }
-    match owned::end(&deciding.owner, role, seen, fate, retry) {
+    let obstacle = deciding.snapshot.crd_obstacle.as_ref();
+    match owned::end(&deciding.owner, role, seen, fate, retry, obstacle) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
         End::Wait { message } if message.is_empty() => {}
         End::Wait { message } => said.waits.push(format!("{}: {message}", seen.name())),
+        End::Obstructed { message } => said.obstructed.push(message),
         End::Stuck { message } => said
             .stuck
             .push(format!("The WorkspaceTemplateApply {}: {message}", seen.name())),
@@ -248,7 +266,7 @@ fn go(deciding: &mut Deciding<'_>) {
 
 fn advance(deciding: &mut Deciding<'_>, percent: i32, note: &Note) {
     let before = deciding.status.progress.take();
-    let is_stuck = note.reason == Reason::DeletionFailed;
+    let is_stuck = is_blocked(note);
     let now = Now {
         operation: (!is_stuck).then_some(progress::DELETE),
         percent,

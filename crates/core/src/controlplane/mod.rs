@@ -45,6 +45,7 @@ mod wants;
 mod work;
 
 pub use deciding::{apply_name, apply_of};
+pub use deletion::may_consent;
 pub use leftovers::names_left;
 pub use snapshot::Snapshot;
 pub use wants::{ProbeWish, TokenWish, Wants, wants};

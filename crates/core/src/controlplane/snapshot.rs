@@ -14,7 +14,9 @@ use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::Obje
 use super::{fargate::ProfilesSeen, progress::Statistics};
 use crate::{
     captcluster::{is_externally_managed, needs_person, serves},
-    commands, metadata,
+    commands,
+    crds::CrdObstacle,
+    metadata,
     owned::{Left, OwnedSeen, Peer},
     wta::snapshot::TemplateSeen,
 };
@@ -24,6 +26,9 @@ use crate::{
 pub struct Snapshot {
     /// The object itself, from the cache of CAPTControlPlanes.
     pub control_plane: CAPTControlPlane,
+    /// A CustomResourceDefinition stands in the way of destruction. Read freshly where something of the object is to be
+    /// destroyed.
+    pub crd_obstacle: Option<CrdObstacle>,
     /// The Cluster that an owner reference of the object names (kind Cluster, group `cluster.x-k8s.io`, any version), or
     /// else the one that its label `cluster.x-k8s.io/cluster-name` names; in the object's namespace, from the cache of
     /// Clusters. None if there is none.

@@ -172,6 +172,7 @@ fn is_refused(seen: &OwnedSeen) -> bool {
                 | Reason::WorkspaceRetained
                 | Reason::WorkspaceMovedAway
                 | Reason::WorkspaceApiMissing
+                | Reason::WorkspaceGroupMismatch
                 | Reason::ManagementPoliciesDisabled,
             ..
         }

@@ -12,7 +12,11 @@ use super::{
     standing::trouble,
     wanted::{self, Owner, Role},
 };
-use crate::decision::{Desired, Removal, Strip};
+use crate::{
+    commands,
+    crds::CrdObstacle,
+    decision::{Desired, Removal, Strip},
+};
 
 /// What is to become of the infrastructure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +39,11 @@ pub enum End {
         /// What it does or waits for.
         message: String,
     },
+    /// No destruction is consented to while a CustomResourceDefinition is terminating or unreadable.
+    Obstructed {
+        /// Why, and what to do.
+        message: String,
+    },
     /// The object is going, and cannot before a person does something.
     Stuck {
         /// Why, and what to do.
@@ -43,9 +52,29 @@ pub enum End {
 }
 
 /// Decides the next step to the end of a WorkspaceTemplateApply that exists and belongs to this owner. `retry` is what a
-/// person asks of its owner: another try.
+/// person asks of its owner: another try. Under an `obstacle` no destruction is consented to.
 #[must_use]
-pub fn end(owner: &Owner<'_>, role: &Role, seen: &OwnedSeen, fate: Fate, retry: Option<&str>) -> End {
+pub fn end(
+    owner: &Owner<'_>,
+    role: &Role,
+    seen: &OwnedSeen,
+    fate: Fate,
+    retry: Option<&str>,
+    obstacle: Option<&CrdObstacle>,
+) -> End {
+    if let Some(obstacle) = obstacle.filter(|_| fate == Fate::Destroyed && !seen.is_retained()) {
+        return End::Obstructed {
+            message: format!(
+                "{}. To let the WorkspaceTemplateApply go and keep its infrastructure: {}",
+                obstacle.message(),
+                commands::kubectl(
+                    "patch wtapply",
+                    &seen.wta.metadata,
+                    "--type merge -p '{\"spec\":{\"retainWorkspaceOnDelete\":true}}'"
+                )
+            ),
+        };
+    }
     let is_marked = match fate {
         // A person who set retainWorkspaceOnDelete is not overruled: the mark consents to destruction, and forces none.
         Fate::Destroyed => seen.annotation(marks::LET_GO) == Some("true") && !is_retained_by_owner(seen),
@@ -84,6 +113,8 @@ pub fn cannot_go(seen: &OwnedSeen) -> Option<&str> {
             | "WorkspaceMovedAway"
             | "RenderingLost"
             | "WorkspaceApiMissing"
+            | "WorkspaceGroupMismatch"
+            | "CRDTerminating"
             | "NoDurableState"
             | "NamespaceTerminating"
     );

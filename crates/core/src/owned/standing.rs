@@ -232,6 +232,10 @@ fn is_refusal(reason: Reason) -> bool {
             | Reason::VariableInvalid
             | Reason::DependencyCycle
             | Reason::OtherNamespace
+            | Reason::WaitNotShared
+            | Reason::ProviderConfigNotAllowed
+            | Reason::WorkspaceGroupMismatch
+            | Reason::CrdTerminating
             | Reason::ModuleNotPinned
             | Reason::WorkspaceNotOurs
             | Reason::WorkspaceRetained

@@ -3,7 +3,8 @@
 use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
 
 use super::{
-    body::Body, deciding::Deciding, foreign, identity, location, policy::Allowed, rendered::Rendered,
+    body::Body, confinement, deciding::Deciding, foreign, identity, location, policy::Allowed,
+    rendered::Rendered, resolve,
 };
 use crate::{decision::Desired, render::WorkspaceGroup};
 
@@ -12,13 +13,13 @@ pub(super) struct MadeAgain<'a> {
     body: Body,
     group: WorkspaceGroup,
     namespace: &'a str,
-    name: &'a str,
+    name: String,
 }
 
 impl MadeAgain<'_> {
     /// As this object's, which whoever acts for it finds.
     pub(super) fn create(self) -> Desired {
-        self.body.create(self.group, self.namespace, self.name)
+        self.body.create(self.group, self.namespace, &self.name)
     }
 
     /// Nobody but the runner ends it.
@@ -28,8 +29,8 @@ impl MadeAgain<'_> {
     }
 
     /// It is nobody's, and is kept.
-    pub(super) fn kept(mut self) -> Desired {
-        self.body = self.body.kept();
+    pub(super) fn kept(mut self, retained_by: String) -> Desired {
+        self.body = self.body.kept(retained_by);
         self.create()
     }
 }
@@ -38,13 +39,22 @@ impl MadeAgain<'_> {
 /// before anybody could write that down, and must not make anything then.
 pub(super) fn make_again<'a>(deciding: &Deciding<'a>) -> Result<MadeAgain<'a>, (Reason, String)> {
     let snapshot = deciding.snapshot;
-    let Some((group, name)) = identity::recorded(snapshot) else {
+    if identity::recorded(snapshot).is_none() {
         return Err((
             Reason::RenderingLost,
             format!(
                 "The annotation {} names no Workspace. Write its group/name",
                 marks::WORKSPACE
             ),
+        ));
+    }
+    if let Some(problem) = resolve::group_mismatch(snapshot, deciding.found) {
+        return Err((problem.reason, problem.message));
+    }
+    let Some((group, name)) = resolve::place(deciding) else {
+        return Err((
+            Reason::WorkspaceApiMissing,
+            "No API serves Workspaces: install the CRDs of provider-terraform, or capt's".to_owned(),
         ));
     };
     if snapshot.namespace_terminating && group == WorkspaceGroup::Namespaced {
@@ -83,7 +93,10 @@ pub(super) fn make_again<'a>(deciding: &Deciding<'a>) -> Result<MadeAgain<'a>, (
         };
         return Err((Reason::NoDurableState, message));
     }
-    let external_name = location::external_name(snapshot, None, name);
+    if let Some(problem) = confinement::check(deciding, rendered, (group, &name)) {
+        return Err((problem.reason, problem.message));
+    }
+    let external_name = location::external_name(snapshot, None, &name);
     let spec = rendered.spec.clone();
     let body =
         Body::new(deciding, None, external_name, spec, &Allowed::Nothing).rendered_from(&rendered.hash);

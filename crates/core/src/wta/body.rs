@@ -50,8 +50,8 @@ impl Body {
         let used_approval = deciding.kept.and_then(|kept| kept.used_approval.as_deref());
         let mut annotations = requests::passed_down(deciding.snapshot, deciding.is_foreign, used_approval);
         annotations.insert(foreign_marks::EXTERNAL_NAME.to_owned(), external_name);
-        // Of these only those are ours that the object has: a person may set them on the Workspace itself.
-        for mark in [foreign_marks::POLL_INTERVAL] {
+        // Of the interval only that is ours that the object has: a person may set it on the Workspace itself.
+        for mark in [foreign_marks::POLL_INTERVAL, marks::SHARED_WITH] {
             if let Some(value) = identity::annotation(&deciding.snapshot.wta.metadata, mark) {
                 annotations.insert(mark.to_owned(), value.to_owned());
             }
@@ -94,6 +94,8 @@ impl Body {
             strip.annotations = gone(&present.annotations, &annotations, &requests::ALL);
             let others = [
                 marks::RETAINED,
+                marks::ADOPTABLE_BY,
+                marks::SHARED_WITH,
                 marks::CANDIDATE,
                 marks::STATE_MOVES,
                 marks::MOVED_AWAY,
@@ -120,7 +122,7 @@ impl Body {
     }
 
     /// A Workspace that is nobody's any more, and is kept.
-    pub(super) fn retained(present: &WorkspaceSeen) -> Self {
+    pub(super) fn retained(present: &WorkspaceSeen, retained_by: String) -> Self {
         let mut spec = present.spec.clone();
         if policy::grants_destruction(&spec)
             && let Value::Object(fields) = &mut spec
@@ -138,7 +140,7 @@ impl Body {
             kept(&present.annotations, foreign_marks::EXTERNAL_NAME)
                 .into_iter()
                 .collect();
-        annotations.insert(marks::RETAINED.to_owned(), "true".to_owned());
+        annotations.insert(marks::RETAINED.to_owned(), retained_by);
         let strip = Strip {
             labels: gone(
                 &present.labels,
@@ -155,6 +157,8 @@ impl Body {
                         marks::STATE_MOVES,
                         marks::MOVED_AWAY,
                         marks::WAS_READY,
+                        marks::ADOPTABLE_BY,
+                        marks::SHARED_WITH,
                     ],
                 ),
             ]
@@ -178,14 +182,13 @@ impl Body {
     }
 
     /// As one that is nobody's from the beginning, and is kept.
-    pub(super) fn kept(mut self) -> Self {
+    pub(super) fn kept(mut self, retained_by: String) -> Self {
         for label in [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID] {
             self.labels.remove(label);
         }
         self.annotations
             .retain(|name, _| name == foreign_marks::EXTERNAL_NAME);
-        self.annotations
-            .insert(marks::RETAINED.to_owned(), "true".to_owned());
+        self.annotations.insert(marks::RETAINED.to_owned(), retained_by);
         self
     }
 

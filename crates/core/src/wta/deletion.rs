@@ -21,7 +21,7 @@ use super::{
     snapshot::WorkspaceSeen,
     turns, waits,
 };
-use crate::{commands, decision::Removal};
+use crate::{commands, crds::CrdObstacle, decision::Removal};
 
 /// Decides about an object that is going away and holds our finalizer.
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
@@ -84,6 +84,15 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             hold(deciding, Reason::OwnerGone, message);
         }
         Fate::NamespaceTerminating => hold(deciding, Reason::NamespaceTerminating, namespace_goes(deciding)),
+        Fate::CrdTerminating => {
+            let obstacle = snapshot.crd_obstacle.as_ref();
+            let message = obstacle.map_or_else(String::new, CrdObstacle::message);
+            hold(
+                deciding,
+                Reason::CrdTerminating,
+                format!("{message}. {}", keeping(deciding)),
+            );
+        }
     }
 }
 
@@ -123,7 +132,7 @@ pub(super) fn after_the_pause(deciding: &Deciding<'_>) -> String {
              destroyed"
                 .to_owned()
         }
-        Fate::OwnerSilent | Fate::OwnerGone | Fate::NamespaceTerminating => {
+        Fate::OwnerSilent | Fate::OwnerGone | Fate::NamespaceTerminating | Fate::CrdTerminating => {
             "It is being deleted; when the pause ends, its infrastructure stays until somebody says what becomes of it"
                 .to_owned()
         }

@@ -7,13 +7,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use capt_api::{foreign::marks as foreign_marks, marks};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::Value;
 
 use super::{
     moving,
-    snapshot::{Runner, Snapshot, WorkspaceSeen},
+    snapshot::{Runner, Snapshot, WorkspaceSeen, workspace_target},
+    waits,
 };
-use crate::{names, render::WorkspaceGroup};
+use crate::{commands, names, render::WorkspaceGroup};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,13 +22,13 @@ pub(super) enum Found<'a> {
     Absent,
     /// Ours.
     Ours(&'a WorkspaceSeen),
-    /// Made by the Go implementation for this object: ours, once it carries our labels.
+    /// Made by the Go implementation for this object, as an administrator says: ours, once it carries our labels.
     Legacy(&'a WorkspaceSeen),
-    /// Perhaps made by the Go implementation for this object, of which nothing says so.
+    /// Claimed as made by the Go implementation for this object, which no administrator confirms.
     PerhapsLegacy(&'a WorkspaceSeen),
-    /// Kept on purpose, and the object says to take it back.
+    /// It may be adopted, and the object asks for it.
     TakenBack(&'a WorkspaceSeen),
-    /// Kept on purpose.
+    /// It may be adopted, and the object does not ask for it.
     Retained(&'a WorkspaceSeen),
     /// Left here by an object of the same name that lives elsewhere now, with the state.
     LeftBehind(&'a WorkspaceSeen),
@@ -69,27 +69,29 @@ pub(super) fn is_recorded(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> boo
 }
 
 /// The Workspace of the object.
+///
+/// Identity labels prove it: a tenant cannot write them on an object outside its namespace. The object's annotation only says
+/// where to look, and what it leads to is judged by what stands there.
 pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
-    if let Some((group, name)) = recorded(snapshot)
-        && let Some(workspace) = at(snapshot, group, name)
-    {
-        return judge(snapshot, workspace);
-    }
-    let mut ours = snapshot
+    let ours: Vec<&WorkspaceSeen> = snapshot
         .workspaces
         .iter()
-        .filter(|workspace| carries_our_identity(snapshot, workspace));
-    if let Some(first) = ours.next() {
-        return match ours.next() {
-            Some(second) => Found::Several(first, second),
-            None if moving::is_left_behind(snapshot, first) && !consents_to_take_back(snapshot, first) => {
-                Found::LeftBehind(first)
-            }
-            None => Found::Ours(first),
-        };
+        .map(Arc::as_ref)
+        .filter(|workspace| carries_our_identity(snapshot, workspace))
+        .collect();
+    if let Some(workspace) = ours.iter().find(|workspace| is_recorded(snapshot, workspace)) {
+        return Found::Ours(workspace);
     }
-    if recorded(snapshot).is_some() {
-        return Found::Absent;
+    match ours.as_slice() {
+        [] => {}
+        [one] if moving::is_left_behind(snapshot, one) && !consents_to_adopt(snapshot, one) => {
+            return Found::LeftBehind(one);
+        }
+        [one] => return Found::Ours(one),
+        [first, second, ..] => return Found::Several(first, second),
+    }
+    if let Some((group, name)) = recorded(snapshot) {
+        return at(snapshot, group, name).map_or(Found::Absent, |workspace| judge(snapshot, workspace));
     }
     snapshot
         .workspaces
@@ -97,7 +99,7 @@ pub(super) fn find(snapshot: &Snapshot) -> Found<'_> {
         .find(|workspace| {
             is_legacy(snapshot, workspace)
                 || could_be_legacy(snapshot, workspace)
-                || could_be_taken_back(snapshot, workspace)
+                || is_to_be_adopted(snapshot, workspace)
         })
         .map_or(Found::Absent, |workspace| judge(snapshot, workspace))
 }
@@ -135,14 +137,16 @@ pub(super) fn let_read(group: WorkspaceGroup) -> String {
 }
 
 fn judge<'a>(snapshot: &Snapshot, workspace: &'a WorkspaceSeen) -> Found<'a> {
-    if carries_our_identity(snapshot, workspace) {
-        Found::Ours(workspace)
-    } else if is_retained(workspace) {
-        if consents_to_take_back(snapshot, workspace) {
+    if carries_an_identity(workspace) {
+        Found::NotOurs(workspace)
+    } else if permits_adoption(snapshot, workspace) {
+        if consents_to_adopt(snapshot, workspace) {
             Found::TakenBack(workspace)
         } else {
             Found::Retained(workspace)
         }
+    } else if is_retained(workspace) {
+        Found::NotOurs(workspace)
     } else if is_legacy(snapshot, workspace) {
         Found::Legacy(workspace)
     } else if could_be_legacy(snapshot, workspace) {
@@ -160,6 +164,14 @@ pub(super) fn new_name(snapshot: &Snapshot, group: WorkspaceGroup) -> String {
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let name = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
     name.choose(|name| at(snapshot, group, name).is_some()).to_owned()
+}
+
+/// Whether a name is one that is derived from the object's own.
+pub(super) fn is_own_name(snapshot: &Snapshot, name: &str) -> bool {
+    let metadata = &snapshot.wta.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let own = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
+    name == own.preferred() || name == own.parted()
 }
 
 /// The labels that say whose a Workspace is, and who runs it.
@@ -206,59 +218,58 @@ pub(super) fn carries_an_identity(workspace: &WorkspaceSeen) -> bool {
         .any(|label| workspace.labels.contains_key(*label))
 }
 
-/// The Workspace that was ours before its labels were taken away, so that they can be given back.
+/// The Workspace that was ours before its labels were removed, so that they can be restored. A cluster-scoped one proves it
+/// by the name that its state is kept under; in the object's own namespace the uid in our status is proof enough.
 ///
-/// Destruction needs more than that: who took the labels away may have wanted to keep what it stands for.
+/// Destruction needs more than that: whoever removed the labels may have wanted to keep what it stands for.
 fn is_stripped(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let status = snapshot.wta.status.as_ref();
-    let is_the_same = match status.and_then(|status| status.workspace_uid.as_deref()) {
+    let uid = status.and_then(|status| status.workspace_uid.as_deref());
+    let is_the_same = match uid.filter(|_| workspace.group == Some(WorkspaceGroup::Namespaced)) {
         Some(uid) => uid == workspace.uid,
         None => is_made_as_recorded(snapshot, workspace),
     };
     !carries_an_identity(workspace) && snapshot.wta.metadata.deletion_timestamp.is_none() && is_the_same
 }
 
-/// Whether a Workspace is the one that was to be made, although nobody wrote down yet that it was. Its name was free when it was
-/// recorded, and it keeps its state under a name that nobody else would think of.
+/// Whether a Workspace is the one that was to be made. Its name was free when it was recorded, and only a Workspace of this
+/// namespace keeps its state under this name.
 fn is_made_as_recorded(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
     let state = workspace.annotations.get(foreign_marks::EXTERNAL_NAME);
-    let is_recorded = recorded(snapshot)
-        .is_some_and(|(group, name)| workspace.group == Some(group) && workspace.name == name);
-    is_recorded && state == Some(&names::external_name(namespace, &workspace.name))
+    is_recorded(snapshot, workspace) && state == Some(&names::external_name(namespace, &workspace.name))
 }
 
-/// The Go implementation marks nothing on a Workspace; its finalizer and status on our side are all there is. Where the
-/// status was lost, as happens to it, the name tells together with where the Workspace hands its outputs to, or a person.
+/// Whether an administrator marked a cluster-scoped Workspace as made by the Go implementation for this object. The mark stays
+/// when the Workspace is adopted, and with it its references to other namespaces.
+pub(super) fn is_marked_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    workspace.group == Some(WorkspaceGroup::ClusterScoped)
+        && workspace.annotations.get(marks::LEGACY_OF) == Some(&waits::key(snapshot))
+}
+
+/// The Go implementation marks nothing on a Workspace, and what it leaves on our side anyone in the namespace can write. So
+/// only the mark of an administrator counts.
 fn is_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
-    let status = snapshot.wta.status.as_ref();
-    let named = status.and_then(|status| status.workspace_name.as_deref());
-    let was_legacy = !carries_an_identity(workspace) && has_legacy_finalizer(snapshot);
-    was_legacy
-        && match named {
-            Some(named) => named == workspace.name,
-            None => {
-                could_be_legacy(snapshot, workspace)
-                    && (hands_out_here(snapshot, workspace) || consents_to_take_back(snapshot, workspace))
-            }
-        }
+    is_marked_legacy(snapshot, workspace) && !carries_an_identity(workspace) && !is_retained(workspace)
 }
 
-/// Whether the Go implementation may have made a Workspace for this object and then failed to write that down: it has the
-/// only name that it would give it, and is nobody's.
+/// Whether the object claims that the Go implementation made a Workspace for it: then nothing is made beside it before an
+/// administrator says whether that is true.
 fn could_be_legacy(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let metadata = &snapshot.wta.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
     let status = snapshot.wta.status.as_ref();
+    let claimed = status
+        .and_then(|status| status.workspace_name.as_deref())
+        .unwrap_or(plain.preferred());
     has_legacy_finalizer(snapshot)
         && recorded(snapshot)
             .is_none_or(|record| record == (WorkspaceGroup::ClusterScoped, workspace.name.as_str()))
-        && status.is_none_or(|status| status.workspace_name.is_none())
         && workspace.group == Some(WorkspaceGroup::ClusterScoped)
         && !carries_an_identity(workspace)
         && !is_retained(workspace)
-        && workspace.name == plain.preferred()
+        && workspace.name == claimed
 }
 
 fn has_legacy_finalizer(snapshot: &Snapshot) -> bool {
@@ -268,24 +279,27 @@ fn has_legacy_finalizer(snapshot: &Snapshot) -> bool {
         .any(|finalizer| finalizer == marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
 }
 
-/// Whether a cluster-scoped Workspace writes its outputs into the object's namespace, which those of other namespaces that
-/// compete for its name do not.
-fn hands_out_here(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
-    let into = workspace.spec.pointer("/writeConnectionSecretToRef/namespace");
-    into.is_some() && into.and_then(Value::as_str) == snapshot.wta.metadata.namespace.as_deref()
-}
-
-/// A retained Workspace that the object names, or that has the name that its own would have.
-fn could_be_taken_back(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+/// A Workspace that the object asks to adopt, or may adopt and has the name that its own would have.
+fn is_to_be_adopted(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let metadata = &snapshot.wta.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
-    is_retained(workspace)
-        && !carries_an_identity(workspace)
-        && (workspace.name == plain.preferred() || consents_to_take_back(snapshot, workspace))
+    let is_plain = workspace.name == plain.preferred() && permits_adoption(snapshot, workspace);
+    !carries_an_identity(workspace) && (is_plain || consents_to_adopt(snapshot, workspace))
 }
 
-fn consents_to_take_back(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+/// Whether a Workspace lets itself be adopted by the object: the namespace that retained it, or an administrator, says so on it.
+fn permits_adoption(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
+    let namespace = snapshot.wta.metadata.namespace.as_deref();
+    let retained_by = workspace.annotations.get(marks::RETAINED);
+    let retained_by = retained_by
+        .and_then(|key| key.split_once('/'))
+        .map(|(namespace, _)| namespace);
+    workspace.annotations.get(marks::ADOPTABLE_BY) == Some(&waits::key(snapshot))
+        || (retained_by.is_some() && retained_by == namespace)
+}
+
+fn consents_to_adopt(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool {
     let metadata = &snapshot.wta.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let plain = names::workspace(namespace, metadata.name.as_deref().unwrap_or_default());
@@ -297,6 +311,27 @@ fn consents_to_take_back(snapshot: &Snapshot, workspace: &WorkspaceSeen) -> bool
         }
         None => false,
     }
+}
+
+/// What an administrator types to name the object in an annotation of a Workspace.
+pub(super) fn permit_command(
+    snapshot: &Snapshot,
+    group: WorkspaceGroup,
+    workspace: &str,
+    annotation: &str,
+) -> String {
+    let namespace = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+    let metadata = ObjectMeta {
+        name: Some(workspace.to_owned()),
+        namespace: workspace_target(group, namespace, workspace).namespace,
+        ..ObjectMeta::default()
+    };
+    let value = format!("{annotation}={}", waits::key(snapshot));
+    commands::kubectl(
+        &format!("annotate workspaces.{}", group.name()),
+        &metadata,
+        &value,
+    )
 }
 
 /// The value of an annotation.

@@ -1,6 +1,7 @@
 //! The last rendering, kept in a Secret, so that neither a vanished template nor a vanished Workspace loses anything.
 //!
-//! It is written before a Workspace is first made, and after one is changed: whatever exists can be made again.
+//! Whoever may write Secrets in the namespace may write it, so that it carries no authority: what it says is checked
+//! wherever it is used, like what a template says. It is written before a Workspace is first made, and after one is changed: whatever exists can be made again.
 
 use std::io::Read as _;
 
@@ -37,9 +38,6 @@ pub struct Kept {
     /// The Workspace was made by the Go implementation, and was not changed since.
     #[serde(default)]
     pub taken_over: bool,
-    /// The Workspace was made by the Go implementation, whose references to other namespaces stay.
-    #[serde(default)]
-    pub is_legacy: bool,
     /// The Workspace was ready once, so that there is something to lose.
     #[serde(default)]
     pub was_ready: bool,

@@ -12,6 +12,7 @@ mod again;
 mod approval;
 mod body;
 pub mod candidate;
+mod confinement;
 mod deciding;
 mod deletion;
 mod foreign;

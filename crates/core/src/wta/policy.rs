@@ -76,6 +76,8 @@ pub(super) enum Fate {
     OwnerGone,
     /// Nothing is destroyed in a namespace that goes.
     NamespaceTerminating,
+    /// Nothing is destroyed while a CustomResourceDefinition is terminating or unreadable.
+    CrdTerminating,
 }
 
 /// Decides the fate of the infrastructure of an object that goes.
@@ -95,6 +97,8 @@ pub(super) fn fate(snapshot: &Snapshot, found: Found<'_>) -> Fate {
         Fate::Retained
     } else if snapshot.namespace_terminating {
         Fate::NamespaceTerminating
+    } else if snapshot.crd_obstacle.is_some() {
+        Fate::CrdTerminating
     } else if owner::recorded(&snapshot.wta).is_none() || owner::lets_go(&snapshot.wta) {
         Fate::Destroyed
     } else if owner::silent(&snapshot.wta).is_some() {

@@ -59,7 +59,6 @@ impl Resolved {
             location: self.location.clone(),
             sandbox: self.sandbox.clone(),
             taken_over: is_unchanged && before.is_some_and(|before| before.taken_over),
-            is_legacy: before.is_some_and(|before| before.is_legacy),
             was_ready: is_ready || before.is_some_and(|before| before.was_ready),
             used_approval: approval::used_up(snapshot, before, &self.rendering.hash, self.pending.as_deref()),
             used_destroyed: requests::used_destroyed(snapshot, before, workspace),
@@ -122,7 +121,6 @@ pub(super) fn baseline(deciding: &Deciding<'_>, workspace: &WorkspaceSeen, is_le
         location: location::of_workspace(deciding.snapshot, workspace),
         sandbox: workspace.labels.get(marks::SANDBOX).cloned(),
         taken_over: is_legacy,
-        is_legacy,
         was_ready: workspace.is("Ready"),
         used_approval: None,
         used_destroyed: None,
@@ -256,13 +254,40 @@ pub(super) fn place_of(snapshot: &Snapshot, found: Found<'_>) -> Option<(Workspa
     if let Some(workspace) = found.namesake() {
         return Some((workspace.group?, workspace.name.clone()));
     }
-    if let Some((group, name)) = identity::recorded(snapshot) {
-        return Some((group, name.to_owned()));
+    let group = new_group(snapshot)?;
+    match identity::recorded(snapshot) {
+        None => Some((group, identity::new_name(snapshot, group))),
+        Some((recorded, _)) if recorded != group => None,
+        // What is recorded in the object is a hint. Outside the namespace only names of the object's own follow it.
+        Some((_, name)) if group == WorkspaceGroup::Namespaced || identity::is_own_name(snapshot, name) => {
+            Some((group, name.to_owned()))
+        }
+        Some(_) => Some((group, identity::new_name(snapshot, group))),
     }
-    let group = snapshot.served.preferred.or_else(|| {
+}
+
+/// The group of new Workspaces, which the operator and the cluster decide.
+fn new_group(snapshot: &Snapshot) -> Option<WorkspaceGroup> {
+    snapshot.served.preferred.or_else(|| {
         [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped]
             .into_iter()
             .find(|group| snapshot.served.has(*group))
-    })?;
-    Some((group, identity::new_name(snapshot, group)))
+    })
+}
+
+/// Why the recorded Workspace, which does not exist, cannot be made: it is of another group than new ones are.
+pub(super) fn group_mismatch(snapshot: &Snapshot, found: Found<'_>) -> Option<Problem> {
+    let (recorded, name) = identity::recorded(snapshot).filter(|_| found == Found::Absent)?;
+    let group = new_group(snapshot).filter(|group| *group != recorded)?;
+    Some(Problem {
+        reason: Reason::WorkspaceGroupMismatch,
+        message: format!(
+            "The annotation {} names {}/{name}, which does not exist, and new Workspaces are of the group {}. Start the \
+             controllers with --workspace-api {} to have it made, or remove the annotation if nothing was ever made",
+            marks::WORKSPACE,
+            recorded.name(),
+            group.name(),
+            recorded.name(),
+        ),
+    })
 }

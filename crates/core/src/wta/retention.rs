@@ -21,6 +21,7 @@ use super::{
     policy::Allowed,
     resolve,
     snapshot::WorkspaceSeen,
+    waits,
 };
 
 const KEPT: &str = "The Workspace, its state and its infrastructure are kept";
@@ -60,7 +61,7 @@ fn leave(deciding: &mut Deciding<'_>, message: impl Into<String>) {
 fn made_again(deciding: &mut Deciding<'_>) {
     match make_again(deciding) {
         Ok(made) => {
-            deciding.children.push(made.kept());
+            deciding.children.push(made.kept(waits::key(deciding.snapshot)));
             let message = "What is left of the infrastructure is kept with its state. The Workspace was gone: it is made again \
                            so that the state is found, and may do nothing";
             leave(deciding, message);
@@ -87,7 +88,7 @@ fn present(deciding: &mut Deciding<'_>, workspace: &WorkspaceSeen) {
         return let_go(deciding, workspace);
     }
     let message = words(deciding, workspace);
-    match Body::retained(workspace).change(workspace, deciding.namespace()) {
+    match Body::retained(workspace, waits::key(deciding.snapshot)).change(workspace, deciding.namespace()) {
         // Its deletion may not have been seen yet. What is seen after this is newer.
         Some(change) => {
             deciding.children.push(change);

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use super::{kept::Kept, rendered::Rendered};
 use crate::{
+    crds::CrdObstacle,
     decision::Target,
     render::{Template, UnknownVariable, WorkspaceGroup},
 };
@@ -32,6 +33,8 @@ pub struct Snapshot {
     /// Its namespace is going away. This must be read freshly: the deletion of an object in it arrives sooner than the
     /// news about the namespace.
     pub namespace_terminating: bool,
+    /// A CustomResourceDefinition stands in the way of destruction. This must be read freshly, like the namespace.
+    pub crd_obstacle: Option<CrdObstacle>,
     /// The Cluster that the object's label names, if it exists.
     pub cluster: Option<ClusterSeen>,
     /// The owner that is recorded on the object (see [`super::owner::recorded`]), if it exists.
@@ -312,6 +315,8 @@ pub struct Awaited {
     pub other_namespace: Option<String>,
     /// Its name.
     pub name: String,
+    /// It is in another namespace and not shared with this one, or not there: which of the two is not told.
+    pub not_shared: bool,
     /// The API does not let the controllers read it, so that nothing else is known of it.
     pub hidden: bool,
     /// It exists.
@@ -358,6 +363,8 @@ pub struct ProviderConfigSeen {
     pub hidden: bool,
     /// What says where state lives (see [`super::location::backend_of_config`]); none if nothing does.
     pub backend: Option<String>,
+    /// Its annotation that names the namespaces that may use it.
+    pub allowed_namespaces: Option<String>,
 }
 
 /// A Secret that holds state.

@@ -65,7 +65,7 @@ pub fn choose(snapshot: &Snapshot) -> Choice {
             ),
         );
     }
-    if !is_shared(snapshot, template) && !kept.is_some_and(|kept| kept.is_legacy) {
+    if !is_shared(snapshot, template) && !is_legacy(snapshot, identity::find(snapshot)) {
         return nothing(
             Reason::TemplateNotShared,
             format!(
@@ -155,9 +155,10 @@ pub fn inputs(snapshot: &Snapshot) -> Inputs {
     }
 }
 
-fn is_legacy(snapshot: &Snapshot, found: Found<'_>) -> bool {
-    let kept = snapshot.kept.as_ref().and_then(|seen| seen.kept.as_ref());
-    kept.is_some_and(|kept| kept.is_legacy) || matches!(found, Found::Legacy(_))
+/// Whether an administrator says that the Go implementation made the Workspace, whose references to other namespaces stay.
+pub(super) fn is_legacy(snapshot: &Snapshot, found: Found<'_>) -> bool {
+    let workspace = found.ours();
+    workspace.is_some_and(|workspace| identity::is_marked_legacy(snapshot, workspace))
 }
 
 /// Renders the template that [`choose`] names, for the place that the Workspace has or will have. This is the one field

@@ -396,6 +396,10 @@ pub(super) fn events(deciding: &Deciding<'_>) -> Vec<Event> {
                 | Reason::RenderingLost
                 | Reason::WorkspaceNotOurs
                 | Reason::WorkspaceApiMissing
+                | Reason::WorkspaceGroupMismatch
+                | Reason::ProviderConfigNotAllowed
+                | Reason::WaitNotShared
+                | Reason::CrdTerminating
                 | Reason::InputMissing
                 | Reason::TemplateGone
         );

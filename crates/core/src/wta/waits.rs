@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capt_api::conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason;
+use capt_api::{conditions::workspacetemplateapply::WorkspaceTemplateApplyReason as Reason, marks};
 
 use super::snapshot::{Awaited, Problem, Snapshot, WaitGraph};
 
@@ -29,6 +29,22 @@ pub(super) fn before_creation(snapshot: &Snapshot) -> Option<Problem> {
         return problem(
             Reason::WaitingForSecrets,
             format!("Waiting for the {kind} {secrets}: make {them}, or change spec.waitForSecrets"),
+        );
+    }
+    if snapshot
+        .awaited_workspaces
+        .iter()
+        .any(|workspace| workspace.not_shared)
+    {
+        let unshared = names(&snapshot.awaited_workspaces, |workspace| workspace.not_shared);
+        let own = snapshot.wta.metadata.namespace.as_deref().unwrap_or_default();
+        return problem(
+            Reason::WaitNotShared,
+            format!(
+                "spec.waitForWorkspaces names {unshared}, not shared with this namespace. The owner of a Workspace shares it \
+                 by the annotation {}={own} on its WorkspaceTemplateApply",
+                marks::SHARED_WITH
+            ),
         );
     }
     let workspaces: Vec<String> = snapshot
@@ -70,7 +86,7 @@ pub(super) fn plural(kind: &str, count: usize) -> String {
 pub(super) fn gone_since(snapshot: &Snapshot) -> String {
     let secrets = names(&snapshot.awaited_secrets, |secret| !secret.exists);
     let workspaces = names(&snapshot.awaited_workspaces, |workspace| {
-        !workspace.exists && !workspace.hidden
+        !workspace.exists && !workspace.hidden && !workspace.not_shared
     });
     [secrets, workspaces]
         .into_iter()

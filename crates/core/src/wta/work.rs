@@ -10,6 +10,7 @@ use capt_api::{
 use super::{
     approval,
     body::{self, Body},
+    confinement,
     deciding::Deciding,
     foreign,
     identity::{self, Found},
@@ -33,13 +34,19 @@ pub(super) const POLICIES_OFF: &str = "Management policies are switched off in p
 pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
     let snapshot = deciding.snapshot;
     let problem = |reason, message| Some(Problem { reason, message });
+    let permit = |workspace: &WorkspaceSeen, annotation| {
+        let group = workspace.group.unwrap_or(WorkspaceGroup::Namespaced);
+        identity::permit_command(snapshot, group, &workspace.name, annotation)
+    };
     match deciding.found {
         Found::NotOurs(workspace) => {
             return problem(
                 Reason::WorkspaceNotOurs,
                 format!(
-                    "The Workspace {} is somebody else's and is left alone. Use another name for this object",
-                    workspace.name
+                    "The Workspace {} belongs to another object. Use another name for this one; to have an unused Workspace \
+                     adopted, an administrator names this object on it: {}",
+                    workspace.name,
+                    permit(workspace, capt_api::marks::ADOPTABLE_BY),
                 ),
             );
         }
@@ -56,7 +63,7 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
             return problem(
                 Reason::WorkspaceRetained,
                 format!(
-                    "The Workspace {} was kept on purpose. To take it back: {}",
+                    "The Workspace {} is retained. To adopt it with its state: {}",
                     workspace.name,
                     crate::commands::kubectl(
                         "annotate wtapply",
@@ -70,14 +77,10 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
             return problem(
                 Reason::WorkspaceNotOurs,
                 format!(
-                    "The Workspace {0} has the name that the Go implementation gives to this object's, and nothing says \
-                     that it is. To take it over with its state: {1}. To leave it alone and make another: {2}",
+                    "The Workspace {} may be this object's from the Go implementation. To adopt it with its state, an \
+                     administrator runs capt migrate, or: {}. To make another one: {}",
                     workspace.name,
-                    crate::commands::kubectl(
-                        "annotate wtapply",
-                        &snapshot.wta.metadata,
-                        &format!("{}={}", capt_api::marks::ADOPT_RETAINED, workspace.name)
-                    ),
+                    permit(workspace, capt_api::marks::LEGACY_OF),
                     crate::commands::kubectl(
                         "patch wtapply",
                         &snapshot.wta.metadata,
@@ -96,6 +99,9 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
     }
     if let Some(group) = identity::hidden(snapshot, deciding.found) {
         return problem(Reason::WorkspaceApiMissing, identity::let_read(group));
+    }
+    if let Some(mismatch) = resolve::group_mismatch(snapshot, deciding.found) {
+        return Some(mismatch);
     }
     match resolve::place(deciding) {
         None => {
@@ -124,10 +130,8 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
         }
         Some(_) => {}
     }
-    let is_legacy =
-        deciding.kept.is_some_and(|kept| kept.is_legacy) || matches!(deciding.found, Found::Legacy(_));
     let elsewhere = waits::in_other_namespaces(snapshot);
-    if !elsewhere.is_empty() && !is_legacy && deciding.found == Found::Absent {
+    if !elsewhere.is_empty() && deciding.found == Found::Absent {
         return problem(
             Reason::OtherNamespace,
             format!("Only Secrets of this namespace can be waited for, not {elsewhere}"),
@@ -151,6 +155,9 @@ pub(super) fn invalid(deciding: &Deciding<'_>) -> Option<Problem> {
             Reason::NamespaceTerminating,
             "Nothing can be made in a namespace that goes".to_owned(),
         );
+    }
+    if let Some(problem) = confinement::check_provider_config(snapshot) {
+        return Some(problem);
     }
     if deciding.kept.is_none() && workspace.is_none() {
         return resolve::fresh(deciding).err();
@@ -186,13 +193,20 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
             return take_over(deciding, workspace);
         }
     }
-    let resolved = match resolve::resolve(deciding, group, &name) {
+    let mut resolved = match resolve::resolve(deciding, group, &name) {
         Ok(resolved) => resolved,
         Err(problem) => return refuse(deciding, problem),
     };
-    match workspace {
-        None => make(deciding, group, &name, &resolved),
-        Some(workspace) => keep_alive(deciding, workspace, &resolved),
+    let unconfined = confinement::check(deciding, &resolved.rendering, (group, &name));
+    match (workspace, unconfined) {
+        (Some(workspace), None) => keep_alive(deciding, workspace, &resolved),
+        (None, None) => make(deciding, group, &name, &resolved, false),
+        // The Workspace is where an administrator can confirm it, so it is made, and may do nothing.
+        (None, problem @ Some(_)) if group == WorkspaceGroup::ClusterScoped => {
+            resolved.problem = problem;
+            make(deciding, group, &name, &resolved, true);
+        }
+        (_, Some(problem)) => refuse(deciding, problem),
     }
 }
 
@@ -252,7 +266,13 @@ fn template_policies(deciding: &Deciding<'_>) -> Option<Vec<ManagementPolicy>> {
     rendering.and_then(|rendering| rendering.policies.clone())
 }
 
-fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved: &Resolved) {
+fn make(
+    deciding: &mut Deciding<'_>,
+    group: WorkspaceGroup,
+    name: &str,
+    resolved: &Resolved,
+    is_unconfined: bool,
+) {
     let snapshot = deciding.snapshot;
     let is_first = identity::recorded(snapshot).is_none();
     let waits = if is_first {
@@ -298,7 +318,7 @@ fn make(deciding: &mut Deciding<'_>, group: WorkspaceGroup, name: &str, resolved
     } else {
         let kept = resolved.to_kept(snapshot, deciding.kept, None);
         deciding.keep(&kept);
-        let allowed = if rests {
+        let allowed = if rests || is_unconfined {
             Allowed::Nothing
         } else {
             Allowed::Life(resolved.rendering.policies.clone())
@@ -399,7 +419,7 @@ fn applied(resolved: &Resolved, is_written: bool) -> Applied {
 
 /// What leads to other namespaces and was left so, because the Go implementation let it.
 fn exempt(deciding: &Deciding<'_>, resolved: &Resolved) -> String {
-    if !deciding.kept.is_some_and(|kept| kept.is_legacy) {
+    if !source::is_legacy(deciding.snapshot, deciding.found) {
         return String::new();
     }
     let mut places = resolved.rendering.elsewhere.clone();

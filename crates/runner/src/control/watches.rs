@@ -13,7 +13,7 @@ use std::{
 use capt_api::{
     foreign::{
         ClusterProviderConfig, ClusterWorkspace, LegacyProviderConfig, LegacyProviderConfigUsage,
-        ProviderConfig, ProviderConfigUsage, Workspace, providerconfig::TerraformConfig,
+        ProviderConfig, ProviderConfigUsage, Workspace,
     },
     lean::{Head, Lean},
     marks,
@@ -45,7 +45,7 @@ use super::{
 };
 use crate::{
     Which,
-    inputs::{ConfigKind, ConfigRef, Configured, KnownConfigs, Listed, ObjectKind, ObjectRef},
+    inputs::{ConfigFound, ConfigKind, ConfigRef, Configured, KnownConfigs, Listed, ObjectKind, ObjectRef},
     view::{Seen, WorkspaceView},
     workspace::Reference,
 };
@@ -499,9 +499,9 @@ fn config_ref<K: Resource>(kind: ConfigKind, object: &K) -> ConfigRef {
 }
 
 /// What a provider configuration says, if it can be understood.
-fn content<K: Configured>(object: &DeserializeGuard<K>) -> Option<TerraformConfig> {
+fn content<K: Configured>(object: &DeserializeGuard<K>) -> Option<ConfigFound> {
     let object = object.0.as_ref().ok()?;
-    Some(object.content().clone())
+    Some(object.found())
 }
 
 /// A Workspace that cannot be read is no Workspace to us.

@@ -1,5 +1,6 @@
 //! Why a Workspace cannot be run as it is.
 
+use capt_api::foreign::providerconfig::CredentialsSource;
 use capt_terraform::{diagnostics::Class, state::LocationError};
 
 use super::needs::{ConfigRef, ObjectRef};
@@ -39,7 +40,7 @@ pub enum InputError {
     ConfigKind(String),
     /// An object in another namespace.
     #[error(
-        "{field} reads {object}, which is in another namespace: a namespaced Workspace reads its own only"
+        "{field} names {object}, which is in another namespace: a Workspace reads and writes its own namespace only"
     )]
     ForeignNamespace {
         /// Which.
@@ -93,6 +94,40 @@ pub enum InputError {
         /// The field.
         field: String,
     },
+    /// Credentials of the runner itself in a configuration that a tenant writes.
+    #[error(
+        "{field} has the source {}, which a namespaced ProviderConfig may not read: use the source Secret",
+        source_name(.source_of)
+    )]
+    CredentialsOfRunner {
+        /// The field.
+        field: String,
+        /// The source.
+        source_of: CredentialsSource,
+    },
+    /// A provider configuration that does not allow the namespace.
+    #[error(
+        "{config} does not allow namespace {namespace}: its administrator adds it to the annotation {}, or spec.providerConfigRef names another",
+        capt_api::marks::ALLOWED_NAMESPACES
+    )]
+    ConfigNotAllowed {
+        /// The configuration.
+        config: ConfigRef,
+        /// The namespace.
+        namespace: String,
+    },
+    /// State under a name of another Workspace, in a namespace that several share.
+    #[error(
+        "the backend keeps state in namespace {namespace:?}, where each Workspace has a name of its own, and the external name of this one is {found:?}: set the annotation crossplane.io/external-name to {expected:?}"
+    )]
+    ForeignStateName {
+        /// The namespace that holds the state.
+        namespace: String,
+        /// The external name.
+        found: String,
+        /// The one that is its own.
+        expected: String,
+    },
     /// Flux is not supported.
     #[error(
         "spec.forProvider.source is Flux, which this runner cannot fetch: use Remote with the address of the repository"
@@ -125,7 +160,7 @@ pub enum InputError {
     },
     /// State in another namespace.
     #[error(
-        "the backend keeps state in namespace {namespace:?}: a namespaced Workspace keeps its state in its own, unless a ClusterProviderConfig says otherwise"
+        "the backend keeps state in namespace {namespace:?}: a Workspace keeps its state in its own, unless a cluster-scoped provider configuration says otherwise"
     )]
     ForeignState {
         /// That namespace.
@@ -152,6 +187,16 @@ pub enum InputError {
         /// Why.
         source: CallError,
     },
+}
+
+fn source_name(source: &CredentialsSource) -> &'static str {
+    match source {
+        CredentialsSource::None => "None",
+        CredentialsSource::Secret => "Secret",
+        CredentialsSource::InjectedIdentity => "InjectedIdentity",
+        CredentialsSource::Environment => "Environment",
+        CredentialsSource::Filesystem => "Filesystem",
+    }
 }
 
 impl InputError {

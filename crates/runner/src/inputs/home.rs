@@ -12,7 +12,7 @@ use capt_api::foreign::{
     forprovider::{FileFormat, ForProvider, ModuleSource},
     providerconfig::TerraformConfig,
 };
-use capt_core::render::WorkspaceGroup;
+use capt_core::names;
 use capt_terraform::state::Location;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -105,15 +105,25 @@ pub(super) struct Kubeconfigs {
     pub(super) context: Option<String>,
 }
 
-/// The kubeconfigs that have to be read before it is known whether the backend is on our own API server.
-pub(super) fn kubeconfigs(asked: &Asked) -> Option<Kubeconfigs> {
+/// The kubeconfigs that have to be read before it is known whether the backend is on our own API server. A tenant that names a
+/// file of the runner's machine learns nothing about it.
+pub(super) fn kubeconfigs(view: &WorkspaceView, asked: &Asked) -> Option<Kubeconfigs> {
     let backend = asked
         .backend
         .as_ref()
         .filter(|backend| backend.kind == "kubernetes")?;
-    if text(backend, "host").is_some() {
+    let is_readable = asked.is_trusted || view.confined_to().is_none();
+    if text(backend, "host").is_some() || !is_readable {
         return None;
     }
+    let paths = kubeconfig_paths(backend);
+    (!paths.is_empty()).then(|| Kubeconfigs {
+        paths,
+        context: text(backend, "config_context").map(str::to_owned),
+    })
+}
+
+fn kubeconfig_paths(backend: &Backend) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = match backend.settings.get("config_paths") {
         Some(Some(Value::Array(paths))) => paths
             .iter()
@@ -124,10 +134,7 @@ pub(super) fn kubeconfigs(asked: &Asked) -> Option<Kubeconfigs> {
         _ => Vec::new(),
     };
     paths.extend(text(backend, "config_path").map(PathBuf::from));
-    (!paths.is_empty()).then(|| Kubeconfigs {
-        paths,
-        context: text(backend, "config_context").map(str::to_owned),
-    })
+    paths
 }
 
 /// Where state lives. `kubeconfig_server` is the address that the kubeconfigs of the backend lead to.
@@ -158,20 +165,36 @@ pub(super) fn decide(
     };
     match backend.kind.as_str() {
         "local" if is_in_working_directory(backend) => ours(home_namespace, SUFFIX, BTreeMap::new()),
-        "kubernetes"
-            if !asked.is_unknown && is_same_server(asked, backend, surroundings, kubeconfig_server) =>
-        {
+        "kubernetes" if !asked.is_unknown && is_same_server(backend, surroundings, kubeconfig_server) => {
             let namespace = constant(backend, "namespace")?.unwrap_or(BACKEND_NAMESPACE);
-            if view.group == WorkspaceGroup::Namespaced && !asked.is_trusted && namespace != home_namespace {
-                return Err(InputError::ForeignState {
-                    namespace: namespace.to_owned(),
-                });
-            }
+            check_namespace(view, asked, namespace)?;
             let suffix = constant(backend, "secret_suffix")?.unwrap_or_default();
             ours(namespace, suffix, labels(backend))
         }
         _ => Ok(Home::Backend(described(backend))),
     }
+}
+
+/// Whether state of a Workspace may be in a namespace. Where an administrator has several share one, each keeps its state under
+/// the name that follows from its own namespace and name: under any other it would find what another one made.
+fn check_namespace(view: &WorkspaceView, asked: &Asked, namespace: &str) -> Result<(), InputError> {
+    let Some(own) = view.confined_to().filter(|own| *own != namespace) else {
+        return Ok(());
+    };
+    if !asked.is_trusted {
+        return Err(InputError::ForeignState {
+            namespace: namespace.to_owned(),
+        });
+    }
+    let expected = names::external_name(own, &view.name);
+    if view.external_name() != expected {
+        return Err(InputError::ForeignStateName {
+            namespace: namespace.to_owned(),
+            found: view.external_name().to_owned(),
+            expected,
+        });
+    }
+    Ok(())
 }
 
 /// Whether a local backend keeps state in the working directory, which is ours and may be lost at any time. Its `path`
@@ -183,15 +206,10 @@ fn is_in_working_directory(backend: &Backend) -> bool {
 
 /// Whether a kubernetes backend is on the API server that our client talks to. Where it does not say which it means,
 /// it means the one that whoever runs Terraform is given, which is ours.
-fn is_same_server(
-    asked: &Asked,
-    backend: &Backend,
-    surroundings: &Surroundings,
-    kubeconfig_server: Option<&str>,
-) -> bool {
+fn is_same_server(backend: &Backend, surroundings: &Surroundings, kubeconfig_server: Option<&str>) -> bool {
     let named = match text(backend, "host") {
         Some(host) => Some(host),
-        None if kubeconfigs(asked).is_some() => kubeconfig_server,
+        None if !kubeconfig_paths(backend).is_empty() => kubeconfig_server,
         None => return backend.settings.get("host").is_none_or(Option::is_some),
     };
     match (named, surroundings.server.as_deref()) {

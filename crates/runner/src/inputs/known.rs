@@ -9,15 +9,17 @@ use std::{
     sync::Arc,
 };
 
-use capt_api::foreign::providerconfig::TerraformConfig;
 use futures::future::BoxFuture;
 use parking_lot::RwLock;
 
-use super::{ApiLookup, ConfigKind, ConfigRef, Lookup, lookup::Data};
+use super::{
+    ApiLookup, ConfigKind, ConfigRef, Lookup,
+    lookup::{ConfigFound, Data},
+};
 use crate::api::CallError;
 
 /// The provider configurations of one kind. Nothing is known of one that cannot be understood.
-pub(crate) type Listed = BTreeMap<ConfigRef, Option<TerraformConfig>>;
+pub(crate) type Listed = BTreeMap<ConfigRef, Option<ConfigFound>>;
 
 /// What watches told of provider configurations. Cloning shares it.
 #[derive(Clone, Default)]
@@ -30,7 +32,7 @@ impl KnownConfigs {
     }
 
     /// One is there and says this.
-    pub(crate) fn note(&self, config: &ConfigRef, content: Option<TerraformConfig>) {
+    pub(crate) fn note(&self, config: &ConfigRef, content: Option<ConfigFound>) {
         if let Some(listed) = self.0.write().get_mut(&config.kind) {
             listed.insert(config.clone(), content);
         }
@@ -49,7 +51,7 @@ impl KnownConfigs {
     }
 
     /// What one says, if that is known, or that there is none.
-    fn get(&self, config: &ConfigRef) -> Option<Option<TerraformConfig>> {
+    fn get(&self, config: &ConfigRef) -> Option<Option<ConfigFound>> {
         let known = self.0.read();
         match known.get(&config.kind)?.get(config) {
             None => Some(None),
@@ -84,7 +86,7 @@ impl Lookup for Glance<'_> {
     fn get_provider_config<'a>(
         &'a self,
         config: &'a ConfigRef,
-    ) -> BoxFuture<'a, Result<Option<TerraformConfig>, CallError>> {
+    ) -> BoxFuture<'a, Result<Option<ConfigFound>, CallError>> {
         match self.known.get(config) {
             Some(content) => Box::pin(async move { Ok(content) }),
             None => self.api.get_provider_config(config),
@@ -94,6 +96,8 @@ impl Lookup for Glance<'_> {
 
 #[cfg(test)]
 mod tests {
+    use capt_api::foreign::providerconfig::TerraformConfig;
+
     use super::*;
 
     #[test]
@@ -103,9 +107,12 @@ mod tests {
             namespace: None,
             name: name.to_owned(),
         };
-        let saying = |text: &str| TerraformConfig {
-            configuration: Some(text.to_owned()),
-            ..TerraformConfig::default()
+        let saying = |text: &str| ConfigFound {
+            config: TerraformConfig {
+                configuration: Some(text.to_owned()),
+                ..TerraformConfig::default()
+            },
+            allowed_namespaces: None,
         };
         let known = KnownConfigs::default();
         known.note(&named("a"), Some(saying("1")));

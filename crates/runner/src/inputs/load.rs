@@ -12,7 +12,7 @@ use kube::config::Kubeconfig;
 use super::{
     Home, InputError, Lookup, Needs, ObjectKind, Prepared, Surroundings, config_needs,
     home::{self, Kubeconfigs},
-    needs::{self, ConfigRef, KeyRef, ObjectRef},
+    needs::{self, ConfigKind, ConfigRef, KeyRef, ObjectRef},
     prepare::{self, Found},
 };
 use crate::view::WorkspaceView;
@@ -30,7 +30,7 @@ pub async fn load(
         return Err(InputError::FluxSource);
     }
     let needs = needs::needs(view)?;
-    let config = read_config(&needs.config, lookup).await?;
+    let config = read_config(view, &needs.config, lookup).await?;
     let keys = config_needs(&needs.config, &config)?;
     let objects = needs::all_objects(&needs, &keys);
     let mut found = read_objects(&objects, lookup).await?;
@@ -39,7 +39,7 @@ pub async fn load(
     let mut secrets = Secrets::default();
     let env = prepare::environment(view, &needs, &found, &mut secrets)?;
     let asked = home::asked(&view.for_provider, &found.config, needs.config.kind, &env)?;
-    if let Some(kubeconfigs) = home::kubeconfigs(&asked) {
+    if let Some(kubeconfigs) = home::kubeconfigs(view, &asked) {
         found.kubeconfig_server = read_server(&kubeconfigs, lookup).await;
     }
     let (inputs, home) = prepare::prepare(view, &needs, &found, env, secrets, &asked, surroundings)?;
@@ -54,7 +54,7 @@ pub async fn default_home(
     surroundings: &Surroundings,
 ) -> Option<Home> {
     let needs = needs::needs(view).ok()?;
-    let config = read_config(&needs.config, lookup).await.ok()?;
+    let config = read_config(view, &needs.config, lookup).await.ok()?;
     let asked = home::asked(&view.for_provider, &config, needs.config.kind, &[]).ok()?;
     if !asked.is_left_to_us() {
         return None;
@@ -62,7 +62,11 @@ pub async fn default_home(
     home::decide(view, &asked, surroundings, None).ok()
 }
 
-async fn read_config(config: &ConfigRef, lookup: &dyn Lookup) -> Result<TerraformConfig, InputError> {
+async fn read_config(
+    view: &WorkspaceView,
+    config: &ConfigRef,
+    lookup: &dyn Lookup,
+) -> Result<TerraformConfig, InputError> {
     let found = lookup
         .get_provider_config(config)
         .await
@@ -71,7 +75,13 @@ async fn read_config(config: &ConfigRef, lookup: &dyn Lookup) -> Result<Terrafor
             source,
         })?;
     match found {
-        Some(content) => Ok(content),
+        Some(found) => match view.tenant().filter(|tenant| !found.allows(tenant)) {
+            None => Ok(found.config),
+            Some(tenant) => Err(InputError::ConfigNotAllowed {
+                config: config.clone(),
+                namespace: tenant.to_owned(),
+            }),
+        },
         None if config.is_default() => Ok(TerraformConfig::default()),
         None => Err(InputError::ConfigMissing(config.clone())),
     }
@@ -109,6 +119,14 @@ async fn read_credentials(
             Some(key) => found.value(key)?.to_vec(),
             None => {
                 let field = format!("spec.credentials[{at}] of {}", needs.config);
+                // Tenants write these, and the machine is the runner's.
+                let is_local = !matches!(file.source, CredentialsSource::None | CredentialsSource::Secret);
+                if is_local && needs.config.kind == ConfigKind::Namespaced {
+                    return Err(InputError::CredentialsOfRunner {
+                        field,
+                        source_of: file.source,
+                    });
+                }
                 read_local(file, field, lookup).await?
             }
         });

@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeMap, env, fmt::Debug, io, path::Path, time::Duration};
 
-use capt_api::foreign::{
-    ClusterProviderConfig, LegacyProviderConfig, ProviderConfig, providerconfig::TerraformConfig,
+use capt_api::{
+    foreign::{ClusterProviderConfig, LegacyProviderConfig, ProviderConfig, providerconfig::TerraformConfig},
+    marks,
 };
+use capt_core::tenancy::NamespaceSet;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{Api, Client};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::{io::AsyncReadExt as _, time::timeout};
 
@@ -21,6 +23,24 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// What a Secret or a ConfigMap holds.
 pub type Data = BTreeMap<String, Vec<u8>>;
+
+/// A provider configuration, and who may use it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfigFound {
+    /// What it says.
+    pub config: TerraformConfig,
+    /// The namespaces that its administrator allows; all, if none are named.
+    pub allowed_namespaces: Option<NamespaceSet>,
+}
+
+impl ConfigFound {
+    /// Whether Workspaces of a namespace may use it.
+    #[must_use]
+    pub fn allows(&self, namespace: &str) -> bool {
+        let allowed = self.allowed_namespaces.as_ref();
+        allowed.is_none_or(|allowed| allowed.contains(namespace))
+    }
+}
 
 /// Where objects are read from: an API, a cache, a map.
 pub trait Lookup: Send + Sync {
@@ -42,7 +62,7 @@ pub trait Lookup: Send + Sync {
     fn get_provider_config<'a>(
         &'a self,
         config: &'a ConfigRef,
-    ) -> BoxFuture<'a, Result<Option<TerraformConfig>, CallError>>;
+    ) -> BoxFuture<'a, Result<Option<ConfigFound>, CallError>>;
 
     /// An environment variable of the runner.
     fn get_environment(&self, name: &str) -> Option<String> {
@@ -97,7 +117,7 @@ impl Lookup for ApiLookup {
     fn get_provider_config<'a>(
         &'a self,
         config: &'a ConfigRef,
-    ) -> BoxFuture<'a, Result<Option<TerraformConfig>, CallError>> {
+    ) -> BoxFuture<'a, Result<Option<ConfigFound>, CallError>> {
         Box::pin(async move {
             let name = config.name.as_str();
             let client = self.client.clone();
@@ -114,9 +134,23 @@ impl Lookup for ApiLookup {
 }
 
 /// A provider configuration of one of the three kinds.
-pub(crate) trait Configured: Clone + Debug + DeserializeOwned {
+pub(crate) trait Configured: Clone + Debug + DeserializeOwned + Resource {
     /// What it says.
     fn content(&self) -> &TerraformConfig;
+
+    /// What it says, and who may use it. Where tenants write it themselves, nobody is kept from it.
+    fn found(&self) -> ConfigFound {
+        let metadata = self.meta();
+        let annotations = metadata
+            .annotations
+            .as_ref()
+            .filter(|_| metadata.namespace.is_none());
+        let allowed = annotations.and_then(|annotations| annotations.get(marks::ALLOWED_NAMESPACES));
+        ConfigFound {
+            config: self.content().clone(),
+            allowed_namespaces: allowed.map(|list| NamespaceSet::parse(list)),
+        }
+    }
 }
 
 impl Configured for LegacyProviderConfig {
@@ -137,9 +171,9 @@ impl Configured for ProviderConfig {
     }
 }
 
-async fn read<K: Configured>(api: &Api<K>, name: &str) -> Result<Option<TerraformConfig>, CallError> {
+async fn read<K: Configured>(api: &Api<K>, name: &str) -> Result<Option<ConfigFound>, CallError> {
     let found = patiently(PATIENCE, || api.get_opt(name)).await?;
-    Ok(found.map(|found| found.content().clone()))
+    Ok(found.map(|found| found.found()))
 }
 
 /// What a Secret holds.

@@ -28,7 +28,7 @@ pub use home::SUFFIX;
 pub(crate) use known::{Glance, KnownConfigs, Listed};
 pub use load::{default_home, load};
 pub(crate) use lookup::Configured;
-pub use lookup::{ApiLookup, Data, Lookup};
+pub use lookup::{ApiLookup, ConfigFound, Data, Lookup};
 pub use needs::{ConfigKind, ConfigRef, KeyRef, Needs, ObjectKind, ObjectRef, config_needs, needs};
 pub use policies::{Grants, Policies, destroys_on_deletion, policies};
 pub(crate) use prepare::asked;

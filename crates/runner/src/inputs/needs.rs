@@ -125,6 +125,7 @@ impl Needs {
 /// # Errors
 /// If a reference says too little, or leads out of the namespace.
 pub fn needs(view: &WorkspaceView) -> Result<Needs, InputError> {
+    check_connection_secret(view)?;
     let env = view.for_provider.env.as_deref().unwrap_or_default();
     let env = env.iter().enumerate().map(|(at, variable)| {
         let field = format!("spec.forProvider.env[{at}]");
@@ -144,7 +145,7 @@ pub fn needs(view: &WorkspaceView) -> Result<Needs, InputError> {
             ObjectKind::ConfigMap => format!("{field}.configMapKeyRef"),
             ObjectKind::Secret => format!("{field}.secretKeyRef"),
         };
-        key_ref(view.namespace.as_deref(), kind, key, field).map(Some)
+        key_ref(view.confined_to(), kind, key, field).map(Some)
     });
     let files = view.for_provider.var_files.as_deref().unwrap_or_default();
     let files = files.iter().enumerate().map(|(at, file)| {
@@ -167,7 +168,7 @@ pub fn needs(view: &WorkspaceView) -> Result<Needs, InputError> {
                 missing: "name the object and the key",
             });
         };
-        key_ref(view.namespace.as_deref(), kind, key, field)
+        key_ref(view.confined_to(), kind, key, field)
     });
     Ok(Needs {
         config: config_ref(view)?,
@@ -229,6 +230,24 @@ fn config_ref(view: &WorkspaceView) -> Result<ConfigRef, InputError> {
             .flatten(),
         kind,
         name,
+    })
+}
+
+/// Outputs stay in the namespace, too.
+fn check_connection_secret(view: &WorkspaceView) -> Result<(), InputError> {
+    let (Some(own), Some(secret)) = (view.confined_to(), &view.connection_secret_ref) else {
+        return Ok(());
+    };
+    if secret.namespace == own {
+        return Ok(());
+    }
+    Err(InputError::ForeignNamespace {
+        object: ObjectRef {
+            kind: ObjectKind::Secret,
+            namespace: secret.namespace.clone(),
+            name: secret.name.clone(),
+        },
+        field: "spec.writeConnectionSecretToRef".to_owned(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use capt_api::{
     foreign::{ClusterWorkspace, Workspace},
-    marks::STATE_HOME,
+    marks::{STATE_HOME, WTA_NAMESPACE},
 };
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -36,6 +36,9 @@ pub(crate) async fn belongs_to_another(
     let Some(found) = find(ctx, owner).await? else {
         return Ok(None);
     };
+    if !may_keep_state_in(&found, &place.namespace) && view.tenant() == Some(place.namespace.as_str()) {
+        return Ok(None);
+    }
     let home = Home::Ours(place.clone()).name();
     let theirs = found.annotations.unwrap_or_default();
     if theirs.get(STATE_HOME).is_some_and(|written| *written != home) {
@@ -46,6 +49,17 @@ pub(crate) async fn belongs_to_another(
          and remove the annotation state-home. To delete it and leave that state alone, take Delete out of \
          spec.managementPolicies"
     )))
+}
+
+/// Whether a Workspace may have its state in a tenant's namespace. A Secret there can name any Workspace, and must not tell
+/// whether that exists.
+fn may_keep_state_in(workspace: &ObjectMeta, namespace: &str) -> bool {
+    let labels = workspace.labels.as_ref();
+    let own = workspace
+        .namespace
+        .as_ref()
+        .or_else(|| labels.and_then(|labels| labels.get(WTA_NAMESPACE)));
+    own.map(String::as_str) == Some(namespace)
 }
 
 async fn find(ctx: &Context, owner: &str) -> Result<Option<ObjectMeta>, CallError> {

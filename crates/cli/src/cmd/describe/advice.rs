@@ -54,7 +54,7 @@ const FAILURES: [(&[&str], &str); 8] = [
 ];
 
 /// Reasons that another try meets again, until somebody writes something else.
-const IN_THE_SPEC: [&str; 11] = [
+const IN_THE_SPEC: [&str; 12] = [
     "DependencyCycle",
     "InvalidSpec",
     "InvalidVPCConfig",
@@ -66,6 +66,7 @@ const IN_THE_SPEC: [&str; 11] = [
     "VariableInvalid",
     "VariableMissing",
     "OtherNamespace",
+    "WaitNotShared",
 ];
 
 /// What a person can do about an object and what it waits for.

@@ -10,13 +10,15 @@ use crate::look::{
 };
 
 /// Reasons with which nothing more happens until somebody says what becomes of it. Their messages tell the ways out.
-pub(super) const HELD: [&str; 8] = [
+pub(super) const HELD: [&str; 10] = [
+    "CRDTerminating",
     "ConsentMissing",
     "NamespaceTerminating",
     "NoDurableState",
     "OwnerGone",
     "RenderingLost",
     "WorkspaceApiMissing",
+    "WorkspaceGroupMismatch",
     "WorkspaceNotOurs",
     "WorkspaceRetained",
 ];

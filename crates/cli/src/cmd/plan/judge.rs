@@ -54,7 +54,7 @@ pub(super) enum Why {
 }
 
 /// Reasons of the condition Applied with which nothing is rendered, made or planned until somebody does something.
-const UNRENDERED: [&str; 17] = [
+const UNRENDERED: [&str; 20] = [
     "WorkspaceTemplateNotFound",
     "TemplateNotShared",
     "TemplateInvalid",
@@ -66,6 +66,9 @@ const UNRENDERED: [&str; 17] = [
     "WorkspaceRetained",
     "WorkspaceMovedAway",
     "WorkspaceApiMissing",
+    "WorkspaceGroupMismatch",
+    "ProviderConfigNotAllowed",
+    "CRDTerminating",
     "RunnerUnknown",
     "NamespaceTerminating",
     "ManagementPoliciesDisabled",
@@ -75,7 +78,7 @@ const UNRENDERED: [&str; 17] = [
 ];
 
 /// Reasons of the condition Waiting that do not pass by themselves.
-const STANDING: [&str; 2] = ["DependencyCycle", "OwnerGone"];
+const STANDING: [&str; 3] = ["DependencyCycle", "OwnerGone", "WaitNotShared"];
 
 /// Reasons of the condition Waiting that are about other objects.
 const DEPENDENT: [&str; 2] = ["WaitingForSecrets", "WaitingForWorkspaces"];

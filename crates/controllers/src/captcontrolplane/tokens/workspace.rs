@@ -1,4 +1,5 @@
-//! The credentials that a Workspace runs with: from its environment or its provider configuration, else the process's own.
+//! The credentials that a Workspace runs with: from its environment or its provider configuration, else the process's own,
+//! for the namespaces that the operator lends them to.
 //!
 //! They are read when they are needed and not kept.
 
@@ -15,11 +16,13 @@ use capt_api::{
 };
 use capt_core::{
     controlplane::provider::{self, AwsProvider},
+    names,
     render::WorkspaceGroup,
+    tenancy::NamespaceSet,
     wta::snapshot::WorkspaceSeen,
 };
 use futures::future::BoxFuture;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Client};
 use serde_json::Value;
 
@@ -35,7 +38,10 @@ use crate::{
         call::{CallError, within_deadline},
         key::ObjectKey,
     },
-    facts::Facts,
+    facts::{
+        Facts,
+        indexes::{self, within},
+    },
 };
 
 /// The credentials that a Workspace runs with.
@@ -43,6 +49,8 @@ pub(in super::super) struct WorkspaceCredentials {
     pub(in super::super) facts: Arc<Facts>,
     pub(in super::super) client: Client,
     pub(in super::super) own: Arc<dyn OwnCredentials>,
+    /// The namespaces that may use these.
+    pub(in super::super) own_for: NamespaceSet,
     pub(in super::super) clock: Clock,
 }
 
@@ -51,6 +59,17 @@ pub(in super::super) struct WorkspaceCredentials {
 enum WorkspaceError {
     #[error("there is no Workspace yet")]
     NoWorkspace,
+    #[error(
+        "neither the Workspace nor its provider configuration has credentials for AWS, and the controllers lend theirs to the \
+         namespaces of --own-credentials only. Add credentials to the provider configuration, or start capt controller with \
+         --own-credentials {0}"
+    )]
+    NotOwn(String),
+    #[error(
+        "{config} does not allow the namespace {namespace}: its administrator adds it to the annotation {}",
+        marks::ALLOWED_NAMESPACES
+    )]
+    NotAllowed { config: String, namespace: String },
     #[error("the provider configuration cannot be read")]
     Config(#[source] CallError),
     #[error("the Secret {0} cannot be read")]
@@ -82,7 +101,8 @@ impl Signers for WorkspaceCredentials {
             let found = self.of_workspace(namespace, &workspace, &config, &provider).await;
             let credentials = match found.map_err(|error| told(&error))? {
                 Some(credentials) => credentials,
-                None => self.own.find().await?,
+                None if self.own_for.contains(namespace) => self.own.find().await?,
+                None => return Err(told(&WorkspaceError::NotOwn(namespace.to_owned()))),
             };
             self.in_role(credentials, &provider, region)
                 .await
@@ -92,17 +112,31 @@ impl Signers for WorkspaceCredentials {
 }
 
 impl WorkspaceCredentials {
+    /// The Workspace of a WorkspaceTemplateApply, by its identity labels. Its annotation counts only between several that
+    /// carry them: it is the tenant's to write.
     fn workspace(&self, namespace: &str, apply: &str) -> Option<WorkspaceSeen> {
-        let apply = self.facts.applies.peek(&ObjectKey::within(namespace, apply))?;
-        let recorded = apply.metadata.annotations.as_ref()?.get(marks::WORKSPACE)?;
-        let (group, name) = recorded.split_once('/')?;
-        let group = WorkspaceGroup::from_name(group)?;
-        let place = match group {
-            WorkspaceGroup::Namespaced => ObjectKey::within(namespace, name),
-            WorkspaceGroup::ClusterScoped => ObjectKey::cluster_scoped(name),
+        let identity = within(namespace, &names::label_value(apply));
+        let recorded = self.facts.applies.peek(&ObjectKey::within(namespace, apply))?;
+        let annotations = recorded.metadata.annotations.as_ref();
+        let recorded = annotations.and_then(|annotations| annotations.get(marks::WORKSPACE));
+        let mut found: Vec<Arc<WorkspaceSeen>> = Vec::new();
+        for group in [WorkspaceGroup::Namespaced, WorkspaceGroup::ClusterScoped] {
+            let table = self.facts.workspaces_of(group);
+            let members = table.peek_members(indexes::IDENTITY, &identity);
+            // Labels can be written in any namespace.
+            let is_here = |place: &ObjectKey| place.own_namespace().is_none_or(|own| own == namespace);
+            let here = members.into_iter().filter(is_here);
+            found.extend(here.filter_map(|place| table.peek(&place)));
+        }
+        let is_recorded = |workspace: &Arc<WorkspaceSeen>| {
+            let group = workspace.group.map_or("", WorkspaceGroup::name);
+            recorded.is_some_and(|recorded| *recorded == format!("{group}/{}", workspace.name))
         };
-        let workspace = self.facts.workspaces_of(group).peek(&place)?;
-        Some((*workspace).clone())
+        let chosen = match found.as_slice() {
+            [one] => Some(one),
+            several => several.iter().find(|workspace| is_recorded(workspace)),
+        };
+        chosen.map(|workspace| (**workspace).clone())
     }
 
     async fn config(
@@ -119,24 +153,46 @@ impl WorkspaceCredentials {
         };
         let name = field("name").unwrap_or("default");
         let client = self.client.clone();
-        let found = match (workspace.group, field("kind")) {
+        let of_cluster = |found: Option<(ObjectMeta, TerraformConfig)>, kind: &str| match found {
+            None => Ok(TerraformConfig::default()),
+            Some((metadata, config)) => {
+                let annotations = metadata.annotations.unwrap_or_default();
+                let allowed = annotations.get(marks::ALLOWED_NAMESPACES);
+                if allowed.is_none_or(|list| NamespaceSet::parse(list).contains(namespace)) {
+                    return Ok(config);
+                }
+                Err(WorkspaceError::NotAllowed {
+                    config: format!("{kind} {name}"),
+                    namespace: namespace.to_owned(),
+                })
+            }
+        };
+        match (workspace.group, field("kind")) {
             (Some(WorkspaceGroup::ClusterScoped), _) => {
                 let api: Api<LegacyProviderConfig> = Api::all(client);
                 let found = within_deadline(api.get_opt(name)).await;
-                found.map(|found| found.map(|config| config.spec.config))
+                let found = found.map_err(WorkspaceError::Config)?;
+                of_cluster(
+                    found.map(|found| (found.metadata, found.spec.config)),
+                    "ProviderConfig",
+                )
             }
             (_, Some("ProviderConfig")) => {
                 let api: Api<ProviderConfig> = Api::namespaced(client, namespace);
                 let found = within_deadline(api.get_opt(name)).await;
-                found.map(|found| found.map(|config| config.spec.config))
+                let found = found.map_err(WorkspaceError::Config)?;
+                Ok(found.map(|found| found.spec.config).unwrap_or_default())
             }
             _ => {
                 let api: Api<ClusterProviderConfig> = Api::all(client);
                 let found = within_deadline(api.get_opt(name)).await;
-                found.map(|found| found.map(|config| config.spec.config))
+                let found = found.map_err(WorkspaceError::Config)?;
+                of_cluster(
+                    found.map(|found| (found.metadata, found.spec.config)),
+                    "ClusterProviderConfig",
+                )
             }
-        };
-        Ok(found.map_err(WorkspaceError::Config)?.unwrap_or_default())
+        }
     }
 
     async fn of_workspace(
@@ -146,15 +202,22 @@ impl WorkspaceCredentials {
         config: &TerraformConfig,
         provider: &AwsProvider,
     ) -> Result<Option<Credentials>, WorkspaceError> {
-        let of_namespace = (workspace.group != Some(WorkspaceGroup::ClusterScoped)).then_some(namespace);
-        if let Some(credentials) = self.of_environment(of_namespace, workspace).await? {
+        // What the Go implementation made keeps its references to other namespaces, where an administrator says that it did.
+        let legacy_of = workspace.annotations.get(marks::LEGACY_OF);
+        let is_legacy = legacy_of
+            .and_then(|key| key.split_once('/'))
+            .is_some_and(|(own, _)| own == namespace);
+        let own = (!is_legacy || workspace.group == Some(WorkspaceGroup::Namespaced)).then_some(namespace);
+        if let Some(credentials) = self.of_environment(own, workspace).await? {
             return Ok(Some(credentials));
         }
         let kind = workspace
             .spec
             .pointer("/providerConfigRef/kind")
             .and_then(Value::as_str);
-        let of_config = of_namespace.filter(|_| kind == Some("ProviderConfig"));
+        let is_namespaced =
+            workspace.group == Some(WorkspaceGroup::Namespaced) && kind == Some("ProviderConfig");
+        let of_config = is_namespaced.then_some(namespace);
         let profile = provider.profile.as_deref().unwrap_or("default");
         for file in config.credentials.iter().flatten() {
             // What is in the environment or in a file of whoever runs Terraform is found by the process's own search.

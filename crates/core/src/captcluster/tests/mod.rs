@@ -74,6 +74,7 @@ fn fresh() -> Snapshot {
         peers: Vec::new(),
         workspace_uid: None,
         paused_by: None,
+        crd_obstacle: None,
         left: None,
         workspace_secret: None,
         secrets: Vec::new(),

@@ -91,6 +91,7 @@ fn snapshot() -> Snapshot {
         ..ObjectMeta::default()
     };
     Snapshot {
+        crd_obstacle: None,
         cluster,
         infrastructure: infrastructure(&json!({}), &json!({})),
         control_plane: control_plane(&json!({}), &json!({})),

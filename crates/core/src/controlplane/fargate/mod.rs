@@ -191,6 +191,14 @@ pub(super) fn going<'a>(deciding: &mut Deciding<'a>) -> Vec<Part<'a>> {
     parts
 }
 
+/// Whether a WorkspaceTemplateApply of a profile exists that the spec does not list, so that its destruction may be consented to.
+pub(super) fn has_unlisted(control_plane: &CAPTControlPlane, applies: &[OwnedSeen]) -> bool {
+    let profiles = control_plane.spec.additional_fargate_profiles.iter().flatten();
+    let listed: Vec<String> = profiles.map(|profile| role(&profile.name)).collect();
+    let mut roles = applies.iter().filter_map(|seen| seen.label(marks::ROLE));
+    roles.any(|found| found.starts_with(ROLE) && !listed.iter().any(|listed| listed == found))
+}
+
 fn role(profile: &str) -> String {
     Role::FargateProfile(profile.to_owned()).label()
 }
@@ -234,10 +242,11 @@ fn remove<'a>(deciding: &mut Deciding<'a>, seen: &'a OwnedSeen) -> Part<'a> {
 /// Writes what the next step to the end of a profile needs.
 fn step_to_end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role) {
     let retry = deciding.retry_for(Some(seen), was_late(deciding, seen));
-    match owned::end(&deciding.owner, role, seen, Fate::Destroyed, retry) {
+    let obstacle = deciding.snapshot.crd_obstacle.as_ref();
+    match owned::end(&deciding.owner, role, seen, Fate::Destroyed, retry, obstacle) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
-        End::Wait { .. } | End::Stuck { .. } => {}
+        End::Wait { .. } | End::Obstructed { .. } | End::Stuck { .. } => {}
     }
 }
 

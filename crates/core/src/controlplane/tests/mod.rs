@@ -107,6 +107,7 @@ fn fresh() -> Snapshot {
         connection: None,
         left_secret: None,
         paused_by: None,
+        crd_obstacle: None,
         left: Vec::new(),
         kubeconfig: None,
         user_kubeconfig: None,

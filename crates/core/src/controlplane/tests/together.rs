@@ -320,6 +320,7 @@ fn empty(seen: &OwnedSeen) -> Snapshot {
     Snapshot {
         wta: seen.wta.clone(),
         namespace_terminating: false,
+        crd_obstacle: None,
         cluster: None,
         owner: None,
         template: Some(TemplateSeen {

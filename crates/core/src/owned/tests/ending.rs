@@ -10,7 +10,7 @@ fn the_mark_is_written_then_the_object_is_deleted_then_waited_for() {
         if fate == Fate::Retained {
             annotate(&mut seen, marks::LET_GO, "true");
         }
-        let End::Mark(mark) = end(&OWNER, &Role::Eks, &seen, fate, None) else {
+        let End::Mark(mark) = end(&OWNER, &Role::Eks, &seen, fate, None, None) else {
             panic!("{fate:?}: the mark comes first");
         };
         assert_eq!(
@@ -26,7 +26,7 @@ fn the_mark_is_written_then_the_object_is_deleted_then_waited_for() {
             seen.wta.spec.retain_workspace_on_delete,
             (fate == Fate::Retained).then_some(true)
         );
-        let End::Remove(removal) = end(&OWNER, &Role::Eks, &seen, fate, None) else {
+        let End::Remove(removal) = end(&OWNER, &Role::Eks, &seen, fate, None, None) else {
             panic!("{fate:?}: then it is deleted");
         };
         assert_eq!(
@@ -38,7 +38,7 @@ fn the_mark_is_written_then_the_object_is_deleted_then_waited_for() {
         let waiting = End::Wait {
             message: "about Deleting".to_owned(),
         };
-        assert_eq!(end(&OWNER, &Role::Eks, &seen, fate, None), waiting);
+        assert_eq!(end(&OWNER, &Role::Eks, &seen, fate, None, None), waiting);
     }
 }
 
@@ -47,7 +47,7 @@ fn one_that_somebody_else_deleted_is_marked_too() {
     let mut seen = living();
     seen.wta.metadata.deletion_timestamp = Some(Time(at(1)));
     assert!(matches!(
-        end(&OWNER, &Role::Eks, &seen, Fate::Destroyed, None),
+        end(&OWNER, &Role::Eks, &seen, Fate::Destroyed, None, None),
         End::Mark(_)
     ));
 }
@@ -69,12 +69,12 @@ fn an_owner_takes_back_what_it_said_about_keeping_and_a_person_is_not_overruled(
         .get_or_insert_default()
         .insert("mine".to_owned(), "1".to_owned());
     for (seen, is_kept) in [(by_owner, false), (by_person, true), (by_both, true)] {
-        let End::Mark(mark) = end(&OWNER, &Role::Eks, &seen, Fate::Destroyed, None) else {
+        let End::Mark(mark) = end(&OWNER, &Role::Eks, &seen, Fate::Destroyed, None, None) else {
             panic!("the mark comes first");
         };
         let seen = carried_out(&mark, Some(&seen));
         assert_eq!(seen.is_retained(), is_kept);
-        let next = end(&OWNER, &Role::Eks, &seen, Fate::Destroyed, None);
+        let next = end(&OWNER, &Role::Eks, &seen, Fate::Destroyed, None, None);
         assert!(matches!(next, End::Remove(_)), "{next:?}");
     }
 }

@@ -67,7 +67,7 @@ fn a_templates_own_policies_are_not_exceeded() {
 }
 
 #[test]
-fn the_group_is_the_namespaced_one_where_it_is_served_and_is_kept_once_chosen() {
+fn the_group_is_the_namespaced_one_where_it_is_served_and_follows_the_operator_alone() {
     let both = Served {
         namespaced: Serving::Yes,
         cluster_scoped: Serving::Yes,
@@ -93,8 +93,32 @@ fn the_group_is_the_namespaced_one_where_it_is_served_and_is_kept_once_chosen() 
         let mut world = World::new(fresh());
         world.snapshot.served = served;
         world.settle();
+        // What exists stays what it is, whatever is served and wanted for new ones.
         world.snapshot.served = both;
+        let workspace = world.workspace().clone();
+        world.settle();
+        assert_eq!(*world.workspace(), workspace);
         world.delete_workspace();
+        world.settle();
+        let is_namespaced = expected.starts_with("tf.m.");
+        assert_eq!(world.snapshot.workspaces.is_empty(), !is_namespaced);
+        if !is_namespaced {
+            let decision = world.decide();
+            let told = reason(&world.snapshot, &decision, "Applied");
+            assert_eq!(told, "False/WorkspaceGroupMismatch");
+            let message = world
+                .snapshot
+                .wta
+                .status
+                .as_ref()
+                .and_then(|status| status.message.clone());
+            assert!(
+                message
+                    .unwrap_or_default()
+                    .contains("--workspace-api tf.upbound.io")
+            );
+        }
+        world.snapshot.served = served;
         world.settle();
         let annotations = world
             .snapshot
@@ -356,6 +380,7 @@ fn a_secret_of_another_namespace_is_not_waited_for() {
     snapshot.awaited_secrets = vec![Awaited {
         other_namespace: Some("theirs".to_owned()),
         name: "a".to_owned(),
+        not_shared: false,
         hidden: false,
         exists: true,
         ready: true,

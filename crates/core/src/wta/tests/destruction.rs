@@ -198,7 +198,7 @@ fn retained_means_retained() {
         assert!(
             !workspace.labels.contains_key(marks::WTA_NAME) && !workspace.labels.contains_key(marks::WTA_UID)
         );
-        assert_eq!(workspace.annotations[marks::RETAINED], "true");
+        assert_eq!(workspace.annotations[marks::RETAINED], "team/blue-apply");
         assert!(!workspace.deleting && !super::super::policy::grants_destruction(&workspace.spec));
         assert!(!world.snapshot.state_secrets[0].moves, "state is unlabelled");
         assert!(world.snapshot.state_secrets[0].is_held, "and still held");

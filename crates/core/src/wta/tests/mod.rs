@@ -14,6 +14,7 @@ mod rendering;
 mod reporting;
 mod retention;
 mod taking_over;
+mod tenancy;
 mod world;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -95,6 +96,7 @@ fn fresh() -> Snapshot {
     Snapshot {
         wta,
         namespace_terminating: false,
+        crd_obstacle: None,
         cluster: None,
         owner: None,
         template: Some(TemplateSeen {

@@ -34,7 +34,11 @@ fn assert_kept(world: &World, case: &str) {
     assert_eq!(world.infrastructure.len(), 1, "{case}");
     let workspace = world.workspace();
     assert!(!workspace.deleting, "{case}");
-    assert_eq!(workspace.annotations[marks::RETAINED], "true", "{case}");
+    assert_eq!(
+        workspace.annotations[marks::RETAINED],
+        "team/blue-apply",
+        "{case}"
+    );
     for label in [marks::WTA_NAMESPACE, marks::WTA_NAME, marks::WTA_UID] {
         assert!(!workspace.labels.contains_key(label), "{case}: {label}");
     }
@@ -105,7 +109,7 @@ fn a_deletion_that_shows_only_after_the_mark_does_not_leave_a_workspace_that_goe
     delete(&mut world.snapshot);
     keep(&mut world);
     world.step();
-    assert_eq!(world.workspace().annotations[marks::RETAINED], "true");
+    assert_eq!(world.workspace().annotations[marks::RETAINED], "team/blue-apply");
     assert!(!world.is_gone, "it waits for what it wrote to be seen");
     world.delete_workspace();
     world.settle();

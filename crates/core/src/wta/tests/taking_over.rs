@@ -14,6 +14,7 @@ use crate::render::WorkspaceGroup;
 /// An object as the Go implementation leaves it, which may have lost the name of its Workspace.
 fn left_by_go(workspace: Option<&str>) -> Snapshot {
     let mut snapshot = fresh();
+    snapshot.served.cluster_scoped = Serving::Yes;
     snapshot.wta.metadata.finalizers = Some(vec![marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER.to_owned()]);
     snapshot.wta.status = workspace.map(|name| WorkspaceTemplateApplyStatus {
         workspace_name: Some(name.to_owned()),
@@ -24,9 +25,9 @@ fn left_by_go(workspace: Option<&str>) -> Snapshot {
 }
 
 /// Its Workspace, on which nothing says whose it is.
-fn made_by_go(group: WorkspaceGroup) -> WorkspaceSeen {
+fn made_by_go() -> WorkspaceSeen {
     WorkspaceSeen {
-        group: Some(group),
+        group: Some(WorkspaceGroup::ClusterScoped),
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
         uid: "legacy".to_owned(),
@@ -34,10 +35,18 @@ fn made_by_go(group: WorkspaceGroup) -> WorkspaceSeen {
     }
 }
 
+/// The same, after an administrator ran `capt migrate`.
+fn marked() -> WorkspaceSeen {
+    let mut workspace = made_by_go();
+    let mark = (marks::LEGACY_OF.to_owned(), "team/blue-apply".to_owned());
+    workspace.annotations.extend([mark]);
+    workspace
+}
+
 #[test]
 fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_change_waits() {
     let mut snapshot = left_by_go(Some("blue"));
-    let original = made_by_go(WorkspaceGroup::Namespaced);
+    let original = marked();
     snapshot.workspaces.push(Arc::new(original.clone()));
     let mut world = World::new(snapshot);
     let decision = world.settle();
@@ -63,7 +72,7 @@ fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_cha
             .as_ref()
             .and_then(|status| status.message.clone());
         let told = told.unwrap_or_default();
-        let compare = "kubectl get workspaces.tf.m.upbound.io blue -n team -o yaml";
+        let compare = "kubectl get workspaces.tf.upbound.io blue -o yaml";
         assert_eq!(told.contains(compare), is_to_compare, "{told}");
     }
     assert_eq!(
@@ -81,7 +90,7 @@ fn a_workspace_of_the_go_implementation_is_taken_over_as_it_is_and_its_first_cha
 #[test]
 fn the_first_change_of_what_was_taken_over_waits_also_if_there_was_none_at_first() {
     let mut snapshot = left_by_go(Some("blue"));
-    let mut original = made_by_go(WorkspaceGroup::Namespaced);
+    let mut original = marked();
     original.spec["forProvider"] = rendered("r1").spec["forProvider"].clone();
     original.spec["providerConfigRef"] = rendered("r1").spec["providerConfigRef"].clone();
     snapshot.workspaces.push(Arc::new(original));
@@ -107,8 +116,7 @@ fn what_the_go_implementation_made_is_found_also_if_it_could_not_be_read_at_firs
         let mut world = World::new(snapshot);
         world.calm();
         assert!(world.snapshot.workspaces.is_empty(), "nothing is made beside it");
-        let mut original = made_by_go(WorkspaceGroup::ClusterScoped);
-        original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": "team"});
+        let original = marked();
         world.snapshot.workspaces.push(Arc::new(original));
         world.snapshot.served.cluster_scoped = Serving::Yes;
         world.calm();
@@ -117,47 +125,89 @@ fn what_the_go_implementation_made_is_found_also_if_it_could_not_be_read_at_firs
     }
 }
 
-/// The Go implementation may fail to write down which Workspace it made.
 #[test]
-fn a_workspace_of_the_go_implementation_whose_name_was_lost_is_never_made_twice() {
-    for (outputs_in, consent, is_taken) in [
-        (Some("team"), None, true),
-        (Some("other"), None, false),
-        (None, None, false),
-        (None, Some("blue"), true),
-    ] {
-        let mut snapshot = left_by_go(None);
-        snapshot.served.cluster_scoped = Serving::Yes;
-        let mut original = made_by_go(WorkspaceGroup::ClusterScoped);
-        if let Some(namespace) = outputs_in {
-            original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": namespace});
-        }
-        snapshot.workspaces.push(Arc::new(original));
-        // The record may be written before anything else is.
-        if is_taken && consent.is_none() {
-            annotate(&mut snapshot, marks::WORKSPACE, "tf.upbound.io/blue");
-        }
-        if let Some(name) = consent {
-            annotate(&mut snapshot, marks::ADOPT_RETAINED, name);
-        }
-        let mut world = World::new(snapshot);
-        let decision = world.calm();
-        let case = format!("{outputs_in:?} {consent:?}");
-        assert_eq!(world.snapshot.workspaces.len(), 1, "{case}");
-        let is_ours = world.workspace().labels.contains_key(marks::WTA_NAME);
-        assert_eq!(is_ours, is_taken, "{case}");
-        if !is_taken {
-            let told = reason(&world.snapshot, &decision, "Applied");
-            assert_eq!(told, "False/WorkspaceNotOurs", "{case}");
-            assert!(message(&decision).contains("adopt-retained=blue"), "{case}");
+fn only_an_administrator_says_that_the_go_implementation_made_a_workspace() {
+    // What the namespace claims: the old finalizer, a status, where outputs go, and consent.
+    for name in [None, Some("blue")] {
+        for (mark, is_adopted) in [
+            (None, false),
+            (Some("team/blue-apply"), true),
+            (Some("team/other-apply"), false),
+            (Some("other/blue-apply"), false),
+            (Some("true"), false),
+        ] {
+            let mut snapshot = left_by_go(name);
+            let mut original = made_by_go();
+            original.spec["writeConnectionSecretToRef"] = json!({"name": "c", "namespace": "team"});
+            if let Some(mark) = mark {
+                let mark = (marks::LEGACY_OF.to_owned(), mark.to_owned());
+                original.annotations.extend([mark]);
+            }
+            snapshot.workspaces.push(Arc::new(original.clone()));
+            annotate(&mut snapshot, marks::ADOPT_RETAINED, "blue");
+            let mut world = World::new(snapshot);
+            let decision = world.calm();
+            let case = format!("{name:?} {mark:?}");
+            assert_eq!(
+                world.snapshot.workspaces.len(),
+                1,
+                "nothing is made beside it: {case}"
+            );
+            let is_ours = world.workspace().labels.contains_key(marks::WTA_NAME);
+            assert_eq!(is_ours, is_adopted, "{case}");
+            if is_adopted {
+                assert_eq!(
+                    world.workspace().annotations[marks::LEGACY_OF],
+                    "team/blue-apply",
+                    "it stays"
+                );
+                continue;
+            }
+            assert_eq!(*world.workspace(), original, "{case}");
+            let found = reason(&world.snapshot, &decision, "Applied");
+            assert_eq!(found, "False/WorkspaceNotOurs", "{case}");
+            let command = format!(
+                "annotate workspaces.tf.upbound.io blue {}=team/blue-apply",
+                marks::LEGACY_OF
+            );
+            assert!(message(&decision).contains(&command), "{}", message(&decision));
             let finalizers = world.snapshot.wta.metadata.finalizers.clone().unwrap_or_default();
             let old = marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER;
             assert!(
                 finalizers.iter().any(|one| one == old),
                 "it is asked again: {case}"
             );
+            // Nor does its deletion reach what is not its own.
+            delete(&mut world.snapshot);
+            world.calm();
+            assert_eq!(*world.workspace(), original, "{case}");
         }
     }
+}
+
+#[test]
+fn references_of_a_legacy_workspace_that_was_moved_wait_for_an_administrator() {
+    let mut snapshot = left_by_go(Some("blue"));
+    snapshot.served.preferred = Some(WorkspaceGroup::ClusterScoped);
+    let mut original = marked();
+    let foreign = json!([{"name": "A", "secretKeyRef": {"namespace": "shared", "name": "s", "key": "k"}}]);
+    original.spec["forProvider"]["env"] = foreign.clone();
+    snapshot.workspaces.push(Arc::new(original));
+    let mut world = World::new(snapshot);
+    world.settle();
+    assert_eq!(world.workspace().spec["forProvider"]["env"], foreign);
+    // On the other side of a move there is no Workspace, and with it went the mark.
+    world.snapshot.workspaces.clear();
+    let decision = world.settle();
+    assert_eq!(world.workspace().spec["managementPolicies"], json!([]));
+    assert_eq!(
+        reason(&world.snapshot, &decision, "Applied"),
+        "False/OtherNamespace"
+    );
+    let mark = (marks::LEGACY_OF.to_owned(), "team/blue-apply".to_owned());
+    world.workspace_mut().annotations.extend([mark]);
+    world.settle();
+    assert_ne!(world.workspace().spec["managementPolicies"], json!([]));
 }
 
 #[test]
@@ -172,10 +222,8 @@ fn what_the_go_implementations_workspace_forbids_stays_forbidden() {
                 snapshot.template = None;
                 snapshot.rendering = Err(Vec::new());
                 let mut original = WorkspaceSeen {
-                    labels: BTreeMap::new(),
-                    uid: "legacy".to_owned(),
                     finalizers: vec![foreign_marks::CROSSPLANE_FINALIZER.to_owned()],
-                    ..somebody_elses("blue")
+                    ..marked()
                 };
                 original.spec[field] = value.clone();
                 snapshot.workspaces.push(Arc::new(original));

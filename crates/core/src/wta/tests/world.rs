@@ -161,7 +161,7 @@ impl World {
                 assert!(
                     !workspaces
                         .iter()
-                        .any(|workspace| workspace.name == child.target.name)
+                        .any(|workspace| workspace.group == group && workspace.name == child.target.name)
                 );
                 let new = WorkspaceSeen {
                     group,
@@ -220,7 +220,7 @@ impl World {
     pub(super) fn run(&mut self) {
         let infrastructure = &mut self.infrastructure;
         self.snapshot.workspaces.retain_mut(|workspace| {
-            if workspace.uid == "other" {
+            if workspace.uid == "other" || workspace.uid.starts_with("victim") {
                 return true;
             }
             let workspace = Arc::make_mut(workspace);
