@@ -5,6 +5,7 @@ mod homes;
 mod loading;
 mod policies;
 mod secrecy;
+mod tenancy;
 
 use std::{
     collections::BTreeMap,
@@ -13,11 +14,13 @@ use std::{
 };
 
 use capt_api::foreign::{ClusterWorkspace, Workspace, providerconfig::TerraformConfig};
+use capt_core::tenancy::NamespaceSet;
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 
 use super::{
-    ConfigKind, ConfigRef, Data, InputError, Lookup, ObjectKind, ObjectRef, Prepared, Surroundings, load,
+    ConfigFound, ConfigKind, ConfigRef, Data, InputError, Lookup, ObjectKind, ObjectRef, Prepared,
+    Surroundings, load,
 };
 use crate::{CallError, view::WorkspaceView};
 
@@ -26,6 +29,8 @@ use crate::{CallError, view::WorkspaceView};
 struct Maps {
     objects: BTreeMap<ObjectRef, Data>,
     configs: BTreeMap<ConfigRef, TerraformConfig>,
+    /// The namespaces that all of them allow; all, if it is none.
+    allowed: Option<NamespaceSet>,
     environment: BTreeMap<String, String>,
     files: BTreeMap<PathBuf, String>,
 }
@@ -88,8 +93,12 @@ impl Lookup for Maps {
     fn get_provider_config<'a>(
         &'a self,
         config: &'a ConfigRef,
-    ) -> BoxFuture<'a, Result<Option<TerraformConfig>, CallError>> {
-        std::future::ready(Ok(self.configs.get(config).cloned())).boxed()
+    ) -> BoxFuture<'a, Result<Option<ConfigFound>, CallError>> {
+        let found = self.configs.get(config).map(|config| ConfigFound {
+            config: config.clone(),
+            allowed_namespaces: self.allowed.clone(),
+        });
+        std::future::ready(Ok(found)).boxed()
     }
 
     fn get_environment(&self, name: &str) -> Option<String> {
@@ -139,7 +148,7 @@ fn workspace(group: &str, namespace: Option<&str>, mut spec: Value) -> Value {
 
 fn surroundings() -> Surroundings {
     Surroundings {
-        own_credentials: capt_core::tenancy::NamespaceSet::none(),
+        own_credentials: NamespaceSet::none(),
         namespace: "runner-home".to_owned(),
         server: Some("https://10.0.0.1:6443".to_owned()),
     }

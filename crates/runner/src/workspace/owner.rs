@@ -2,7 +2,7 @@
 
 use capt_api::{
     foreign::{ClusterWorkspace, Workspace},
-    marks::{STATE_HOME, WTA_NAMESPACE},
+    marks::STATE_HOME,
 };
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -33,33 +33,32 @@ pub(crate) async fn belongs_to_another(
     let Some(owner) = kept.owner().filter(|owner| *owner != claim(view)) else {
         return Ok(None);
     };
+    let home = Home::Ours(place.clone()).name();
+    let refusal = || {
+        format!(
+            "{home} is the state of the Workspace {owner}, and this one leads to the same: give it another external name and \
+             remove the annotation state-home. To delete it and leave that state alone, take Delete out of \
+             spec.managementPolicies"
+        )
+    };
+    // In its own namespace a tenant can name any Workspace on the Secret, and must not learn whether that exists.
+    let is_outside = namespace_of(owner) != Some(place.namespace.as_str());
+    if is_outside && view.tenant() == Some(place.namespace.as_str()) {
+        return Ok(Some(refusal()));
+    }
     let Some(found) = find(ctx, owner).await? else {
         return Ok(None);
     };
-    if !may_keep_state_in(&found, &place.namespace) && view.tenant() == Some(place.namespace.as_str()) {
-        return Ok(None);
-    }
-    let home = Home::Ours(place.clone()).name();
     let theirs = found.annotations.unwrap_or_default();
     if theirs.get(STATE_HOME).is_some_and(|written| *written != home) {
         return Ok(None);
     }
-    Ok(Some(format!(
-        "{home} is the state of the Workspace {owner}, and this one leads to the same: give it another external name \
-         and remove the annotation state-home. To delete it and leave that state alone, take Delete out of \
-         spec.managementPolicies"
-    )))
+    Ok(Some(refusal()))
 }
 
-/// Whether a Workspace may have its state in a tenant's namespace. A Secret there can name any Workspace, and must not tell
-/// whether that exists.
-fn may_keep_state_in(workspace: &ObjectMeta, namespace: &str) -> bool {
-    let labels = workspace.labels.as_ref();
-    let own = workspace
-        .namespace
-        .as_ref()
-        .or_else(|| labels.and_then(|labels| labels.get(WTA_NAMESPACE)));
-    own.map(String::as_str) == Some(namespace)
+/// The namespace of a Workspace as a state names it; empty for a cluster-scoped one.
+fn namespace_of(claim: &str) -> Option<&str> {
+    claim.split('/').nth(1)
 }
 
 async fn find(ctx: &Context, owner: &str) -> Result<Option<ObjectMeta>, CallError> {

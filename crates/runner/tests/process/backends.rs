@@ -6,7 +6,7 @@ use capt_api::foreign::{Workspace, providerconfig::TerraformConfig};
 use capt_runner::{
     CallError,
     engine::{FailureKind, Goal, Inputs},
-    inputs::{ConfigRef, Data, Lookup, Surroundings, load},
+    inputs::{ConfigFound, ConfigRef, Data, Lookup, Surroundings, load},
     view::WorkspaceView,
 };
 use capt_terraform::state::State;
@@ -34,8 +34,12 @@ impl Lookup for Only {
     fn get_provider_config<'a>(
         &'a self,
         _: &'a ConfigRef,
-    ) -> BoxFuture<'a, Result<Option<TerraformConfig>, CallError>> {
-        Box::pin(async { Ok(Some(self.0.clone())) })
+    ) -> BoxFuture<'a, Result<Option<ConfigFound>, CallError>> {
+        let found = ConfigFound {
+            config: self.0.clone(),
+            allowed_namespaces: None,
+        };
+        Box::pin(async { Ok(Some(found)) })
     }
 }
 

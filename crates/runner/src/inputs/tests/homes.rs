@@ -79,11 +79,11 @@ fn a_backend_in_the_module_decides() {
         ),
         (
             "backend \"kubernetes\" {\n secret_suffix = \"s\"\n namespace = \"team\"\n config_path = \"/k\"\n}",
-            "secret/team/tfstate-team-vpc-abc-s",
+            "backend kubernetes",
         ),
         (
             "backend \"kubernetes\" {\n secret_suffix = \"s\"\n namespace = \"team\"\n config_path = \"~/.kube/config\"\n}",
-            "secret/team/tfstate-team-vpc-abc-s",
+            "backend kubernetes",
         ),
         (
             "backend \"kubernetes\" {\n secret_suffix = \"s\"\n config_paths = [\"/k\"]\n config_context = \"there\"\n}",
@@ -187,7 +187,7 @@ fn settings_come_from_file_arguments_and_environment_too() {
         (
             with(env("KUBE_CONFIG_PATH", "/k")),
             file("namespace = \"team\""),
-            own,
+            "backend kubernetes",
         ),
     ];
     for (view, config, expected) in cases {
@@ -213,7 +213,17 @@ fn only_an_administrator_can_keep_state_in_another_namespace() {
     let block = terraform("backend \"kubernetes\" {\n secret_suffix = \"s\"\n namespace = \"other\"\n}");
     let config = json!({"configuration": block});
     let elsewhere = "secret/other/tfstate-team-vpc-abc-s";
-    assert_eq!(home(&namespaced(json!({})), config.clone()), elsewhere);
+    let own_name = capt_core::names::external_name("team", "vpc");
+    let mut named = namespaced(json!({}));
+    let mark = (
+        capt_api::foreign::marks::EXTERNAL_NAME.to_owned(),
+        own_name.clone(),
+    );
+    named.annotations.extend([mark]);
+    assert_eq!(
+        home(&named, config.clone()),
+        format!("secret/other/tfstate-{own_name}-s")
+    );
     assert_eq!(home(&cluster_scoped(json!({})), config.clone()), elsewhere);
     assert_eq!(home(&cluster_scoped(module(&block)), json!({})), elsewhere);
     let own_config = json!({"providerConfigRef": {"kind": "ProviderConfig", "name": "own"}});
@@ -231,10 +241,7 @@ fn only_an_administrator_can_keep_state_in_another_namespace() {
         ),
     ] {
         let told = refused(&view, &maps(config));
-        assert!(
-            told.contains("a namespaced Workspace keeps its state in its own"),
-            "{told}"
-        );
+        assert!(told.contains("a Workspace keeps its state in its own"), "{told}");
     }
 }
 
