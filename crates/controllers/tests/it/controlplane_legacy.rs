@@ -146,7 +146,11 @@ pub(crate) async fn leave(stage: &Stage, left: Left<'_>) {
     let workspace = workspace_of(left.name);
     let object: DynamicObject = serde_json::from_value(json!({
         "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace",
-        "metadata": {"name": workspace, "annotations": {"crossplane.io/external-name": workspace}},
+        "metadata": {"name": workspace, "annotations": {
+            "crossplane.io/external-name": workspace,
+            // An administrator ran `capt migrate`.
+            marks::LEGACY_OF: format!("{}/{}", stage.namespace(), left.name),
+        }},
         "spec": {
             "forProvider": {"source": "Inline", "module": left.module},
             "providerConfigRef": {"name": "default"},

@@ -49,6 +49,7 @@ mod secrecy;
 mod stage;
 mod taking_back;
 mod templates;
+mod tenancy;
 mod timeouts;
 mod trying;
 mod waits;

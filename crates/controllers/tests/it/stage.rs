@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc};
 
 use capt_api::{WorkspaceTemplate, WorkspaceTemplateApply, conditions::find_condition, marks};
 use capt_controllers::{ClusterController, Metrics, Options, Outside, Readiness};
-use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
+use capt_core::{render::WorkspaceGroup, tenancy::NamespaceSet, wta::snapshot::Runner};
 use capt_testkit::{Process, World};
 use k8s_openapi::api::{core::v1::Namespace, events::v1::Event};
 use kube::{
@@ -36,6 +36,8 @@ pub(crate) struct Setting {
     /// Look only at what is labelled with this.
     pub(crate) watch_filter: Option<String>,
     pub(crate) elsewhere: Elsewhere,
+    /// Namespaces that may use the controllers' own credentials.
+    pub(crate) own_credentials: NamespaceSet,
     /// Whether Clusters are looked after.
     pub(crate) cluster_controller: ClusterController,
     /// Where it is counted. Every start of the controllers counts from the beginning if left out.
@@ -52,6 +54,7 @@ impl Default for Setting {
             everywhere: false,
             watch_filter: None,
             elsewhere: Elsewhere::default(),
+            own_credentials: NamespaceSet::All,
             cluster_controller: ClusterController::Auto,
             metrics: None,
             readiness: Readiness::default(),
@@ -83,6 +86,7 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
             let clock = process.clock.clone();
             let mut options = Options::new(Arc::new(move || clock.now()), setting.runner);
             options.workspace_api = setting.workspace_api;
+            options.own_credentials = setting.own_credentials;
             options.watch_filter = setting.watch_filter;
             options.cluster_controller = setting.cluster_controller;
             options.metrics = setting.metrics.unwrap_or_default();

@@ -105,9 +105,11 @@ async fn a_workspace_of_another_namespace_is_waited_for_without_asking() {
         let mut waiting = apply("blue", "net");
         waiting["spec"]["waitForWorkspaces"] = json!([{"name": "vpc", "namespace": "next-door"}]);
         let _: WorkspaceTemplateApply = stage.create(waiting).await;
-        stage
-            .until_says("blue", "Waiting", "True/WaitingForWorkspaces")
-            .await;
+        let at_first = match is_forbidden_at_first {
+            true => "True/WaitingForWorkspaces",
+            false => "True/WaitNotShared",
+        };
+        stage.until_says("blue", "Waiting", at_first).await;
         let message = stage
             .apply("blue")
             .await
@@ -127,7 +129,7 @@ async fn a_workspace_of_another_namespace_is_waited_for_without_asking() {
         stage
             .until("it to be looked for", async || {
                 let status = stage.apply("blue").await.unwrap().status.unwrap();
-                status.message.unwrap().contains("not found")
+                status.message.unwrap().contains("not shared with this namespace")
             })
             .await;
         an_hour_without_a_question(&stage).await;
@@ -139,6 +141,13 @@ async fn a_workspace_of_another_namespace_is_waited_for_without_asking() {
         }));
         workspaces
             .create(&PostParams::default(), &vpc.unwrap())
+            .await
+            .unwrap();
+        an_hour_without_a_question(&stage).await;
+        stage.until_says("blue", "Waiting", "True/WaitNotShared").await;
+        let consent = json!({"metadata": {"annotations": {marks::SHARED_WITH: stage.namespace()}}});
+        workspaces
+            .patch("vpc", &PatchParams::default(), &Patch::Merge(consent))
             .await
             .unwrap();
         stage
