@@ -21,7 +21,8 @@ const LISTS: [&str; 2] = ["env", "varFiles"];
 const REFERENCES: [&str; 2] = ["configMapKeyRef", "secretKeyRef"];
 
 /// The fields of a spec that name another namespace than this one, each with the namespace.
-pub(super) fn foreign_references(spec: &Value, own: &str) -> Vec<String> {
+#[must_use]
+pub fn foreign_references(spec: &Value, own: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut check = |path: String, reference: &Value| {
         if let Some(namespace) = reference.get("namespace").and_then(Value::as_str)

@@ -36,6 +36,7 @@ mod waits;
 mod work;
 
 pub use body::is_default;
+pub use confinement::foreign_references;
 pub use moving::{LeftBehind, left_behind};
 pub use rendered::Rendered;
 pub use snapshot::Snapshot;

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 
 use super::{
+    legacy::{self, Mark, Marking},
     read::{Left, TEMPLATE_KIND},
     report::{Finding, Report},
 };
@@ -97,6 +98,19 @@ pub(super) fn report(left: &Left) -> Report {
             old.objects.len()
         ));
     }
+    for apply in left.applies.iter().filter(|apply| is_old(apply)) {
+        match marking(left, apply) {
+            Marking::ToMark(mark) => report.replaced.push(format!(
+                "The Workspace {} is marked as made by the Go implementation for {}, whose namespace it writes its outputs to",
+                mark.workspace, mark.key
+            )),
+            Marking::ToDecide(words) => report.first.push(words),
+            Marking::Done | Marking::Absent => {}
+        }
+    }
+    report
+        .first
+        .extend(legacy::to_confirm(&left.applies, &left.workspaces));
     for class in &left.classes {
         report.first.push(format!(
             "Write kind: {TEMPLATE_KIND} in spec.controlPlane of the ClusterClass {class}"
@@ -105,10 +119,32 @@ pub(super) fn report(left: &Left) -> Report {
     report
 }
 
+/// The Workspaces that are to be marked as made by the Go implementation.
+pub(super) fn marks(left: &Left) -> Vec<Mark> {
+    let old = left.applies.iter().filter(|apply| is_old(apply));
+    old.filter_map(|apply| match marking(left, apply) {
+        Marking::ToMark(mark) => Some(mark),
+        _ => None,
+    })
+    .collect()
+}
+
+fn marking(left: &Left, apply: &WorkspaceTemplateApply) -> Marking {
+    let name = workspace_name(apply);
+    let claims = left
+        .applies
+        .iter()
+        .filter(|other| is_old(other) && workspace_name(other) == name);
+    legacy::marking(apply, &name, &left.workspaces, claims.count().saturating_sub(1))
+}
+
+fn is_old(apply: &WorkspaceTemplateApply) -> bool {
+    has_finalizer(&apply.metadata, marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER)
+}
+
 fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply) {
-    let is_old = has_finalizer(&apply.metadata, marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER);
     let role = role(left, apply);
-    if !is_old {
+    if !is_old(apply) {
         // What capt has taken over or made itself needs no word, unless somebody has to approve something.
         approval(report, apply, matches!(role, Role::Nobodys));
         return;
@@ -142,19 +178,12 @@ fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply)
         Role::Nobodys => says.push("belongs to nothing that capt knows, and goes on by itself".to_owned()),
     }
     let workspace = workspace_name(apply);
-    let is_told = apply
-        .status
-        .as_ref()
-        .is_some_and(|status| status.workspace_name.is_some());
-    says.push(match left.workspaces.contains(&workspace) {
-        true if !is_told => format!(
-            "its status does not say which Workspace it has: {workspace} is taken over as it is if that hands its outputs to \
-             this namespace, and you are asked otherwise; nothing is made before that"
-        ),
-        true => format!(
+    says.push(match marking(left, apply) {
+        Marking::Absent => format!("its Workspace {workspace} is not there, and is looked for when the controllers run"),
+        Marking::ToDecide(_) => format!("whether the Workspace {workspace} is its own is yours to decide; nothing is made before"),
+        Marking::Done | Marking::ToMark(_) => format!(
             "its Workspace {workspace} keeps name, content and state; only managementPolicies are taken over at once"
         ),
-        false => format!("its Workspace {workspace} is not there, and is looked for when the controllers run"),
     });
     says.push(format!(
         "its finalizer {} is replaced by capt's",
@@ -177,7 +206,7 @@ fn about_apply(report: &mut Report, left: &Left, apply: &WorkspaceTemplateApply)
 
 /// The first rendering of something that was taken over waits for an approval.
 fn approval(report: &mut Report, apply: &WorkspaceTemplateApply, is_to_come: bool) {
-    let is_old = has_finalizer(&apply.metadata, marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER);
+    let is_old = is_old(apply);
     let name = apply.name_any();
     let namespace = apply.namespace().unwrap_or_default();
     let status = apply.status.as_ref();

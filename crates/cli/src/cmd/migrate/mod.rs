@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod find;
+mod legacy;
 mod place;
 mod read;
 mod replace;
@@ -15,9 +16,11 @@ use crate::{access::Access, output::Output};
 /// Show what the Go implementation of capt left behind, and take over what only this command can
 ///
 /// Objects are found, referred to and taken over by the controllers, which keep all names, Workspaces and state; this
-/// command shows in advance what they will do. Its own work is two things: the CRD of CaptControlPlaneTemplate, whose
+/// command shows in advance what they will do. Its own work is three things: cluster-scoped Workspaces are marked as made by
+/// the Go implementation, without which the controllers do not adopt them; the CRD of CaptControlPlaneTemplate, whose
 /// kind is written otherwise than capt's and cannot be changed, is replaced, and its objects are kept; and where a Cluster
-/// has `https://HOST` as the host of its endpoint, which nobody else corrects, HOST is written.
+/// has `https://HOST` as the host of its endpoint, HOST is written. Run it as an administrator, and again after such a
+/// Cluster was moved to another management cluster.
 #[derive(Clone, clap::Args)]
 #[command(mut_arg("namespace", |namespace| namespace.help(
     "Only this namespace, and the CRD, which all share [default: all namespaces]"
@@ -30,7 +33,7 @@ Examples:
   # The same for one team
   capt migrate --dry-run -n team
 
-  # Replace the CRD, and keep what is in it; write endpoints as they should be
+  # Mark Workspaces, replace the CRD and keep what is in it, write endpoints as they should be
   capt migrate --backup templates.yaml
 
 Stop the Go implementation before you start capt's controllers: two of them must never work on the same objects.")]
@@ -63,6 +66,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(old) = &left.template_crd {
         told = replace::replace(&cluster.client, old, args.backup.as_deref()).await?;
     }
+    told.push_str(&legacy::mark(&cluster.client, &find::marks(&left)).await?);
     told.push_str(&endpoints::put_right(&cluster.client, &left.misspelt).await?);
     if told.is_empty() {
         return Ok(ExitCode::SUCCESS);

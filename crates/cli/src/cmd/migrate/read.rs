@@ -14,7 +14,7 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 
-use super::endpoints::Misspelt;
+use super::{endpoints::Misspelt, legacy::Candidate};
 use crate::{
     look::{Scope, list},
     objects::{CallError, call_opt},
@@ -41,8 +41,8 @@ pub(super) struct Left {
     pub(super) templates: Vec<WorkspaceTemplate>,
     /// Clusters whose endpoint is not written as one.
     pub(super) misspelt: Vec<Misspelt>,
-    /// Names of cluster-scoped Workspaces.
-    pub(super) workspaces: Vec<String>,
+    /// Cluster-scoped Workspaces.
+    pub(super) workspaces: Vec<Candidate>,
     /// The CRD of templates, if its kind is written otherwise.
     pub(super) template_crd: Option<OldCrd>,
     /// CRDs of our kinds that somebody else installed.
@@ -93,7 +93,7 @@ pub(super) async fn left(client: &Client, scope: &Scope) -> Result<Left, CallErr
         workspaces: workspaces
             .into_iter()
             .flatten()
-            .map(|one| one.name_any())
+            .map(|one| Candidate::of(&one))
             .collect(),
         classes: classes(client).await?,
         running: running(client).await?,

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::*;
+use super::{super::legacy::Candidate, *};
 
 mod endpoints;
 
@@ -69,7 +69,11 @@ fn left() -> Left {
             apply("somebody-elses", None, &json!({})),
         ],
         workspaces: ["demo-vpc", "demo-eks-controlplane", "demo-spot-role-create"]
-            .map(str::to_owned)
+            .map(|name| Candidate {
+                name: name.to_owned(),
+                outputs_to: Some("team".to_owned()),
+                ..Candidate::default()
+            })
             .to_vec(),
         ..Left::default()
     }
@@ -93,8 +97,22 @@ fn what_lost_the_name_of_its_workspace_is_promised_no_more_than_is_known() {
     let apply = left.applies.first_mut().unwrap();
     apply.status = None;
     let said = told(&report(&left), "wtapply/demo-vpc");
-    assert!(said.contains("demo-vpc is taken over as it is if"), "{said}");
-    assert!(!said.contains("keeps name"), "{said}");
+    assert!(said.contains("keeps name"), "{said}");
+    // What does not say by itself that it belongs there is an administrator's to decide.
+    left.workspaces[0].outputs_to = Some("other".to_owned());
+    let report = report(&left);
+    let said = told(&report, "wtapply/demo-vpc");
+    assert!(
+        said.contains("yours to decide") && !said.contains("keeps name"),
+        "{said}"
+    );
+    assert!(
+        report.first[0].contains("legacy-of=team/demo-vpc"),
+        "{:?}",
+        report.first
+    );
+    let marked: Vec<String> = marks(&left).into_iter().map(|mark| mark.workspace).collect();
+    assert_eq!(marked, ["demo-eks-controlplane", "demo-spot-role-create"]);
 }
 
 #[test]
