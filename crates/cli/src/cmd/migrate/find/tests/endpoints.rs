@@ -91,6 +91,7 @@ fn an_endpoint_that_cluster_api_copied_as_a_url_is_put_right_if_it_is_the_same_o
         ("https://abc.eks.amazonaws.com", 443, "KubeadmControlPlane", None),
     ] {
         let mut left = left();
+        left.workspaces.clear();
         let cluster = read(json!({
             "metadata": {"name": "demo", "namespace": "team"},
             "spec": {
