@@ -7,7 +7,7 @@ use std::{num::NonZeroUsize, process::ExitCode};
 
 use anyhow::Context;
 use capt_controllers::{Concurrency, Options};
-use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
+use capt_core::{render::WorkspaceGroup, tenancy::NamespaceSet, wta::snapshot::Runner};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client};
@@ -167,7 +167,10 @@ impl Args {
         };
         Options {
             workspace_api: self.workspace_api.0,
-            namespace: self.watch_namespace.clone(),
+            namespaces: self
+                .watch_namespace
+                .clone()
+                .map_or(NamespaceSet::All, |name| NamespaceSet::only([name])),
             watch_filter: self.watch_filter.clone(),
             cluster_controller: self.clusters.wanted(),
             concurrency: Concurrency::of_each(self.concurrency.get()),
