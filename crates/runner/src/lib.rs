@@ -21,6 +21,7 @@
 //! | `control` | the loop over all Workspaces |
 //! | `workspace` | one Workspace: what is known about it, what its status says, what needs no engine |
 //! | `operation` | one operation, from the lock to the last word about it |
+//! | `ownership` | whether a Workspace is this runner's |
 //! | `report`, `events` | what is told beside a Workspace |
 
 mod api;
@@ -35,6 +36,7 @@ pub mod inputs;
 mod metrics;
 mod operation;
 mod options;
+mod ownership;
 pub mod process;
 mod report;
 mod salt;

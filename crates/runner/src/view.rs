@@ -137,15 +137,20 @@ impl WorkspaceView {
             .unwrap_or(&self.name)
     }
 
-    /// The namespace that everything we keep for it is in: its own; for a cluster-scoped one that of what it was made
-    /// for, else the runner's.
+    /// The namespace that it belongs to: its own; for a cluster-scoped one that of the WorkspaceTemplateApply that it was
+    /// made for.
     #[must_use]
-    pub fn home_namespace<'a>(&'a self, runner_namespace: &'a str) -> &'a str {
+    pub fn tenant_namespace(&self) -> Option<&str> {
         self.namespace
             .as_deref()
             .or_else(|| self.labels.get(marks::WTA_NAMESPACE).map(String::as_str))
             .filter(|namespace| !namespace.is_empty())
-            .unwrap_or(runner_namespace)
+    }
+
+    /// The namespace that everything we keep for it is in: the one that it belongs to, else the runner's.
+    #[must_use]
+    pub fn home_namespace<'a>(&'a self, runner_namespace: &'a str) -> &'a str {
+        self.tenant_namespace().unwrap_or(runner_namespace)
     }
 
     /// What tells it from others that had its name.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use capt_core::tenancy::Scope;
+use capt_core::tenancy::WatchScope;
 use parking_lot::Mutex;
 
 /// The rules of rights that are missing now. Cloning shares them.
@@ -23,7 +23,7 @@ impl Missing {
     }
 
     /// The right to read the objects of a kind in a scope.
-    pub(crate) fn right(&self, group: &str, resource: &str, scope: &Scope) -> Right {
+    pub(crate) fn right(&self, group: &str, resource: &str, scope: &WatchScope) -> Right {
         let verbs = r#"verbs: ["get", "list", "watch"]"#;
         let rule = format!(r#"{{apiGroups: ["{group}"], resources: ["{resource}"], {verbs}}}"#);
         Right {
@@ -45,13 +45,13 @@ pub(crate) struct Right {
     group: String,
     resource: String,
     rule: String,
-    scope: Scope,
+    scope: WatchScope,
     missing: Missing,
 }
 
 impl Right {
     /// What it is a right to read of the kind.
-    pub(crate) fn scope(&self) -> &Scope {
+    pub(crate) fn scope(&self) -> &WatchScope {
         &self.scope
     }
 
@@ -88,8 +88,8 @@ mod tests {
     fn what_is_missing_is_named_by_the_rule_to_add_until_it_is_granted() {
         let missing = Missing::default();
         assert_eq!(missing.words(), None);
-        let usages = missing.right("tf.upbound.io", "providerconfigusages", &Scope::Cluster);
-        let secrets = missing.right("", "secrets", &Scope::Cluster);
+        let usages = missing.right("tf.upbound.io", "providerconfigusages", &WatchScope::Cluster);
+        let secrets = missing.right("", "secrets", &WatchScope::Cluster);
         for right in [&usages, &usages, &secrets] {
             right.is_denied();
         }
@@ -109,7 +109,7 @@ mod tests {
     fn a_right_in_one_namespace_is_none_in_another() {
         let missing = Missing::default();
         let [a, b] = ["a", "b"].map(|namespace| {
-            let scope = Scope::Namespace(namespace.to_owned());
+            let scope = WatchScope::Namespace(namespace.to_owned());
             missing.right("", "secrets", &scope)
         });
         a.is_denied();

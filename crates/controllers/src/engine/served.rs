@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use capt_core::tenancy::Scope;
+use capt_core::tenancy::WatchScope;
 use futures::future::join_all;
 use kube::{
     Api, Client, Resource,
@@ -108,7 +108,7 @@ pub(crate) async fn follow_definitions<K>(
     let right = missing.right(
         "apiextensions.k8s.io",
         "customresourcedefinitions",
-        &Scope::Cluster,
+        &WatchScope::Cluster,
     );
     let (mut is_told, mut is_listed) = (false, false);
     let (mut denials, mut doubts) = (Denials::default(), Doubts::default());
@@ -242,7 +242,7 @@ pub(crate) async fn follow<K, T>(
         match kind.served(&client).await {
             Ok(Some(resource)) => {
                 tries = 0;
-                let watch = async |scope: Scope| {
+                let watch = async |scope: WatchScope| {
                     let api = match scope.namespace() {
                         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
                         None => Api::all_with(client.clone(), &resource),

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use capt_core::tenancy::Scope;
+use capt_core::tenancy::WatchScope;
 use parking_lot::{Mutex, RwLock};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
@@ -79,14 +79,14 @@ struct Rows<T> {
 
 /// The objects that one watch reads.
 struct Part {
-    scope: Scope,
+    scope: WatchScope,
     /// The newest version that its watch read. Watches of one kind are not in step.
     latest: u64,
     serving: Serving,
 }
 
 impl Part {
-    fn new(scope: Scope) -> Self {
+    fn new(scope: WatchScope) -> Self {
         Self {
             scope,
             latest: 0,
@@ -96,7 +96,7 @@ impl Part {
 }
 
 /// Whether a scope has an object. A Namespace belongs to the scope of its own name.
-fn is_in(scope: &Scope, key: &ObjectKey) -> bool {
+fn is_in(scope: &WatchScope, key: &ObjectKey) -> bool {
     scope.contains(key.own_namespace().unwrap_or(key.name()))
 }
 
@@ -123,7 +123,7 @@ impl<T> Rows<T> {
         all.min().unwrap_or(Serving::Yes)
     }
 
-    fn set_serving(&mut self, serving: Serving, scope: Option<&Scope>) {
+    fn set_serving(&mut self, serving: Serving, scope: Option<&WatchScope>) {
         let parts = self.parts.iter_mut();
         for part in parts.filter(|part| scope.is_none_or(|scope| part.scope == *scope)) {
             part.serving = serving;
@@ -181,7 +181,7 @@ impl<T: PartialEq> Table<T> {
                 objects: BTreeMap::new(),
                 by_index: indexes.iter().map(|_| HashMap::new()).collect(),
                 learned: Learned::default(),
-                parts: vec![Part::new(Scope::Cluster)],
+                parts: vec![Part::new(WatchScope::Cluster)],
                 unsettled: Unsettled::default(),
             }),
             wakes: wakes.clone(),
@@ -228,13 +228,13 @@ impl<T: PartialEq> Table<T> {
     }
 
     /// Filled by a watch for each of these scopes.
-    pub(crate) fn of_scopes(self, scopes: &[Scope]) -> Self {
+    pub(crate) fn of_scopes(self, scopes: &[WatchScope]) -> Self {
         self.rows.write().parts = scopes.iter().cloned().map(Part::new).collect();
         self
     }
 
     /// The scopes that a watch each fills it with.
-    pub(crate) fn scopes(&self) -> Vec<Scope> {
+    pub(crate) fn scopes(&self) -> Vec<WatchScope> {
         let rows = self.rows.read();
         rows.parts.iter().map(|part| part.scope.clone()).collect()
     }
@@ -372,7 +372,7 @@ impl<T: PartialEq> Table<T> {
     }
 
     /// Whether all of a scope was read, for somebody who does not want to be woken.
-    pub(crate) fn is_listed(&self, scope: &Scope) -> bool {
+    pub(crate) fn is_listed(&self, scope: &WatchScope) -> bool {
         let rows = self.rows.read();
         let mut parts = rows.parts.iter();
         parts.any(|part| part.scope == *scope && part.serving == Serving::Yes)
@@ -454,7 +454,7 @@ impl<T: PartialEq> Table<T> {
     }
 
     /// Puts all objects in that there are in a scope. Those of other scopes stay.
-    pub(crate) fn replace(&self, scope: &Scope, all: Vec<Row<T>>) {
+    pub(crate) fn replace(&self, scope: &WatchScope, all: Vec<Row<T>>) {
         self.change(|rows, facts, keys| {
             let present: HashSet<ObjectKey> = all.iter().map(|row| row.key.clone()).collect();
             let gone: Vec<ObjectKey> = rows
@@ -482,7 +482,7 @@ impl<T: PartialEq> Table<T> {
 
     /// Says that objects of a scope, or of all of them, cannot be read. Nothing goes because of that: what is not read may
     /// still be there.
-    pub(crate) fn hide(&self, scope: Option<&Scope>) {
+    pub(crate) fn hide(&self, scope: Option<&WatchScope>) {
         self.change(|rows, _, _| rows.set_serving(Serving::Hidden, scope));
     }
 

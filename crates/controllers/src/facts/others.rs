@@ -9,7 +9,7 @@ use capt_api::{
 };
 use capt_core::{
     cluster::{Contracted, Role},
-    tenancy::Scope,
+    tenancy::WatchScope,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{
@@ -83,7 +83,7 @@ impl Found {
 /// Kinds that only references tell of.
 pub(super) struct Others {
     client: Client,
-    scopes: Vec<Scope>,
+    scopes: Vec<WatchScope>,
     definitions: Arc<Definitions>,
     wakes: Arc<Wakes>,
     missing: Missing,
@@ -100,7 +100,7 @@ struct Known {
 impl Others {
     pub(super) fn new(
         client: Client,
-        scopes: &[Scope],
+        scopes: &[WatchScope],
         definitions: Arc<Definitions>,
         wakes: Arc<Wakes>,
         missing: Missing,

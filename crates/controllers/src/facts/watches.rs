@@ -4,7 +4,7 @@ use std::{fmt::Debug, future::Future, sync::Arc};
 
 use capt_api::marks;
 use capt_core::{
-    tenancy::{NamespaceSet, Scope},
+    tenancy::{NamespaceSet, WatchScope},
     wta::kept::SECRET_TYPE,
 };
 use k8s_openapi::{
@@ -149,12 +149,12 @@ impl Watches<'_> {
     }
 
     /// The right to read the objects of a built-in kind in a scope.
-    fn right<K: Resource<DynamicType = ()>>(&self, scope: &Scope) -> Right {
+    fn right<K: Resource<DynamicType = ()>>(&self, scope: &WatchScope) -> Right {
         self.facts.missing.right(&K::group(&()), &K::plural(&()), scope)
     }
 
     /// Namespaces: all of them, or one.
-    fn namespace(&mut self, scope: Scope) {
+    fn namespace(&mut self, scope: WatchScope) {
         let (api, table) = (Api::all(self.client.clone()), self.facts.namespaces.clone());
         let right = self.right::<Namespace>(&scope);
         let everything = watcher::Config::default();

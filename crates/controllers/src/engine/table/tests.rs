@@ -58,7 +58,7 @@ impl World {
 async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
     let world = world();
     world.table.replace(
-        &Scope::Cluster,
+        &WatchScope::Cluster,
         vec![row("a", 1, "red", 1), row("b", 2, "blue", 1)],
     );
     let table = &world.table;
@@ -95,7 +95,7 @@ async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
 async fn what_cannot_be_read_any_more_stays() {
     let world = world();
     let table = &world.table;
-    table.replace(&Scope::Cluster, vec![row("a", 1, "red", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("a", 1, "red", 1)]);
     world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
     world.read("served", |reader| assert!(!table.is_hidden(reader)));
     table.hide(None);
@@ -104,9 +104,9 @@ async fn what_cannot_be_read_any_more_stays() {
         assert!(table.is_hidden(reader) && !table.is_served(reader));
         assert!(table.get(reader, &key("a")).is_some());
     });
-    table.replace(&Scope::Cluster, vec![row("a", 1, "red", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("a", 1, "red", 1)]);
     assert_eq!(world.woken().await, ["served"]);
-    assert!(table.is_listed(&Scope::Cluster));
+    assert!(table.is_listed(&WatchScope::Cluster));
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn what_is_not_read_any_more_is_of_no_interest() {
     let world = world();
     let table = &world.table;
     table.replace(
-        &Scope::Cluster,
+        &WatchScope::Cluster,
         vec![row("a", 1, "red", 1), row("b", 2, "red", 1)],
     );
     world.read("one", |reader| assert!(table.get(reader, &key("a")).is_some()));
@@ -133,13 +133,13 @@ async fn a_list_takes_out_what_is_gone() {
     let world = world();
     let table = &world.table;
     table.replace(
-        &Scope::Cluster,
+        &WatchScope::Cluster,
         vec![row("a", 1, "red", 1), row("b", 2, "red", 1)],
     );
     world.read("one", |reader| {
         assert_eq!(table.find(reader, "color", "red").len(), 2)
     });
-    table.replace(&Scope::Cluster, vec![row("b", 3, "red", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("b", 3, "red", 1)]);
     assert_eq!(world.woken().await, ["one"]);
     world.read("one", |reader| {
         let found = table.find(reader, "color", "red");
@@ -208,7 +208,7 @@ async fn what_was_learned_from_an_answer_wakes_at_once_and_is_not_taken_back_by_
     table.learn(row("a", 5, "red", 1));
     assert_eq!(table.peek(&key("a")), None, "not all of it is known yet");
     table.replace(
-        &Scope::Cluster,
+        &WatchScope::Cluster,
         vec![row("a", 4, "red", 1), row("b", 2, "blue", 1)],
     );
     let size = |name: &str| table.peek(&key(name)).map(|thing| thing.1);
@@ -239,11 +239,11 @@ async fn what_was_learned_from_an_answer_wakes_at_once_and_is_not_taken_back_by_
     assert_eq!(size("a"), Some(6));
     table.learn(row("a", 12, "red", 7));
     table.replace(
-        &Scope::Cluster,
+        &WatchScope::Cluster,
         vec![row("a", 11, "red", 6), row("b", 2, "blue", 1)],
     );
     assert_eq!(size("a"), Some(7), "the list is older");
-    table.replace(&Scope::Cluster, vec![row("b", 2, "blue", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("b", 2, "blue", 1)]);
     assert_eq!((size("a"), size("b")), (None, Some(1)));
     assert!(!table.has_seen(&key("a"), 12));
 }
@@ -258,7 +258,7 @@ fn within(namespace: &str, name: &str, version: u64) -> Row<(String, u32)> {
 /// Two watches fill one table, and neither knows how far the other is.
 #[test]
 fn what_a_watch_of_one_namespace_reads_changes_nothing_of_another() {
-    let [a, b] = ["a", "b"].map(|namespace| Scope::Namespace(namespace.to_owned()));
+    let [a, b] = ["a", "b"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
     let wakes = Wakes::new(vec![]);
     let table = Table::new("things", &wakes, BY_COLOR).of_scopes(&[a.clone(), b.clone()]);
     let has = |namespace, name| table.peek(&ObjectKey::within(namespace, name)).is_some();
@@ -292,7 +292,7 @@ fn what_a_watch_of_one_namespace_reads_changes_nothing_of_another() {
 /// A Namespace is cluster-scoped, and read by the watch of its own name.
 #[test]
 fn a_namespace_is_in_the_scope_of_its_name() {
-    let [a, b] = ["a", "b"].map(|namespace| Scope::Namespace(namespace.to_owned()));
+    let [a, b] = ["a", "b"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
     let table = Table::new("namespaces", &Wakes::new(vec![]), BY_COLOR).of_scopes(&[a.clone(), b.clone()]);
     table.replace(&a, vec![row("a", 1, "red", 1)]);
     table.replace(&b, vec![row("b", 2, "red", 1)]);

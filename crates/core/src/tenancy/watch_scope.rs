@@ -4,14 +4,14 @@ use super::NamespaceSet;
 
 /// What one watch reads of a kind. An API watches either all namespaces or one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
+pub enum WatchScope {
     /// Every object: those of all namespaces, and cluster-scoped ones.
     Cluster,
     /// The objects of one namespace, or that Namespace itself.
     Namespace(String),
 }
 
-impl Scope {
+impl WatchScope {
     /// Whether it has the objects of a namespace.
     #[must_use]
     pub fn contains(&self, namespace: &str) -> bool {
@@ -31,10 +31,10 @@ impl Scope {
 impl NamespaceSet {
     /// The watches that read a namespaced kind.
     #[must_use]
-    pub fn scopes(&self) -> Vec<Scope> {
+    pub fn scopes(&self) -> Vec<WatchScope> {
         match self {
-            Self::All => vec![Scope::Cluster],
-            Self::Only(names) => names.iter().cloned().map(Scope::Namespace).collect(),
+            Self::All => vec![WatchScope::Cluster],
+            Self::Only(names) => names.iter().cloned().map(WatchScope::Namespace).collect(),
         }
     }
 }
