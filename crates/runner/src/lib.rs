@@ -53,6 +53,8 @@ use tokio_util::sync::CancellationToken;
 pub use api::CallError;
 pub use metrics::Metrics;
 pub use options::{Clock, Engines, Options, Which};
+pub use report::DURATIONS_CONFIG_MAP;
+pub use salt::SALT_SECRET;
 
 /// Why a runner could not run.
 #[derive(Debug, thiserror::Error)]

@@ -15,6 +15,11 @@ pub(crate) struct NamespaceArgs {
 }
 
 impl NamespaceArgs {
+    /// The namespaces that were named.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.namespaces
+    }
+
     /// The namespaces that were named, or all.
     pub(crate) fn set(&self) -> NamespaceSet {
         match self.namespaces.as_slice() {

@@ -2,14 +2,13 @@
 
 use std::{
     fmt::Debug,
-    fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
 
 use anyhow::Context;
-use apiary::serve::DataDirLock;
+use apiary::serve::{DataDirLock, private_file};
 use capt_api::{
     foreign::{ClusterWorkspace, Workspace},
     marks,
@@ -204,16 +203,12 @@ fn identity(name: &str, id: &str) -> String {
 /// What tells this working directory from all others. It is made at the first start, whose lock keeps others away.
 fn kept_id(work_dir: &Path) -> anyhow::Result<String> {
     let path = work_dir.join("runner-id");
-    let kept = match fs::read_to_string(&path) {
-        Ok(text) => Uuid::try_parse(text.trim()).ok(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let id = match kept {
+    let kept = private_file::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let id = match kept.and_then(|text| Uuid::try_parse(text.trim()).ok()) {
         Some(id) => id,
         None => {
             let id = Uuid::new_v4();
-            fs::write(&path, format!("{id}\n"))
+            private_file::write(&path, format!("{id}\n").as_bytes())
                 .with_context(|| format!("cannot write {}", path.display()))?;
             id
         }
@@ -223,6 +218,8 @@ fn kept_id(work_dir: &Path) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

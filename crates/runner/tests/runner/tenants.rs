@@ -5,6 +5,7 @@ use capt_api::{
     marks,
 };
 use capt_core::{names, tenancy::NamespaceSet};
+use capt_runner::{DURATIONS_CONFIG_MAP, SALT_SECRET};
 use capt_testkit::{Call, Calls, Disturbance, Events, Fault, Mark, Times, Verb, World};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::{
@@ -178,6 +179,41 @@ async fn a_cluster_scoped_workspace_is_of_the_namespace_in_its_label_and_what_is
         .get(&names::run_report("tf.upbound.io", "granted"))
         .await
         .unwrap();
+    world.finish().await;
+}
+
+/// An installation with Roles alone brings both objects, empty.
+#[tokio::test]
+async fn a_runner_that_may_create_nothing_for_itself_fills_what_was_installed() {
+    let world = World::embedded_only().await;
+    let own = |call: &Call| [SALT_SECRET, DURATIONS_CONFIG_MAP].contains(&call.name.as_str());
+    let creations = Calls::by(RUNNER).verb(Verb::Create).matching(own);
+    let denied = world.faults().inject(creations, Times::Every, Fault::fail(403));
+    let _ = denied.may_miss();
+    let secrets: Api<Secret> = Api::namespaced(world.client(), world.namespace());
+    let maps: Api<ConfigMap> = Api::namespaced(world.client(), world.namespace());
+    let named = |name: &str| json!({"metadata": {"name": name}});
+    let params = PostParams::default();
+    let secret = serde_json::from_value(named(SALT_SECRET)).unwrap();
+    secrets.create(&params, &secret).await.unwrap();
+    let map = serde_json::from_value(named(DURATIONS_CONFIG_MAP)).unwrap();
+    maps.create(&params, &map).await.unwrap();
+    let script = Script::default();
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    world.settle().await;
+    let filled = secrets.get(SALT_SECRET).await.unwrap();
+    assert!(filled.data.as_ref().is_some_and(|data| data.contains_key("salt")));
+    let map = maps.get(DURATIONS_CONFIG_MAP).await.unwrap();
+    assert!(map.data.is_some_and(|data| !data.is_empty()));
+    let plans = script.with(|stage| stage.plans);
+    world.crash(RUNNER);
+    world.advance(seconds(60)).await;
+    world.settle().await;
+    let kept = secrets.get(SALT_SECRET).await.unwrap();
+    assert_eq!(kept.resource_version(), filled.resource_version());
+    assert_eq!(script.with(|stage| stage.plans), plans, "its inputs are the same");
     world.finish().await;
 }
 
