@@ -143,6 +143,11 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    /// Whether Workspaces are made that are of the whole cluster, whatever it knows.
+    pub(super) fn makes_cluster_scoped(&self) -> bool {
+        self.workspace_api.0 == Some(WorkspaceGroup::ClusterScoped)
+    }
+
     fn options(&self) -> Options {
         let runner = match &self.runner {
             Some(name) => Runner::Ours {

@@ -1,6 +1,7 @@
 //! What runs the controllers on a cluster.
 
 use anyhow::bail;
+use capt_core::tenancy::NamespaceSet;
 use serde_json::{Value, json};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     parsed,
     tenants::{TenantArgs, refuse_system_namespaces},
 };
-use crate::Command;
+use crate::{Command, cmd::refuse};
 
 /// What `capt controller` is called where it runs.
 const NAME: &str = "capt-controller";
@@ -115,6 +116,11 @@ pub(super) fn yaml(args: &Args) -> anyhow::Result<String> {
         bail!("these are no options of capt controller: {}", options.join(" "));
     };
     let namespaces = args.tenants.checked(&controller.namespaces);
+    refuse((namespaces != NamespaceSet::All && controller.makes_cluster_scoped()).then(|| {
+        "--workspace-api tf.upbound.io makes Workspaces of the whole cluster, which no Role grants. Leave out one of \
+         --workspace-api and --namespace"
+            .to_owned()
+    }));
     let target = args.tenants.target();
     let installation = Installation {
         part: NAME,
