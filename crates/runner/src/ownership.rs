@@ -5,8 +5,8 @@ use capt_core::tenancy::NamespaceSet;
 
 use crate::{Which, decide::Whose, view::WorkspaceView};
 
-/// Whose a Workspace is, by its namespace and its labels. Its namespace decides first: whoever may write a Workspace may write
-/// its labels, and no label widens what the runner was started for.
+/// Whose a Workspace is, by its namespace and its labels. Its namespace decides first: a user who may write a Workspace may
+/// write its labels, and no label widens what the runner was started for.
 pub(crate) fn ownership(which: &Which, namespaces: &NamespaceSet, view: &WorkspaceView) -> Whose {
     let is_within = match view.tenant_namespace() {
         Some(namespace) => namespaces.contains(namespace),

@@ -160,8 +160,8 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Whether there are Workspaces with this label, if that can be told at once. Those of the whole cluster count only for a
-/// runner that works everywhere.
+/// Whether there are Workspaces with this label, if that is known at once. Those of the whole cluster count only for a runner
+/// that works in all namespaces.
 async fn has_any(client: &Client, label: &str, namespaces: &NamespaceSet) -> Option<bool> {
     let selected = ListParams::default().labels(label).limit(1);
     let lists = async {

@@ -371,7 +371,7 @@ impl<T: PartialEq> Table<T> {
         self.serving(reader) == Serving::Hidden
     }
 
-    /// Whether all of a scope was read, for somebody who does not want to be woken.
+    /// Whether all of a scope was read, for a caller that is not to be woken.
     pub(crate) fn is_listed(&self, scope: &WatchScope) -> bool {
         let rows = self.rows.read();
         let mut parts = rows.parts.iter();

@@ -19,7 +19,7 @@ use super::{
 /// What is kept of an object, if it can be read.
 pub(crate) type Read<K, T> = fn(K) -> Option<T>;
 
-/// Keeps the part of a table up to date that the right names. Never ends: what goes wrong is tried again, more and more slowly.
+/// Keeps the part of a table up to date that the right names. Never ends: what goes wrong is retried, more and more slowly.
 pub(crate) async fn keep_up<K, T>(
     api: Api<K>,
     config: watcher::Config,

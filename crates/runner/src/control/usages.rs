@@ -1,6 +1,6 @@
 //! Which Workspaces provider-terraform uses, by its ProviderConfigUsages. Each is named by the uid of a Workspace.
 //!
-//! Whoever may write in one namespace may write a ProviderConfigUsage there, so that it counts for Workspaces of its own
+//! A user who may write in one namespace may write a ProviderConfigUsage there, so that it counts for Workspaces of its own
 //! namespace only.
 
 use std::collections::{HashMap, HashSet};
