@@ -52,21 +52,16 @@ mod tests {
 
     use super::*;
 
-    fn object(namespace: Option<&str>, labels: Value) -> Value {
-        json!({
+    /// A Workspace with these labels, in a namespace or cluster-scoped.
+    fn view(namespace: Option<&str>, labels: &Value) -> WorkspaceView {
+        let object = json!({
             "metadata": {"name": "vpc", "namespace": namespace, "labels": labels},
             "spec": {"forProvider": {"source": "Inline", "module": ""}},
-        })
-    }
-
-    fn namespaced(namespace: &str, labels: Value) -> WorkspaceView {
-        let object: Workspace = serde_json::from_value(object(Some(namespace), labels)).expect("a Workspace");
-        WorkspaceView::from(&object)
-    }
-
-    fn cluster_scoped(labels: Value) -> WorkspaceView {
-        let object: ClusterWorkspace = serde_json::from_value(object(None, labels)).expect("a Workspace");
-        WorkspaceView::from(&object)
+        });
+        match namespace {
+            Some(_) => WorkspaceView::from(&serde_json::from_value::<Workspace>(object).expect("one")),
+            None => WorkspaceView::from(&serde_json::from_value::<ClusterWorkspace>(object).expect("one")),
+        }
     }
 
     #[test]
@@ -77,37 +72,54 @@ mod tests {
         let runner = |name: &str| json!({(marks::RUNNER): name});
         let of =
             |namespace: &str, name: &str| json!({(marks::RUNNER): name, (marks::WTA_NAMESPACE): namespace});
-        for (which, namespaces, view, is_ours) in [
-            (Which::All, &all, namespaced("c", json!({})), true),
-            (Which::All, &all, cluster_scoped(json!({})), true),
-            (Which::All, &some, namespaced("a", json!({})), true),
-            (Which::All, &some, namespaced("c", json!({})), false),
-            (Which::All, &some, cluster_scoped(json!({})), false),
-            (blue(), &all, namespaced("c", runner("blue")), true),
-            (blue(), &all, namespaced("c", runner("green")), false),
-            (blue(), &all, namespaced("c", json!({})), false),
-            (blue(), &all, cluster_scoped(runner("blue")), true),
-            (blue(), &some, namespaced("b", runner("blue")), true),
-            (blue(), &some, namespaced("b", json!({})), false),
-            (blue(), &some, namespaced("c", runner("blue")), false),
+        for (which, namespaces, namespace, labels, is_ours) in [
+            (Which::All, &all, Some("c"), json!({}), true),
+            (Which::All, &all, None, json!({}), true),
+            (Which::All, &some, Some("a"), json!({}), true),
+            (Which::All, &some, Some("c"), json!({}), false),
+            (Which::All, &some, None, json!({}), false),
+            (blue(), &all, Some("c"), runner("blue"), true),
+            (blue(), &all, Some("c"), runner("green"), false),
+            (blue(), &all, Some("c"), json!({}), false),
+            (blue(), &all, None, runner("blue"), true),
+            (blue(), &some, Some("b"), runner("blue"), true),
+            (blue(), &some, Some("b"), json!({}), false),
+            (blue(), &some, Some("c"), runner("blue"), false),
             // Only on a cluster-scoped Workspace, which no tenant writes, the label says whose it is.
-            (blue(), &some, namespaced("c", of("a", "blue")), false),
-            (blue(), &some, namespaced("a", of("c", "blue")), true),
-            (blue(), &some, cluster_scoped(of("b", "blue")), true),
-            (blue(), &some, cluster_scoped(of("b", "green")), false),
-            (blue(), &some, cluster_scoped(of("c", "blue")), false),
-            (blue(), &some, cluster_scoped(of("", "blue")), false),
-            (blue(), &some, cluster_scoped(runner("blue")), false),
-            (
-                blue(),
-                &NamespaceSet::none(),
-                namespaced("a", runner("blue")),
-                false,
-            ),
+            (blue(), &some, Some("c"), of("a", "blue"), false),
+            (blue(), &some, Some("a"), of("c", "blue"), true),
+            (blue(), &some, None, of("b", "blue"), true),
+            (blue(), &some, None, of("b", "green"), false),
+            (blue(), &some, None, of("c", "blue"), false),
+            (blue(), &some, None, of("", "blue"), false),
+            (blue(), &some, None, runner("blue"), false),
+            (blue(), &NamespaceSet::none(), Some("a"), runner("blue"), false),
         ] {
-            let whose = ownership(&which, namespaces, &view);
-            let place = (&view.namespace, &view.labels);
-            assert_eq!(whose == Whose::Ours, is_ours, "{which:?} {namespaces} {place:?}");
+            let whose = ownership(&which, namespaces, &view(namespace, &labels));
+            assert_eq!(
+                whose == Whose::Ours,
+                is_ours,
+                "{which:?} {namespaces} {namespace:?} {labels}"
+            );
+        }
+    }
+
+    #[test]
+    fn cluster_scoped_workspaces_are_chosen_by_runner_and_namespace() {
+        let blue = Which::Labelled("blue".to_owned());
+        let some = NamespaceSet::only(["a", "b"]);
+        let within = "infrastructure.cluster.x-k8s.io/wta-namespace in (a,b)";
+        let runner = "infrastructure.cluster.x-k8s.io/runner=blue";
+        for (which, namespaces, expected) in [
+            (&Which::All, &NamespaceSet::All, Some(vec![])),
+            (&Which::All, &some, Some(vec![within])),
+            (&blue, &NamespaceSet::All, Some(vec![runner])),
+            (&blue, &some, Some(vec![runner, within])),
+            (&blue, &NamespaceSet::none(), None),
+        ] {
+            let labels = cluster_scoped_workspaces(which, namespaces);
+            let expected = expected.map(|labels| labels.into_iter().map(str::to_owned).collect());
+            assert_eq!(labels, expected, "{which:?} {namespaces}");
         }
     }
 }

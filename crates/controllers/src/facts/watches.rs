@@ -81,13 +81,13 @@ impl Facts {
             watches.start(workspaces.watch(client.clone(), kinds::WORKSPACE, views::namespaced_workspace));
         }
         let everything = watcher::Config::default();
-        watches.built_in(everything.clone(), &self.secrets, views::secret);
+        watches.built_in(&everything, &self.secrets, views::secret);
         let not_ours = everything.clone().labels(&format!("!{}", marks::RUN_OF));
-        watches.built_in(not_ours, &self.config_maps, views::config_map);
+        watches.built_in(&not_ours, &self.config_maps, views::config_map);
         let renderings = everything.clone().fields(&format!("type={SECRET_TYPE}"));
-        watches.built_in::<Secret, _>(renderings, &self.renderings, views::rendering);
-        let reports = everything.clone().labels(marks::RUN_OF);
-        watches.built_in::<ConfigMap, _>(reports, &self.reports, views::report);
+        watches.built_in::<Secret, _>(&renderings, &self.renderings, views::rendering);
+        let reports = everything.labels(marks::RUN_OF);
+        watches.built_in::<ConfigMap, _>(&reports, &self.reports, views::report);
         for scope in self.namespaces.scopes() {
             watches.namespace(scope);
         }
@@ -217,7 +217,7 @@ impl Watches<'_> {
         self.start(watch);
     }
 
-    fn built_in<K, T>(&mut self, config: watcher::Config, table: &Arc<Table<T>>, read: Read<K, T>)
+    fn built_in<K, T>(&mut self, config: &watcher::Config, table: &Arc<Table<T>>, read: Read<K, T>)
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
             + Clone
