@@ -19,6 +19,7 @@ use crate::{
     engine::FailureKind,
     events::News,
     report::{missing_names, missing_words, warnings},
+    sandbox::SandboxStatus,
 };
 
 impl Run<'_> {
@@ -203,6 +204,23 @@ impl Run<'_> {
             ),
             false => {}
         }
+        self.set_sandboxed();
+    }
+
+    /// Sets how far runs are confined, if a real engine runs them.
+    fn set_sandboxed(&mut self) {
+        let Some(status) = self.engine.as_ref().and_then(|engine| engine.sandbox()) else {
+            return;
+        };
+        let (value, reason) = match status {
+            SandboxStatus::Confined { .. } => (ConditionStatus::True, Reason::Landlock),
+            SandboxStatus::Unsupported { .. } => (ConditionStatus::False, Reason::Unsupported),
+            SandboxStatus::Disabled => (ConditionStatus::False, Reason::Disabled),
+        };
+        let condition = (Type::Sandboxed, value, reason);
+        let (generation, now) = (self.about.generation, self.ctx.now());
+        let standing = &mut self.record.standing;
+        standing.say(condition, &status.to_string(), generation, now);
     }
 
     /// Tells people by events.
