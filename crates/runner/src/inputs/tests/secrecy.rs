@@ -89,7 +89,11 @@ fn redacted(format: &str, tfvars: &str, text: &str) -> String {
     ]}}));
     let maps = Maps::default().secret("team", "creds", "vars", tfvars);
     let inputs = loaded(&view, &maps).unwrap().inputs;
-    assert_eq!(inputs.var_files[0].content, tfvars.as_bytes(), "Terraform reads it");
+    assert_eq!(
+        inputs.var_files[0].content,
+        tfvars.as_bytes(),
+        "Terraform reads it"
+    );
     Redactor::new(&inputs.secrets).text(text)
 }
 
@@ -100,47 +104,195 @@ fn no_value_of_a_secret_with_variables_is_seen() {
     const HCL: &str = "HCL";
     const JSON: &str = "JSON";
     let cases = [
-        ("a comment behind", HCL, "db_pass = \"hunter22\" # of the old one\n", "is hunter22"),
-        ("a comment in C's way", HCL, "db_pass = \"correct-horse-battery\" // old\n", "is correct-horse-battery"),
-        ("a comment in front", HCL, "/* new */ db_pass = \"hunter22\"\n", "is hunter22"),
-        ("a list", HCL, "pass = [\"hunter22\", \"correct-horse-battery\"]\n", "hunter22, correct-horse-battery"),
-        ("a list over lines", HCL, "pass = [\n  \"hunter22\", # one\n  \"correct-horse-battery\",\n]\n", "hunter22, correct-horse-battery"),
-        ("an object in one line", HCL, "db = { user = \"ada-l\", pass = \"hunter22\" }\n", "ada-l:hunter22"),
-        ("deep inside", HCL, "db = { a = [{ b = { \"c d\" = [\"hunter22\"] } }] }\n", "is hunter22"),
-        ("an escaped quote", HCL, r#"db = "hunter\"22\\ab""#, "is hunter\"22\\ab"),
-        ("an escaped character", HCL, r#"db = "hun\u0074er22\U0001F600""#, "is hunter22\u{1f600}"),
-        ("the same as it is written", HCL, r#"db = "hun\u0074er22xx""#, r#"db = "hun\u0074er22xx""#),
-        ("an escaped template", HCL, r#"db = "ab$${c}%%{d}ef""#, "is ab${c}%{d}ef"),
-        ("a template of constants", HCL, r#"db = "hun${"ter"}22""#, "is hunter22"),
-        ("a heredoc", HCL, "db = <<EOT\nhunter22\ncorrect horse\nEOT\n", "one: hunter22\ntwo: correct horse\n"),
-        ("an indented heredoc", HCL, "db = <<-EOT\n    hunter22\n      correct horse\n    EOT\n", "aHVudGVyMjIKICBjb3JyZWN0IGhvcnNlCg=="),
-        ("a heredoc in an object", HCL, "db = { x = <<EOT\nhunter22\nEOT\n}\n", "is hunter22"),
+        (
+            "a comment behind",
+            HCL,
+            "db_pass = \"hunter22\" # of the old one\n",
+            "is hunter22",
+        ),
+        (
+            "a comment in C's way",
+            HCL,
+            "db_pass = \"correct-horse-battery\" // old\n",
+            "is correct-horse-battery",
+        ),
+        (
+            "a comment in front",
+            HCL,
+            "/* new */ db_pass = \"hunter22\"\n",
+            "is hunter22",
+        ),
+        (
+            "a list",
+            HCL,
+            "pass = [\"hunter22\", \"correct-horse-battery\"]\n",
+            "hunter22, correct-horse-battery",
+        ),
+        (
+            "a list over lines",
+            HCL,
+            "pass = [\n  \"hunter22\", # one\n  \"correct-horse-battery\",\n]\n",
+            "hunter22, correct-horse-battery",
+        ),
+        (
+            "an object in one line",
+            HCL,
+            "db = { user = \"ada-l\", pass = \"hunter22\" }\n",
+            "ada-l:hunter22",
+        ),
+        (
+            "deep inside",
+            HCL,
+            "db = { a = [{ b = { \"c d\" = [\"hunter22\"] } }] }\n",
+            "is hunter22",
+        ),
+        (
+            "an escaped quote",
+            HCL,
+            r#"db = "hunter\"22\\ab""#,
+            "is hunter\"22\\ab",
+        ),
+        (
+            "an escaped character",
+            HCL,
+            r#"db = "hun\u0074er22\U0001F600""#,
+            "is hunter22\u{1f600}",
+        ),
+        (
+            "the same as it is written",
+            HCL,
+            r#"db = "hun\u0074er22xx""#,
+            r#"db = "hun\u0074er22xx""#,
+        ),
+        (
+            "an escaped template",
+            HCL,
+            r#"db = "ab$${c}%%{d}ef""#,
+            "is ab${c}%{d}ef",
+        ),
+        (
+            "a template of constants",
+            HCL,
+            r#"db = "hun${"ter"}22""#,
+            "is hunter22",
+        ),
+        (
+            "a heredoc",
+            HCL,
+            "db = <<EOT\nhunter22\ncorrect horse\nEOT\n",
+            "one: hunter22\ntwo: correct horse\n",
+        ),
+        (
+            "an indented heredoc",
+            HCL,
+            "db = <<-EOT\n    hunter22\n      correct horse\n    EOT\n",
+            "aHVudGVyMjIKICBjb3JyZWN0IGhvcnNlCg==",
+        ),
+        (
+            "a heredoc in an object",
+            HCL,
+            "db = { x = <<EOT\nhunter22\nEOT\n}\n",
+            "is hunter22",
+        ),
         ("a short value", HCL, "db_pass = \"ab1!\"\n", "is ab1!"),
         ("a number", HCL, "pin = 471108\n", "is 471108"),
         ("a number with an exponent", HCL, "pin = 4711e2\n", "is 471100"),
         ("a number with a fraction", HCL, "pin = 47.1100\n", "is 47.11"),
-        ("a large number", HCL, "pin = 12345678901234567890123\n", "is 12345678901234567890123"),
+        (
+            "a large number",
+            HCL,
+            "pin = 12345678901234567890123\n",
+            "is 12345678901234567890123",
+        ),
         ("a number in JSON", JSON, r#"{"pin": 471108}"#, "is 471108"),
-        ("a number with an exponent in JSON", JSON, r#"{"pin": [{"x": 4.711e5}]}"#, "is 471100"),
-        ("a large number in JSON", JSON, r#"{"pin": 12345678901234567890123}"#, "is 12345678901234567890123"),
+        (
+            "a number with an exponent in JSON",
+            JSON,
+            r#"{"pin": [{"x": 4.711e5}]}"#,
+            "is 471100",
+        ),
+        (
+            "a large number in JSON",
+            JSON,
+            r#"{"pin": 12345678901234567890123}"#,
+            "is 12345678901234567890123",
+        ),
         ("a short value in JSON", JSON, r#"{"db_pass": "hunt"}"#, "is hunt"),
-        ("a list in JSON", JSON, r#"{"db": {"list": ["hunter22"]}}"#, "is hunter22"),
-        ("an escape in JSON", JSON, r#"{"db": "hun\u0074er\n22xy"}"#, "is hunter\\n22xy"),
-        ("the first of two in JSON", JSON, r#"{"db": "hunter22", "db": "x"}"#, "is hunter22"),
-        ("JSON in text", HCL, r#"db = "{\"user\":\"ada-l\",\"pass\":\"hunter22\"}""#, "jsonencode({ pass = \"hunter22\" })"),
-        ("a value without quotes", HCL, "db_pass = hunter22\n", "   1: db_pass = hunter22"),
-        ("a file that is cut short", HCL, "db = {\n  pass = \"hunter22\"\n", "is hunter22"),
-        ("JSON that is cut short", JSON, r#"{"db": ["hunter22", "#, "is hunter22"),
-        ("another format", HCL, "[default]\npass: 'hunter22' ; old\n", "is hunter22"),
+        (
+            "a list in JSON",
+            JSON,
+            r#"{"db": {"list": ["hunter22"]}}"#,
+            "is hunter22",
+        ),
+        (
+            "an escape in JSON",
+            JSON,
+            r#"{"db": "hun\u0074er\n22xy"}"#,
+            "is hunter\\n22xy",
+        ),
+        (
+            "the first of two in JSON",
+            JSON,
+            r#"{"db": "hunter22", "db": "x"}"#,
+            "is hunter22",
+        ),
+        (
+            "JSON in text",
+            HCL,
+            r#"db = "{\"user\":\"ada-l\",\"pass\":\"hunter22\"}""#,
+            "jsonencode({ pass = \"hunter22\" })",
+        ),
+        (
+            "a value without quotes",
+            HCL,
+            "db_pass = hunter22\n",
+            "   1: db_pass = hunter22",
+        ),
+        (
+            "a file that is cut short",
+            HCL,
+            "db = {\n  pass = \"hunter22\"\n",
+            "is hunter22",
+        ),
+        (
+            "JSON that is cut short",
+            JSON,
+            r#"{"db": ["hunter22", "#,
+            "is hunter22",
+        ),
+        (
+            "another format",
+            HCL,
+            "[default]\npass: 'hunter22' ; old\n",
+            "is hunter22",
+        ),
     ];
     let mut seen = Vec::new();
     for (case, format, tfvars, text) in cases {
         let clean = redacted(format, tfvars, text);
-        let parts = ["hunt", "22", "correct", "horse", "ada-l", "aHVu", "ab1!", "47", "1234567890", "${c}", "ab$"];
+        let parts = [
+            "hunt",
+            "22",
+            "correct",
+            "horse",
+            "ada-l",
+            "aHVu",
+            "ab1!",
+            "47",
+            "1234567890",
+            "${c}",
+            "ab$",
+        ];
         let left: Vec<&str> = parts.into_iter().filter(|part| clean.contains(part)).collect();
         if !left.is_empty() {
             seen.push(format!("{case}: {clean:?}"));
         }
     }
-    assert!(seen.is_empty(), "{} of {} are seen:\n{}", seen.len(), cases.len(), seen.join("\n"));
+    assert!(
+        seen.is_empty(),
+        "{} of {} are seen:\n{}",
+        seen.len(),
+        cases.len(),
+        seen.join("\n")
+    );
 }
