@@ -29,7 +29,7 @@ impl Gate {
         }
     }
 
-    /// Takes note of what a state says is secret.
+    /// Takes note of what a state says is secret, and what is public by it.
     pub(crate) fn learn(&self, state: &[u8]) {
         let Ok(state) = serde_json::from_slice::<Value>(state) else {
             return;
@@ -44,9 +44,9 @@ impl Gate {
 
     fn change(&self, change: impl FnOnce(&mut Secrets)) {
         let mut inner = self.inner.lock();
-        let known = inner.secrets.len();
+        let known = inner.secrets.revision();
         change(&mut inner.secrets);
-        if inner.secrets.len() != known {
+        if inner.secrets.revision() != known {
             inner.redactor = None;
         }
     }

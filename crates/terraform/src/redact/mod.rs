@@ -61,12 +61,19 @@ impl Redactor {
         Self { sequences, ..whole }
     }
 
-    /// The text without secrets.
+    /// The text without secrets. Where it was cut (it ends with `…`), half a secret is one too.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
+        const CUT: &str = "…";
         let mut clean = Vec::with_capacity(text.len());
         let mut stream = self.stream();
-        stream.push(text.as_bytes(), &mut clean);
+        match text.strip_suffix(CUT) {
+            Some(begun) => {
+                stream.push_cut(begun.as_bytes(), &mut clean);
+                stream.push(CUT.as_bytes(), &mut clean);
+            }
+            None => stream.push(text.as_bytes(), &mut clean),
+        }
         stream.finish(&mut clean);
         String::from_utf8(clean)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

@@ -145,10 +145,7 @@ impl Secrets {
     fn lines(&mut self, text: &str) {
         self.block(text);
         for value in document::text_values(text) {
-            self.scalar(&value);
-            if let Some(values) = document::structure(&value) {
-                self.take(values);
-            }
+            self.value(&value);
         }
     }
 

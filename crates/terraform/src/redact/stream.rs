@@ -3,6 +3,7 @@
 use super::{
     PLACEHOLDER,
     automaton::{Automaton, State},
+    forms::MIN_LENGTH,
     lines::{Lines, Sequences},
     token::{self, LOOKBACK},
 };
@@ -40,6 +41,21 @@ impl<'a> RedactedStream<'a> {
 
     /// Takes a piece and appends to `out` what may leave by now.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+        self.read(piece);
+        self.release_decided(out);
+    }
+
+    /// The same for a piece that was cut at its end: what could still become a secret is taken for one.
+    pub(super) fn push_cut(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+        self.read(piece);
+        let begun = self.automaton.depth(self.state);
+        if begun >= MIN_LENGTH {
+            self.mark(self.held.len() - begun);
+        }
+        self.release_decided(out);
+    }
+
+    fn read(&mut self, piece: &[u8]) {
         for byte in piece {
             self.end_tokens(Some(*byte));
             self.held.push(*byte);
@@ -49,6 +65,9 @@ impl<'a> RedactedStream<'a> {
                 self.mark(self.held.len() - found);
             }
         }
+    }
+
+    fn release_decided(&mut self, out: &mut Vec<u8>) {
         let decided = self.held.len() - self.automaton.depth(self.state);
         let mut clean = Vec::new();
         self.release(decided, &mut clean);

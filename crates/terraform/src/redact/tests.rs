@@ -110,6 +110,21 @@ fn lines_leave_as_soon_as_they_are_harmless() {
 }
 
 #[test]
+fn half_a_secret_at_a_cut_is_taken_out() {
+    let redactor = redactor(&["correct-horse-battery", "hunter22"]);
+    for (text, expected) in [
+        ("is correct-horse…", "is (redacted)…"),
+        ("is hunt…", "is (redacted)…"),
+        ("is cor…", "is cor…"),
+        ("is correct-horse", "is correct-horse"),
+        ("is hunter22…", "is (redacted)…"),
+        ("…", "…"),
+    ] {
+        assert_eq!(redactor.text(text), expected);
+    }
+}
+
+#[test]
 fn overlaps_without_end_fill_no_memory() {
     let redactor = redactor(&["abababababababab"]);
     let mut stream = redactor.stream();

@@ -62,17 +62,21 @@ fn entry(line: &str) -> &str {
 fn value(text: &str, found: &mut Vec<String>) {
     const COMMENTS: [&str; 6] = [" #", "\t#", " ;", "\t;", " //", "\t//"];
     let text = text.trim();
-    let mut ends: Vec<usize> = COMMENTS.iter().filter_map(|sign| text.find(sign)).collect();
-    ends.push(text.len());
+    // What looks like a comment may be in the value.
+    let firsts = COMMENTS.iter().filter_map(|sign| text.find(sign));
+    let lasts = COMMENTS.iter().filter_map(|sign| text.rfind(sign));
+    let ends: Vec<usize> = firsts.chain(lasts).chain([text.len()]).collect();
     for end in ends {
         let text = text[..end].trim();
-        let text = text.strip_suffix([',', ';']).unwrap_or(text).trim_end();
-        found.push(text.to_owned());
-        let inner = ['"', '\''].iter().find_map(|quote| {
-            let inner = text.strip_prefix(*quote)?;
-            inner.strip_suffix(*quote)
-        });
-        found.extend(inner.map(str::to_owned));
+        let bare = text.strip_suffix([',', ';']).map(str::trim_end);
+        for text in [text].into_iter().chain(bare) {
+            found.push(text.to_owned());
+            let inner = ['"', '\''].iter().find_map(|quote| {
+                let inner = text.strip_prefix(*quote)?;
+                inner.strip_suffix(*quote)
+            });
+            found.extend(inner.map(str::to_owned));
+        }
     }
 }
 
@@ -86,12 +90,15 @@ fn quoted(line: &str, found: &mut Vec<String>) {
             let (inner, behind) = rest.split_at(end.unwrap_or(rest.len()));
             let behind = behind.strip_prefix(quote).unwrap_or(behind);
             if !(is_name(inner) && behind.trim_start().starts_with(['=', ':'])) {
-                found.push(inner.to_owned());
+                let meant: Option<String> = serde_json::from_str(&format!("\"{inner}\"")).ok();
+                // In Terraform's language, which other formats only look like.
                 found.extend(
-                    serde_json::from_str(&format!("\"{inner}\""))
-                        .ok()
-                        .filter(|text| text != inner),
+                    meant
+                        .as_ref()
+                        .map(|text| text.replace("$${", "${").replace("%%{", "%{")),
                 );
+                found.extend(meant);
+                found.push(inner.to_owned());
             }
             rest = behind;
         }
@@ -148,6 +155,7 @@ mod tests {
             ("A=b#c\n", vec!["b#c"], vec![]),
             ("export A='b \"c\"'\n", vec!["b \"c\""], vec![]),
             ("A=\"b\\nc\"\n", vec!["b\nc", "b\\nc"], vec![]),
+            ("A=\"$${b}\\t%%{c}\"\n", vec!["${b}\t%{c}"], vec![]),
             ("key: \"b, c\" # d\n", vec!["b, c"], vec!["key"]),
             (
                 "- name: x y\n  token: 'it is'\n- plain one\n",
