@@ -1,6 +1,6 @@
 //! What must not be seen.
 
-use capt_terraform::redact::Redactor;
+use capt_terraform::redact::{PLACEHOLDER, Redactor};
 use serde_json::json;
 
 use super::{Maps, loaded, namespaced};
@@ -97,10 +97,10 @@ fn redacted(format: &str, tfvars: &str, text: &str) -> String {
     Redactor::new(&inputs.secrets).text(text)
 }
 
-/// Row R1 of the issue, and what else a line splitter misses: in each case, a file of variables, and what Terraform or a
-/// provider prints of it.
+/// In each case, a file of variables, and what Terraform or a provider prints of it. All of it left as it was when lines
+/// were split.
 #[test]
-fn no_value_of_a_secret_with_variables_is_seen() {
+fn no_value_of_a_secret_with_variables_leaves() {
     const HCL: &str = "HCL";
     const JSON: &str = "JSON";
     let cases = [
@@ -267,9 +267,10 @@ fn no_value_of_a_secret_with_variables_is_seen() {
             "is hunter22",
         ),
     ];
-    let mut seen = Vec::new();
+    let mut leaks = Vec::new();
     for (case, format, tfvars, text) in cases {
         let clean = redacted(format, tfvars, text);
+        assert!(clean.contains(PLACEHOLDER), "{case}: {clean}");
         let parts = [
             "hunt",
             "22",
@@ -285,14 +286,201 @@ fn no_value_of_a_secret_with_variables_is_seen() {
         ];
         let left: Vec<&str> = parts.into_iter().filter(|part| clean.contains(part)).collect();
         if !left.is_empty() {
-            seen.push(format!("{case}: {clean:?}"));
+            leaks.push(format!("{case}: {clean:?}"));
         }
     }
     assert!(
-        seen.is_empty(),
-        "{} of {} are seen:\n{}",
-        seen.len(),
+        leaks.is_empty(),
+        "{} of {} leave:\n{}",
+        leaks.len(),
         cases.len(),
-        seen.join("\n")
+        leaks.join("\n")
     );
+}
+
+/// A Secret holds all of these values, and other inputs some of them.
+#[test]
+fn what_may_be_read_beside_a_report_stays_in_it() {
+    const PUBLIC: [&str; 17] = [
+        "eu-central-1",
+        "10.0.0.0/16",
+        "1.31.2",
+        "harmless-value",
+        "from-a-config-map",
+        "4711",
+        "in-a-list-1",
+        "in-a-varmap-1",
+        "of-the-module-1",
+        "aws_vpc",
+        "main-resource",
+        "of-a-default-1",
+        "8080",
+        "of-the-provider-1",
+        "team",
+        "vpc-name",
+        "external-1",
+    ];
+    const HIDDEN: [&str; 9] = [
+        "hunter22",
+        "clear-password-1",
+        "clear-password-2",
+        "clear-password-3",
+        "clear-password-4",
+        "clear-password-5",
+        "clear-password-6",
+        "clear-password-7",
+        "clear-password-8",
+    ];
+    let mut view = namespaced(json!({
+        "forProvider": {
+            "module": "variable \"zone\" { default = \"of-a-default-1\" }\n\
+                variable \"db_password\" { default = \"clear-password-6\" }\n\
+                resource \"aws_vpc\" \"main-resource\" {\n  tags = { name = \"of-the-module-1\", port = 8080, api_token = \"clear-password-7\" }\n  \
+                password = \"clear-password-8\"\n}\n",
+            "env": [
+                {"name": "REGION", "value": "eu-central-1"},
+                {"name": "DB_PASSWORD", "value": "clear-password-1"},
+                {"name": "B", "configMapKeyRef": {"name": "settings", "key": "k"}},
+            ],
+            "vars": [
+                {"key": "cidr", "value": "10.0.0.0/16"},
+                {"key": "list", "value": "[\"in-a-list-1\", { password = \"clear-password-2\" }]"},
+            ],
+            "varFiles": [
+                {"source": "SecretKey", "secretKeyRef": {"name": "creds", "key": "all"}},
+                {"source": "ConfigMapKey", "configMapKeyRef": {"name": "settings", "key": "hcl"}},
+                {"source": "ConfigMapKey", "format": "JSON", "configMapKeyRef": {"name": "settings", "key": "json"}},
+            ],
+            "varmap": {"version": "1.31.2", "nested": [{"name": "in-a-varmap-1", "client_secret": ["clear-password-3"]}]},
+        },
+        "providerConfigRef": {"kind": "ProviderConfig", "name": "own"},
+    }));
+    view.name = "vpc-name".to_owned();
+    view.annotations
+        .insert("crossplane.io/external-name".to_owned(), "external-1".to_owned());
+    let all: Vec<String> = PUBLIC
+        .iter()
+        .chain(&HIDDEN)
+        .map(|value| format!("\"{value}\""))
+        .collect();
+    let maps = Maps::default()
+        .secret("team", "creds", "all", &format!("all = [{}]\n", all.join(", ")))
+        .config_map("team", "settings", "k", "harmless-value")
+        .config_map(
+            "team",
+            "settings",
+            "hcl",
+            "x = { y = \"from-a-config-map\", password = \"clear-password-4\" }\n",
+        )
+        .config_map(
+            "team",
+            "settings",
+            "json",
+            "{\"n\": 4711, \"db_password\": \"clear-password-5\"}",
+        )
+        .config(
+            ConfigKind::Namespaced,
+            "own",
+            json!({"configuration": "provider \"x\" { zone = \"of-the-provider-1\" }"}),
+        );
+    let redactor = Redactor::new(&loaded(&view, &maps).unwrap().inputs.secrets);
+    for word in PUBLIC {
+        assert_eq!(redactor.text(word), word);
+    }
+    for word in HIDDEN {
+        assert_eq!(redactor.text(word), PLACEHOLDER, "{word}");
+    }
+}
+
+#[test]
+fn a_name_makes_values_of_a_config_map_secret_too() {
+    let view = namespaced(json!({"forProvider": {
+        "env": [{"name": "API_TOKEN", "configMapKeyRef": {"name": "settings", "key": "env"}}],
+        "varFiles": [{"source": "ConfigMapKey", "configMapKeyRef": {"name": "settings", "key": "vars"}}],
+    }}));
+    let maps = Maps::default()
+        .config_map("team", "settings", "env", "clear-token-1")
+        .config_map(
+            "team",
+            "settings",
+            "vars",
+            "db = { password = \"clear-1\" }\nurl = \"https://u:clear-2@host\"\n",
+        );
+    let redactor = Redactor::new(&loaded(&view, &maps).unwrap().inputs.secrets);
+    let clean = redactor.text("clear-token-1, clear-1, clear-2, https://u:clear-2@host");
+    assert_eq!(
+        clean,
+        "(redacted), (redacted), (redacted), https://(redacted)host"
+    );
+}
+
+/// Who may read a Workspace may not read those.
+#[test]
+fn what_a_cluster_wide_configuration_holds_makes_nothing_public() {
+    let view = namespaced(json!({"forProvider": {
+        "env": [{"name": "A", "secretKeyRef": {"name": "creds", "key": "env"}}],
+    }}));
+    let maps = Maps::default().secret("team", "creds", "env", "hunter22").config(
+        ConfigKind::Cluster,
+        "default",
+        json!({"configuration": "provider \"x\" { y = \"hunter22\" }"}),
+    );
+    let inputs = loaded(&view, &maps).unwrap().inputs;
+    assert!(
+        String::from_utf8_lossy(&inputs.files[0].content).contains("hunter22"),
+        "it is read"
+    );
+    assert_eq!(Redactor::new(&inputs.secrets).text("hunter22"), PLACEHOLDER);
+}
+
+#[test]
+fn every_value_of_credentials_is_secret() {
+    let kubeconfig = "apiVersion: v1\nkind: Config\nusers:\n- name: adm-in\n  user:\n    token: \"hunter 22\"\n    \
+        client-key-data: LS0tLS1CRUdJTg==\n    exec: {command: aws-cli, args: [\"eks\", \"get-tok\"]}\n";
+    for (content, values) in [
+        (
+            "[prod]\naws_secret_access_key = ab/cd+ef==\nregion=us-gov-1 ; x\n",
+            vec!["ab/cd+ef==", "us-gov-1"],
+        ),
+        (
+            "export PASS='hun ter22'\nPIN=471108 # of it\nDSN=\"a\\tb c\"\n",
+            vec!["hun ter22", "471108", "a\tb c"],
+        ),
+        (
+            r#"{"type": "service", "n": [4711.0], "key": "a\nb c d"}"#,
+            vec!["service", "4711", "a\nb c d"],
+        ),
+        (
+            kubeconfig,
+            vec!["adm-in", "hunter 22", "LS0tLS1CRUdJTg==", "aws-cli", "get-tok"],
+        ),
+        (
+            "credentials \"app.example.com\" { token = \"at.las\" }\n",
+            vec!["at.las"],
+        ),
+        ("just-the-token\n", vec!["just-the-token"]),
+    ] {
+        let view = namespaced(json!({"forProvider": {}}));
+        let maps = Maps::default().secret("sys", "creds", "k", content).config(
+            ConfigKind::Cluster,
+            "default",
+            json!({"credentials": [
+                {"filename": "f", "source": "Secret", "secretRef": {"namespace": "sys", "name": "creds", "key": "k"}},
+            ]}),
+        );
+        let inputs = loaded(&view, &maps).unwrap().inputs;
+        assert_eq!(
+            inputs.files[0].content,
+            content.as_bytes(),
+            "Terraform may read it"
+        );
+        let redactor = Redactor::new(&inputs.secrets);
+        for value in values {
+            assert_eq!(
+                redactor.text(&format!("is ({value}).")),
+                "is ((redacted)).",
+                "{value} of {content}"
+            );
+        }
+    }
 }

@@ -31,21 +31,23 @@ pub(in crate::redact) fn values(text: &str) -> Vec<String> {
 /// The same, and every piece of a line between spaces and punctuation that is no name of a value.
 pub(in crate::redact) fn pieces(text: &str) -> Vec<String> {
     let mut found = values(text);
-    for line in text.lines() {
-        let words = line.split_whitespace().map(|word| word.trim_matches(PUNCTUATION));
-        found.extend(words.filter(|word| !is_name(word)).map(str::to_owned));
-        let mut rest = line;
-        while let Some(start) = rest.find(|char| !is_separator(char)) {
-            rest = &rest[start..];
-            let (piece, behind) = rest.split_at(rest.find(is_separator).unwrap_or(rest.len()));
-            rest = behind;
-            let behind = behind.trim_start_matches(['"', '\'', ' ', '\t']);
-            if !(is_name(piece) && behind.starts_with(['=', ':'])) {
-                found.push(piece.to_owned());
-            }
+    text.lines().for_each(|line| split(line, &mut found));
+    found
+}
+
+fn split(line: &str, found: &mut Vec<String>) {
+    let words = line.split_whitespace().map(|word| word.trim_matches(PUNCTUATION));
+    found.extend(words.filter(|word| !is_name(word)).map(str::to_owned));
+    let mut rest = line;
+    while let Some(start) = rest.find(|char| !is_separator(char)) {
+        rest = &rest[start..];
+        let (piece, behind) = rest.split_at(rest.find(is_separator).unwrap_or(rest.len()));
+        rest = behind;
+        let behind = behind.trim_start_matches(['"', '\'', ' ', '\t']);
+        if !(is_name(piece) && behind.starts_with(['=', ':'])) {
+            found.push(piece.to_owned());
         }
     }
-    found
 }
 
 /// A line without what makes it an item of a list, a comment or an assignment of a shell.
@@ -62,6 +64,9 @@ fn entry(line: &str) -> &str {
 fn value(text: &str, found: &mut Vec<String>) {
     const COMMENTS: [&str; 6] = [" #", "\t#", " ;", "\t;", " //", "\t//"];
     let text = text.trim();
+    if text.starts_with(['{', '[']) {
+        split(text, found);
+    }
     // What looks like a comment may be in the value.
     let firsts = COMMENTS.iter().filter_map(|sign| text.find(sign));
     let lasts = COMMENTS.iter().filter_map(|sign| text.rfind(sign));
@@ -163,7 +168,11 @@ mod tests {
                 vec!["token"],
             ),
             ("cert: |\n  QUJD\n  REVG\n", vec!["QUJD", "REVG"], vec!["cert"]),
-            ("a: {b: \"c d\", \"e\": \"f\"}\n", vec!["c d", "f"], vec!["e"]),
+            (
+                "a: {b: \"c d\", \"e\": \"f\", g: [h-i]}\n",
+                vec!["c d", "f", "h-i"],
+                vec!["b", "e", "g"],
+            ),
             (
                 "# old: hunter22\n; older = hunter33\n",
                 vec!["hunter22", "hunter33"],
