@@ -13,8 +13,9 @@ pub const MIN_LENGTH_ANYWHERE: usize = 16;
 /// Shorter pieces of base64 stand in ordinary text too.
 const MIN_FRAGMENT: usize = 6;
 
-/// Beyond this, only the spellings that are likely for a whole file are looked for.
-const MANY_FORMS_UP_TO: usize = 64 << 10;
+/// How much of all secrets together is looked for in every spelling, the shortest first; of the rest only the likely ones.
+/// Every spelling is several times as long as the value, so that memory bounds this.
+pub(super) const THOROUGH_UP_TO: usize = 128 << 10;
 
 /// Characters of a line of base64, as PEM and as MIME have it.
 const LINES: [usize; 2] = [64, 76];
@@ -28,23 +29,22 @@ pub(super) enum Reach {
     Anywhere,
 }
 
-/// Calls `found` for every spelling of this value that is worth looking for.
-pub(super) fn spell(value: &str, mut found: impl FnMut(Vec<u8>, Reach)) {
+/// Calls `found` for every spelling of this value, or only for the likely ones.
+pub(super) fn spell(value: &str, is_thorough: bool, mut found: impl FnMut(Vec<u8>, Reach)) {
     let mut text = |form: &[u8]| match form.len() {
         ..MIN_LENGTH => {}
         MIN_LENGTH..MIN_LENGTH_ANYWHERE => found(form.to_vec(), Reach::Token),
         MIN_LENGTH_ANYWHERE.. => found(form.to_vec(), Reach::Anywhere),
     };
     text(value.as_bytes());
-    for escaped in escaped(value) {
-        text(escaped.as_bytes());
-        // An event quotes a message that may quote JSON itself.
-        for twice in json_escaped(&escaped) {
-            text(twice.as_bytes());
-        }
-    }
-    if value.len() > MANY_FORMS_UP_TO {
+    let escaped = escaped(value);
+    escaped.iter().for_each(|form| text(form.as_bytes()));
+    if !is_thorough {
         return;
+    }
+    // An event quotes a message that may quote JSON itself.
+    for twice in escaped.iter().flat_map(|form| json_escaped(form)) {
+        text(twice.as_bytes());
     }
     url_forms(value).iter().for_each(|form| text(form.as_bytes()));
     for is_upper in [false, true] {

@@ -18,7 +18,7 @@ const TAIL: usize = 64;
 const MAX_LINE: usize = 4096;
 /// Lines that are held back.
 const MAX_HELD: usize = 64;
-/// Bytes of short lines that together are told from ordinary words.
+/// Bytes of short lines that together differ from ordinary words.
 const MIN_RUN: usize = 6;
 /// Places of one line that are known; who repeats a line more often than this is found by the others.
 const MAX_PLACES: usize = 16;

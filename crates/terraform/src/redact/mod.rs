@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`MIN_LENGTH_ANYWHERE`] bytes and more | wherever it stands |
 //! | [`MIN_LENGTH`] bytes and more | where it is a whole token (`token` says what that is) |
-//! | less | never: who chooses such a secret cannot be helped, and a log without the word `yes` helps nobody |
+//! | less | never: a log without the word `yes` could not be read |
 //! | `true`, `false`, `null`; what is public, by [`Secrets::exempt`] | never |
 //!
 //! This module must never know where bytes come from or go to.

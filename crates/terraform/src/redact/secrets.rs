@@ -8,12 +8,15 @@ use super::{
     PLACEHOLDER,
     automaton::Patterns,
     document::{self, Format, Values},
-    forms::{self, MIN_LENGTH},
+    forms::{self, MIN_LENGTH, THOROUGH_UP_TO},
     lines::is_mute,
     number::decimal,
 };
 
-/// Words that are never secret: a log without them could not be read, and whoever guesses them is often right.
+/// Longer files are known by their parts only.
+const WHOLE_UP_TO: usize = 64 << 10;
+
+/// Words that are never secret: a log without them could not be read.
 const ORDINARY: [&str; 5] = ["true", "false", "null", "redacted", PLACEHOLDER];
 
 /// Everything that must not leave, and what is public all the same.
@@ -48,7 +51,7 @@ impl Secrets {
 
     /// A file of variables: the whole, and every value in it. One that its format does not explain is split.
     pub fn variables(&mut self, content: &str, format: Format) {
-        self.insert(content);
+        self.whole(content);
         let content = content.trim_start_matches('\u{feff}');
         let values = document::values(content, format);
         if !values.is_whole {
@@ -62,7 +65,7 @@ impl Secrets {
 
     /// A file of no declared format, such as a credentials file: the whole, every line, and every value in it.
     pub fn file(&mut self, content: &str) {
-        self.insert(content);
+        self.whole(content);
         match document::structure(content) {
             Some(values) => self.take(values),
             None => self.lines(content),
@@ -101,14 +104,19 @@ impl Secrets {
         self.revision
     }
 
-    /// All spellings of all secrets.
+    /// All spellings of all secrets, of large ones only the likely ones.
     pub(super) fn patterns(&self) -> Patterns {
         let mut patterns = Patterns::new();
-        for value in self.values.difference(&self.public) {
-            forms::spell(value, |form, reach| {
+        let mut room = THOROUGH_UP_TO;
+        let mut values: Vec<&String> = self.values.difference(&self.public).collect();
+        values.sort_by_key(|value| value.len());
+        for value in values {
+            let left = room.checked_sub(value.len());
+            forms::spell(value, left.is_some(), |form, reach| {
                 let known = patterns.entry(form).or_insert(reach);
                 *known = reach.max(*known);
             });
+            room = left.unwrap_or(0);
         }
         patterns
     }
@@ -135,6 +143,12 @@ impl Secrets {
         }
         let is_taken_out = self.values.contains(line) && !self.public.contains(line);
         is_taken_out.then_some(None)
+    }
+
+    fn whole(&mut self, content: &str) {
+        if content.len() <= WHOLE_UP_TO {
+            self.insert(content);
+        }
     }
 
     fn take(&mut self, values: Values) {

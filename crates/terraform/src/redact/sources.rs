@@ -51,15 +51,15 @@ pub fn sensitive_in_plan(plan: &Value, secrets: &mut Secrets) {
     }
 }
 
-/// An output that is not sensitive is told in the status, unless its name says that it should be.
+/// An output that is not sensitive stands in the status. One whose name is telling should have been.
 fn exempt_output(name: &str, value: &Value, secrets: &mut Secrets) {
     if !is_telling(name) {
         secrets.exempt_json(value);
     }
 }
 
-/// Names of resources and modules are from the module's text and make addresses, which nobody could tell apart without
-/// them. Keys in brackets are values.
+/// Names of resources and modules are from the module's text and make addresses, which would all be the same without them.
+/// Keys in brackets are values.
 fn exempt_names(resource: &Value, module: &Value, secrets: &mut Secrets) {
     let names = ["type", "name"]
         .iter()

@@ -573,3 +573,31 @@ proptest! {
         prop_assert_eq!(in_pieces(&redactor, &bytes, size), bytes);
     }
 }
+
+/// A Secret may be a mebibyte, and all spellings of it would be forty.
+#[test]
+fn large_secrets_take_bounded_room() {
+    const SIZE: usize = 1 << 19;
+    let cut_short = "\"a\":".repeat(SIZE / 4);
+    let tokens: Vec<String> = (0..SIZE / 10).map(|number| format!("\"t{number:06}\"")).collect();
+    let lines: String = (0..SIZE / 70)
+        .map(|number| format!("k{number} = \"{}\"\n", format!("{number:08}").repeat(7)))
+        .collect();
+    for (content, format, value) in [
+        (cut_short, Format::Hcl, None),
+        (format!("[{}]", tokens.join(",")), Format::Json, Some("t012345")),
+        (
+            lines,
+            Format::Hcl,
+            Some("00000123000001230000012300000123000001230000012300000123"),
+        ),
+    ] {
+        let mut secrets = Secrets::default();
+        secrets.variables(&content, format);
+        let bytes: usize = secrets.patterns().keys().map(Vec::len).sum();
+        assert!(bytes < 8 * content.len() + 40 * forms::THOROUGH_UP_TO, "{bytes}");
+        if let Some(value) = value {
+            assert_eq!(Redactor::new(&secrets).text(value), PLACEHOLDER);
+        }
+    }
+}

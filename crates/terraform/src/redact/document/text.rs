@@ -7,6 +7,9 @@ const PUNCTUATION: [char; 15] = [
     '"', '\'', '`', ',', ';', '(', ')', '[', ']', '{', '}', '<', '>', '=', ':',
 ];
 
+/// Longer lines are split at once: each reading of one is as long as the line.
+const MAX_LINE: usize = 64 << 10;
+
 /// Every line, and in every line what stands behind a name, with and without quotes and comments.
 pub(in crate::redact) fn values(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -16,6 +19,11 @@ pub(in crate::redact) fn values(text: &str) -> Vec<String> {
         .filter(|line| !is_mute(line.as_bytes()))
     {
         found.push(line.to_owned());
+        if line.len() > MAX_LINE {
+            split(line, &mut found);
+            quoted(line, &mut found);
+            continue;
+        }
         let entry = entry(line);
         value(entry, &mut found);
         for sign in ['=', ':'] {
