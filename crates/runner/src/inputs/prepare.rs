@@ -87,7 +87,7 @@ pub(super) fn environment(
                     field: key.field.clone(),
                 })?;
                 match key.object.kind {
-                    ObjectKind::Secret => secrets.value(&value),
+                    ObjectKind::Secret => secrets.file(&value),
                     ObjectKind::ConfigMap => sensitive::public_text(secrets, &variable.name, &value),
                 }
                 value

@@ -307,4 +307,41 @@ mod tests {
             assert_eq!(Redactor::new(&secrets).text(told), expected, "{text}");
         }
     }
+
+    #[test]
+    fn constants_of_a_module_are_public_unless_their_name_tells_otherwise() {
+        const HCL: &str = "variable \"zone\" { default = \"public-1\" }\nvariable \"db_password\" { default = \"hidden-1\" }\n\
+            resource \"public-2\" \"public-3\" {\n  list = [\"public-4\", lower(\"public-5\"), 47.110]\n  \
+            token = \"hidden-2\"\n  secrets = { a = [\"hidden-3\"] }\n  tags = { api_token = \"hidden-4\", (var.x) = \"public-6\" }\n  \
+            text = <<EOT\npublic-7\nEOT\n  part = \"hidden-5-${var.x}\"\n}\n";
+        const JSON: &str = r#"{"resource": {"x": {"y": {"list": ["public-4", 47.110], "token": "hidden-2", "secrets": {"a": ["hidden-3"]}}}}}"#;
+        for (text, format, public) in [
+            (
+                HCL,
+                Format::Hcl,
+                vec![
+                    "public-1", "public-2", "public-3", "public-4", "public-5", "public-6", "public-7",
+                    "47.11",
+                ],
+            ),
+            (JSON, Format::Json, vec!["public-4", "47.11"]),
+            ("broken {", Format::Hcl, vec![]),
+            ("{", Format::Json, vec![]),
+        ] {
+            let mut secrets = Secrets::default();
+            let hidden = ["hidden-1", "hidden-2", "hidden-3", "hidden-4", "hidden-5-"];
+            public
+                .iter()
+                .chain(&hidden)
+                .for_each(|value| secrets.value(value));
+            exempt_module(&mut secrets, text, format);
+            let redactor = Redactor::new(&secrets);
+            for value in public {
+                assert_eq!(redactor.text(value), value);
+            }
+            for value in hidden {
+                assert_eq!(redactor.text(value), "(redacted)", "{value} of {text}");
+            }
+        }
+    }
 }

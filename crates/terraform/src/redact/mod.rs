@@ -14,7 +14,8 @@
 //! | less | never: a log without the word `yes` could not be read |
 //! | `true`, `false`, `null`; what is public, by [`Secrets::exempt`] | never |
 //!
-//! This module must never know where bytes come from or go to.
+//! What passes it ends in ConfigMaps and events: every subject that may `get configmaps` reads it, as the built-in
+//! ClusterRole `view` allows. This module must never know more of where bytes come from or go to.
 
 mod automaton;
 mod document;

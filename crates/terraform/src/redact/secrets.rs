@@ -38,7 +38,7 @@ impl Secrets {
     pub fn value(&mut self, value: &str) {
         self.scalar(value);
         if let Some(values) = document::structure(value) {
-            self.take(values);
+            self.take(&values);
         } else if value.trim().contains('\n') {
             self.lines(value);
         }
@@ -60,14 +60,14 @@ impl Secrets {
                 self.scalar(&piece);
             }
         }
-        self.take(values);
+        self.take(&values);
     }
 
     /// A file of no declared format, such as a credentials file: the whole, every line, and every value in it.
     pub fn file(&mut self, content: &str) {
         self.whole(content);
         match document::structure(content) {
-            Some(values) => self.take(values),
+            Some(values) => self.take(&values),
             None => self.lines(content),
         }
     }
@@ -151,7 +151,7 @@ impl Secrets {
         }
     }
 
-    fn take(&mut self, values: Values) {
+    fn take(&mut self, values: &Values) {
         values.meant.iter().for_each(|value| self.value(value));
         values.written.iter().for_each(|value| self.insert(value));
     }

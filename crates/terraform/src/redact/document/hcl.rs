@@ -13,7 +13,7 @@ use crate::redact::number::decimal;
 
 /// The values of a file.
 pub(super) fn values(text: &str) -> Values {
-    let mut found = Found::new(text);
+    let mut found = ValueCollector::new(text);
     match text.parse::<Body>() {
         Ok(body) => found.visit_body(&body),
         Err(_) => found.values.is_whole = false,
@@ -23,7 +23,7 @@ pub(super) fn values(text: &str) -> Values {
 
 /// The values of one expression.
 pub(super) fn expression_values(text: &str) -> Values {
-    let mut found = Found::new(text);
+    let mut found = ValueCollector::new(text);
     match text.parse::<Expression>() {
         Ok(expression) => found.visit_expr(&expression),
         Err(_) => found.values.is_whole = false,
@@ -31,12 +31,12 @@ pub(super) fn expression_values(text: &str) -> Values {
     found.values
 }
 
-struct Found<'a> {
+struct ValueCollector<'a> {
     text: &'a str,
     values: Values,
 }
 
-impl<'a> Found<'a> {
+impl<'a> ValueCollector<'a> {
     fn new(text: &'a str) -> Self {
         let values = Values {
             is_whole: true,
@@ -48,11 +48,11 @@ impl<'a> Found<'a> {
     /// What stands in the text between the quotes.
     fn written(&self, node: &impl Span) -> Option<&'a str> {
         let text = self.text.get(node.span()?)?;
-        Some(text.strip_prefix('"')?.strip_suffix('"')?)
+        text.strip_prefix('"')?.strip_suffix('"')
     }
 }
 
-impl Visit for Found<'_> {
+impl Visit for ValueCollector<'_> {
     fn visit_expr(&mut self, node: &Expression) {
         match node {
             Expression::Null(_) | Expression::Bool(_) => {}
