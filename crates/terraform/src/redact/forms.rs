@@ -15,7 +15,7 @@ const MIN_FRAGMENT: usize = 6;
 
 /// How much of all secrets together is looked for in every spelling, the shortest first; of the rest only the likely ones.
 /// Every spelling is several times as long as the value, so that memory bounds this.
-pub(super) const THOROUGH_UP_TO: usize = 128 << 10;
+pub(super) const THOROUGH_UP_TO: usize = 64 << 10;
 
 /// Characters of a line of base64, as PEM and as MIME have it.
 const LINES: [usize; 2] = [64, 76];

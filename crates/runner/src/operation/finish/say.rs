@@ -90,7 +90,7 @@ impl Run<'_> {
         let report = told(&self.record.report, &self.gate.redactor());
         let standing = &mut self.record.standing;
         let text = message.unwrap_or_default();
-        match report.missing.is_empty() {
+        match self.record.report.missing.is_empty() {
             _ if matches!(end, End::Badly(failure) if failure.kind == FailureKind::StateMissing) => {
                 let verdict = (Type::StateComplete, False, Reason::StateMissing);
                 standing.say(verdict, text, generation, now);
@@ -224,7 +224,7 @@ impl Run<'_> {
                 herald.tell(&self.view, News::Updated, &note).await;
             }
             End::Well(Verdict::Destroyed) => {
-                let note = match report.missing.is_empty() {
+                let note = match self.record.report.missing.is_empty() {
                     true => "everything was destroyed".to_owned(),
                     false => format!(
                         "everything was destroyed that the state had, and not what it never had: {}",
@@ -247,7 +247,7 @@ impl Run<'_> {
         }
         // Of what is destroyed that is said when it goes.
         let goes = matches!(end, End::Well(Verdict::Destroyed));
-        if !report.missing.is_empty() && !goes {
+        if !self.record.report.missing.is_empty() && !goes {
             let words = missing_words(&report, &self.view);
             herald.tell(&self.view, News::StateIncomplete, &words).await;
         }

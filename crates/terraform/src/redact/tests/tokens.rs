@@ -150,3 +150,20 @@ fn large_secrets_take_bounded_room() {
         }
     }
 }
+
+#[test]
+fn a_token_is_held_back_until_the_next_byte() {
+    let redactor = redactor(&["prod"]);
+    let mut stream = redactor.stream();
+    let mut out = Vec::new();
+    for (piece, expected) in [
+        ("is prod", "is "),
+        ("\n", "is (redacted)\n"),
+        ("pro", "is (redacted)\n"),
+        ("of x", "is (redacted)\nproof x"),
+        ("prod ", "is (redacted)\nproof xprod "),
+    ] {
+        stream.push(piece.as_bytes(), &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+}
