@@ -44,10 +44,9 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         true => AwsIdentity::of(&environment::of_process(), Path::exists),
         false => AwsIdentity::default(),
     };
-    let secrets = identity.secrets();
-    if !secrets.is_empty() {
-        // If nobody listens, nothing is shown either.
-        let _ = link.told.send(Told::Secrets(secrets));
+    if inputs.inherits_identity {
+        // Without a listener nothing is shown either.
+        let _ = link.told.send(Told::Secrets(identity.secrets()));
     }
     let mut runs = Runs {
         engine: engine.about.to_string(),
