@@ -42,9 +42,15 @@ pub(super) fn taken(env: &[(String, String)]) -> Option<&str> {
 pub(super) fn environment(
     inherited: &[(String, String)],
     folder: &WorkDir,
-    plugin_cache: Option<&str>,
     inputs: &Inputs,
 ) -> Vec<(String, String)> {
+    let mut environment = of_runner(inherited, folder);
+    environment.extend(inputs.env.iter().cloned());
+    environment
+}
+
+/// The environment of what the runner runs for itself in a folder of its own: nothing of a Workspace is in it.
+pub(super) fn of_runner(inherited: &[(String, String)], folder: &WorkDir) -> Vec<(String, String)> {
     let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
     let home = folder.home();
     let ours = [
@@ -63,13 +69,6 @@ pub(super) fn environment(
     ];
     let mut environment = inherited.to_vec();
     environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
-    if let Some(cache) = plugin_cache {
-        environment.push(("TF_PLUGIN_CACHE_DIR".to_owned(), cache.to_owned()));
-        // Without it the cache is not used for providers that the lock file does not name yet, which is all of them.
-        let name = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE";
-        environment.push((name.to_owned(), "true".to_owned()));
-    }
-    environment.extend(inputs.env.iter().cloned());
     environment
 }
 
@@ -101,6 +100,7 @@ mod tests {
             state: StateHome::Backend,
             inherits_identity: false,
             plugin_cache: false,
+            provider_lock: None,
             secrets: Secrets::default(),
             simulation: [].into(),
         }
@@ -115,7 +115,7 @@ mod tests {
             ("TF_CLI_CONFIG_FILE", "./.terraformrc"),
             ("X", "y"),
         ]);
-        let environment = environment(&inherited, &folder, Some("/cache"), &inputs);
+        let environment = environment(&inherited, &folder, &inputs);
         let last = |name: &str| {
             environment
                 .iter()
@@ -130,7 +130,7 @@ mod tests {
             ("HOME", Some("/runs/u/home")),
             ("TMPDIR", Some("/runs/u/tmp")),
             ("TF_DATA_DIR", Some("/runs/u/data")),
-            ("TF_PLUGIN_CACHE_DIR", Some("/cache")),
+            ("TF_PLUGIN_CACHE_DIR", None),
             ("TF_INPUT", Some("0")),
             ("AWS_PROFILE", None),
         ];

@@ -9,7 +9,6 @@
 mod args;
 mod backend;
 mod blame;
-mod cache;
 mod command;
 mod detect;
 mod diary;
@@ -18,7 +17,9 @@ mod environment;
 mod failure;
 mod init;
 mod inspect;
+mod install;
 mod listen;
+mod mirror;
 mod open;
 mod place;
 mod prepare;
@@ -47,7 +48,7 @@ pub use command::Supervisor;
 pub use detect::{DetectError, OLDEST, find_program};
 pub use environment::INHERITED;
 
-use cache::PluginCache;
+use mirror::Mirror;
 use recover::StateFiles;
 use workdir::WorkDir;
 
@@ -62,7 +63,7 @@ pub struct Options {
     pub supervisor: Supervisor,
     /// Names of environment variables that runs take over from the runner.
     pub inherit: Vec<String>,
-    /// Where providers are kept that Workspaces share; in `root`, if it is none.
+    /// Where providers are kept that Workspaces share; in `root`, if it is none. Runners on one machine may share it.
     pub plugin_cache: Option<PathBuf>,
     /// The settings of Terraform's command line, such as mirrors, for Workspaces that have none of their own.
     pub cli_config: Option<PathBuf>,
@@ -104,7 +105,7 @@ pub struct TerraformEngine {
     grace: Duration,
     supervisor: Supervisor,
     inherited: Vec<(String, String)>,
-    cache: PluginCache,
+    mirror: Mirror,
     cli_config: Option<PathBuf>,
 }
 
@@ -117,10 +118,11 @@ impl TerraformEngine {
         let (program, about) = detect::detect(program.as_ref()).await?;
         // Terraform runs elsewhere, so a path from here would mean something else there.
         let root = absolute(options.root);
-        let cache = options
+        let mirror = options
             .plugin_cache
             .map_or_else(|| root.join("plugin-cache"), absolute);
-        let inherited = options
+        let cli_config = options.cli_config.map(absolute);
+        let inherited: Vec<_> = options
             .inherit
             .into_iter()
             .filter_map(|name| env::var(&name).ok().map(|value| (name, value)))
@@ -128,8 +130,8 @@ impl TerraformEngine {
         Ok(Self {
             about,
             program,
-            cache: PluginCache::new(cache),
-            cli_config: options.cli_config.map(absolute),
+            mirror: Mirror::new(mirror, cli_config.clone(), inherited.clone()),
+            cli_config,
             root,
             grace: options.grace,
             supervisor: options.supervisor,

@@ -4,6 +4,7 @@ use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use capt_terraform::state::State;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Failure, Inputs, Link, Opened, StateHome};
 
@@ -29,17 +30,13 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     let Some(folder) = WorkDir::of(&engine.root, &inputs.uid) else {
         return Err(invalid(format!("{:?} is no uid", inputs.uid)));
     };
-    let lock = wait_for_turn(&folder, &link).await?;
-    let cache = inputs.plugin_cache.then(|| engine.cache.clone());
-    let cache_path = cache
-        .as_ref()
-        .map(|cache| cache.path.to_string_lossy().into_owned());
+    let lock = wait_for_turn(&folder, &link.cancel).await?;
     let mut runs = Runs {
         engine: engine.about.to_string(),
         supervisor: engine.supervisor.clone(),
         program: engine.program.clone(),
         grace: engine.grace,
-        env: environment::environment(&engine.inherited, &folder, cache_path.as_deref(), &inputs),
+        env: environment::environment(&engine.inherited, &folder, &inputs),
         run_in: folder.src(),
         cancel: link.cancel.clone(),
         folder: folder.clone(),
@@ -50,7 +47,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         engine: engine.about.clone(),
         program: engine.program.clone(),
         cli_config: engine.cli_config.clone(),
-        cache,
+        mirror: engine.mirror.clone(),
         folder,
         inputs,
     });
@@ -63,7 +60,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         .as_ref()
         .is_some_and(|(_, file)| State::parse(file).map_or(true, |state| !state.is_empty()));
     let prepared = prepare(&opening, &mut runs, kept, &link, has_state).await;
-    let arguments = prepared.map_err(|failure| Failure {
+    let (arguments, provider_lock) = prepared.map_err(|failure| Failure {
         state: found.state.as_ref().map(|(_, file)| file.clone()),
         missing: found.missing.clone(),
         ..failure
@@ -76,6 +73,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     Ok(Opened {
         state: found.state,
         missing: found.missing,
+        provider_lock,
         is_lost: found.is_lost,
         session: Box::new(ProcessSession {
             runs,
@@ -118,7 +116,7 @@ fn check(inputs: &Inputs) -> Result<(), Failure> {
 }
 
 /// Makes the folder, and waits until no other session is open and nothing that an earlier one started still runs.
-async fn wait_for_turn(folder: &WorkDir, link: &Link) -> Result<fs::File, Failure> {
+pub(super) async fn wait_for_turn(folder: &WorkDir, cancel: &CancellationToken) -> Result<fs::File, Failure> {
     let mut session = None;
     loop {
         let (folder, held) = (folder.clone(), session.take());
@@ -138,7 +136,7 @@ async fn wait_for_turn(folder: &WorkDir, link: &Link) -> Result<fs::File, Failur
         }
         tokio::select! {
             () = sleep(LOCK_INTERVAL) => {}
-            () = link.cancel.cancelled() => return Err(failure::cancelled()),
+            () = cancel.cancelled() => return Err(failure::cancelled()),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::{Failure, Inputs};
 use super::{
     failure::invalid,
     inspect::About,
+    mirror::without_cache,
     open::on_disk,
     variables,
     workdir::{self, Kept, WorkDir, make_folder, write_if_changed},
@@ -40,7 +41,7 @@ pub(super) fn home(cli_config: Option<&Path>, folder: &WorkDir, inputs: &Inputs)
     let given = |name: &str| inputs.files.iter().find(|file| file.name == name);
     let settings = match (given(".terraformrc"), cli_config) {
         (Some(file), _) => file.content.clone(),
-        (None, Some(path)) => fs::read(path)?,
+        (None, Some(path)) => without_cache(&String::from_utf8_lossy(&fs::read(path)?)).into_bytes(),
         (None, None) => Vec::new(),
     };
     write_if_changed(&home.join(".terraformrc"), &settings)?;

@@ -10,24 +10,25 @@ use std::{
 use capt_terraform::{diagnostics::Class, state::State};
 
 use crate::engine::{
-    About as EngineAbout, EngineKind, Failure, FailureKind, Inputs, Link, Module, Phase, StateHome, Told,
+    About as EngineAbout, EngineKind, Failure, FailureKind, Inputs, Link, Module, Phase, ProviderLock,
+    StateHome, Told,
 };
 
 use super::{
     args::Arguments,
     backend,
-    cache::PluginCache,
     command::Runs,
     diary::Diary,
     failure::{self, invalid},
-    init::{self, Needs},
+    init::{Needs, SETTINGS},
     inspect::About,
-    listen::Ears,
+    install::{self, locked},
+    mirror::{self, LOCK_FILE, LockFile, Mirror},
     open::on_disk,
     place,
     recover::{Found, StateFiles},
     source,
-    workdir::{Kept, WorkDir, make_folder},
+    workdir::{self, Kept, WorkDir},
 };
 
 /// What a session is opened with, shared by its steps.
@@ -35,19 +36,20 @@ pub(super) struct Opening {
     pub(super) engine: EngineAbout,
     pub(super) program: PathBuf,
     pub(super) cli_config: Option<PathBuf>,
-    pub(super) cache: Option<PluginCache>,
+    pub(super) mirror: Mirror,
     pub(super) folder: WorkDir,
     pub(super) inputs: Inputs,
 }
 
-/// Puts everything in its place, and installs what the module needs.
+/// Puts everything in its place, and installs what the module needs. Gives the provider versions that count, if they are not
+/// those of the inputs.
 pub(super) async fn prepare(
     opening: &Arc<Opening>,
     runs: &mut Runs,
     kept: Kept,
     link: &Link,
     has_state: bool,
-) -> Result<Arguments, Failure> {
+) -> Result<(Arguments, Option<ProviderLock>), Failure> {
     let tell_phase = || drop(link.told.send(Told::Phase(Phase::Init)));
     let inputs = &opening.inputs;
     let this = opening.clone();
@@ -59,47 +61,39 @@ pub(super) async fn prepare(
         kept = source::fetch(runs, kept, address).await?;
     }
     let this = opening.clone();
+    let mut placed = runs.aside(move || this.place(kept, has_state)).await?;
+    runs.run_in.clone_from(&placed.run_in);
+    if placed.needs_init {
+        tell_phase();
+        placed.kept = install::install(opening, runs, &placed, link).await?;
+    }
     let Placed {
         kept,
         run_in,
         about,
         arguments,
-        needed,
-    } = runs.aside(move || this.place(kept, has_state)).await?;
-    runs.run_in.clone_from(&run_in);
-    if let Some(needed) = needed {
-        tell_phase();
-        let needs = opening.needs(&run_in, &arguments);
-        let cache = opening.cache.as_ref().zip(needed.turn);
-        init::init(runs, &needs, cache, Ears::new(link.told.clone())).await?;
-        let (this, arguments) = (opening.clone(), arguments.clone());
-        runs.aside(move || this.keep_installed(kept, &run_in, &arguments))
-            .await?;
-    }
+        ..
+    } = placed;
+    let this = opening.clone();
+    let provider_lock = runs.aside(move || Ok(this.provider_lock(&kept, &run_in))).await?;
     // Init refuses a workspace that is not there yet; everything else makes it. Some backends know no workspaces, and
     // some have names of their own for them.
     if opening.is_ours() || !matches!(about.backend.as_deref(), Some("http" | "cloud" | "remote")) {
         let name = inputs.terraform_workspace.clone();
         runs.env.push(("TF_WORKSPACE".to_owned(), name));
     }
-    Ok(arguments)
+    Ok((arguments, provider_lock))
 }
 
 /// Everything is in its place.
-struct Placed {
-    kept: Kept,
+pub(super) struct Placed {
+    pub(super) kept: Kept,
     /// Where Terraform runs.
-    run_in: PathBuf,
-    about: About,
-    arguments: Arguments,
-    /// What `init` has to install; none, if it need not run.
-    needed: Option<Needed>,
-}
-
-/// What `init` has to install.
-struct Needed {
-    /// Whether a turn at the plugin cache is needed for it, and what for, if that can be told.
-    turn: Option<Option<String>>,
+    pub(super) run_in: PathBuf,
+    pub(super) about: About,
+    pub(super) arguments: Arguments,
+    /// Something differs from the last time, so that `init` has to run.
+    pub(super) needs_init: bool,
 }
 
 /// Steps that do nothing but use files, so that they run where they keep nobody from working.
@@ -108,7 +102,7 @@ impl Opening {
         matches!(self.inputs.state, StateHome::Ours { .. })
     }
 
-    fn needs<'a>(&'a self, run_in: &'a Path, arguments: &'a Arguments) -> Needs<'a> {
+    pub(super) fn needs<'a>(&'a self, run_in: &'a Path, arguments: &'a Arguments) -> Needs<'a> {
         Needs {
             engine: &self.engine,
             program: &self.program,
@@ -117,17 +111,68 @@ impl Opening {
             args: arguments,
             is_ours: self.is_ours(),
             files: &self.inputs.files,
-            uses_cache: self.inputs.plugin_cache,
+            uses_mirror: self.mirror_for(arguments).is_some(),
         }
+    }
+
+    /// The mirror, unless the Workspace shares nothing or says itself where providers come from.
+    pub(super) fn mirror_for(&self, arguments: &Arguments) -> Option<&Mirror> {
+        let inputs = &self.inputs;
+        let has_settings = inputs.files.iter().any(|file| file.name == SETTINGS)
+            || inputs.env.iter().any(|(name, _)| name == "TF_CLI_CONFIG_FILE");
+        let is_used = inputs.plugin_cache && !has_settings && !arguments.names_providers();
+        is_used.then_some(&self.mirror)
+    }
+
+    /// The module has a lock file of its own.
+    pub(super) fn brings_lock(&self, kept: &Kept, run_in: &Path) -> bool {
+        let path = run_in.strip_prefix(self.folder.src()).ok();
+        let path = path.map(|path| path.join(LOCK_FILE));
+        let fetched = kept
+            .fetched
+            .as_ref()
+            .filter(|_| matches!(self.inputs.module, Module::Remote { .. }));
+        let is_fetched = fetched
+            .zip(path)
+            .is_some_and(|(fetched, path)| fetched.locks.contains(&path));
+        is_fetched || self.inputs.files.iter().any(|file| file.name == LOCK_FILE)
+    }
+
+    /// The provider versions that count, if they have to be kept and are not those of the inputs.
+    fn provider_lock(&self, kept: &Kept, run_in: &Path) -> Option<ProviderLock> {
+        let requirements = kept.requirements.clone().filter(|known| !known.is_empty())?;
+        let lock = locked(run_in).filter(|lock| !lock.is_empty() && !self.brings_lock(kept, run_in))?;
+        let before = self.inputs.provider_lock.as_ref();
+        let is_kept = before.is_some_and(|before| {
+            before.requirements == requirements && LockFile::parse(&before.file).as_ref() == Some(&lock)
+        });
+        (!is_kept).then(|| ProviderLock {
+            file: lock.render().into_bytes(),
+            requirements,
+        })
+    }
+
+    /// Brings the versions back that were chosen before, here or elsewhere.
+    fn restore_lock(&self, kept: &mut Kept, run_in: &Path) -> io::Result<()> {
+        let given = self
+            .inputs
+            .provider_lock
+            .as_ref()
+            .filter(|_| !self.brings_lock(kept, run_in));
+        let Some((given, lock)) = given.and_then(|given| Some((given, LockFile::parse(&given.file)?))) else {
+            return Ok(());
+        };
+        if locked(run_in).as_ref() != Some(&lock) || kept.requirements.as_ref() != Some(&given.requirements) {
+            workdir::write(&run_in.join(LOCK_FILE), lock.render().as_bytes())?;
+            kept.requirements = Some(given.requirements.clone());
+        }
+        Ok(())
     }
 
     /// What is remembered, and the state that counts.
     pub(super) fn find_state(&self) -> Result<(Kept, Found), Failure> {
         let (folder, inputs) = (&self.folder, &self.inputs);
         let kept = folder.kept();
-        if let Some(cache) = &self.cache {
-            on_disk(make_folder(&cache.path))?;
-        }
         on_disk(place::home(self.cli_config.as_deref(), folder, inputs))?;
         let earlier = folder.src().join(&kept.run_in);
         let files = StateFiles::of(folder, &inputs.terraform_workspace, &earlier);
@@ -200,46 +245,38 @@ impl Opening {
         on_disk(place::state(folder, inputs, &path, &about, is_ours))?;
         place::variables(&path, inputs, &about, &var_files)?;
         let arguments = Arguments::new(inputs.args.clone()).map_err(invalid)?;
-        let needed = on_disk(self.needed(&mut kept, &path, &about, &arguments))?;
+        if about.may_install() {
+            on_disk(self.restore_lock(&mut kept, &path))?;
+        }
+        let needs_init = on_disk(self.needs_init(&mut kept, &path, &about, &arguments))?;
         on_disk(folder.keep(&kept))?;
         Ok(Placed {
             kept,
             run_in: path,
             about,
             arguments,
-            needed,
+            needs_init,
         })
     }
 
-    /// What `init` has to install, if anything differs from the last time.
-    fn needed(
+    /// Whether anything differs from the last `init`.
+    fn needs_init(
         &self,
         kept: &mut Kept,
         run_in: &Path,
         about: &About,
         arguments: &Arguments,
-    ) -> io::Result<Option<Needed>> {
+    ) -> io::Result<bool> {
         if about.needs_no_init() && self.inputs.args.init.is_empty() {
             kept.init = None;
-            return Ok(None);
+            return Ok(false);
         }
-        let needs = self.needs(run_in, arguments);
-        if kept.init == Some(needs.key()?) {
-            return Ok(None);
+        let is_installed = mirror::is_installed(&self.folder.data(), self.mirror.folders())?;
+        if is_installed && kept.init == Some(self.needs(run_in, arguments).key()?) {
+            return Ok(false);
         }
         kept.init = None;
-        let installs = !about.providers.is_empty() || about.calls_modules || about.unreadable;
-        let turn = match installs {
-            true => Some(needs.installs(about)?),
-            false => None,
-        };
-        Ok(Some(Needed { turn }))
-    }
-
-    /// Remembers what was installed. `init` may have written the versions that it chose.
-    fn keep_installed(&self, mut kept: Kept, run_in: &Path, arguments: &Arguments) -> Result<(), Failure> {
-        kept.init = Some(on_disk(self.needs(run_in, arguments).key())?);
-        on_disk(self.folder.keep(&kept))
+        Ok(true)
     }
 }
 

@@ -19,6 +19,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::ProviderRequirements;
+
 /// The folder of one Workspace.
 #[derive(Clone, Debug)]
 pub(super) struct WorkDir {
@@ -37,6 +39,9 @@ pub(super) struct Kept {
     pub(super) fetched: Option<Fetched>,
     /// The inputs of the last `init`.
     pub(super) init: Option<String>,
+    /// What was asked for when the provider versions were chosen that are locked; empty if that is not known, and none if an
+    /// earlier runner chose them.
+    pub(super) requirements: Option<ProviderRequirements>,
 }
 
 /// A module that was fetched.
@@ -48,6 +53,8 @@ pub(super) struct Fetched {
     pub(super) subfolder: PathBuf,
     /// Everything in it.
     pub(super) content: String,
+    /// The lock files in it.
+    pub(super) locks: Vec<PathBuf>,
 }
 
 impl WorkDir {

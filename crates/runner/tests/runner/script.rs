@@ -210,6 +210,7 @@ impl Engine for Script {
                 state: found.filter(|_| !is_backend),
                 missing,
                 is_lost,
+                provider_lock: None,
             })
         })
     }

@@ -26,6 +26,7 @@ use super::{
     command::{Exit, Runs},
     digest,
     failure::{self, invalid, machine, plain},
+    mirror::LOCK_FILE,
     workdir::{self, Fetched, Kept, WorkDir, make_folder},
 };
 
@@ -149,6 +150,7 @@ fn swap(
         address: address.to_owned(),
         subfolder,
         content,
+        locks: digest::files(package, &|name| name == LOCK_FILE)?,
     };
     // What Terraform and its providers wrote beside a module is not thrown away for the same module.
     let is_there = fs::read_dir(folder.src())?.next().is_some();

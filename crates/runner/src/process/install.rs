@@ -1,0 +1,161 @@
+//! Installing what a module needs: the modules that it calls, its providers as far as the mirror has them, and all the rest.
+//!
+//! The mirror has to know all constraints for a provider before it can choose a version, so that modules come first. The
+//! engine checks afterwards what it is given, by the lock file.
+
+use std::{ffi::OsString, io, path::Path, sync::Arc};
+
+use crate::engine::{Failure, Link};
+
+use super::{
+    command::{Exit, Runs},
+    init,
+    listen::Ears,
+    mirror::{self, LOCK_FILE, LockFile, Provided, Requirements, Site, as_text},
+    open::on_disk,
+    prepare::{Opening, Placed},
+    workdir::{self, Kept},
+};
+
+/// The configuration of the command line for an `init` that uses the mirror.
+const MIRROR_SETTINGS: &str = "mirror.tfrc";
+/// The largest lock file that is read.
+const MAX_LOCK: u64 = 512 << 10;
+
+/// What is known before anything is installed.
+struct Known {
+    /// All constraints, unless they cannot be told.
+    requirements: Option<Requirements>,
+    /// The versions that still count. None if the module has a lock file that cannot be read here.
+    lock: Option<LockFile>,
+}
+
+/// Installs everything, and gives what is to be remembered of it.
+pub(super) async fn install(
+    opening: &Arc<Opening>,
+    runs: &Runs,
+    placed: &Placed,
+    link: &Link,
+) -> Result<Kept, Failure> {
+    let Placed {
+        kept,
+        run_in,
+        about,
+        arguments,
+        ..
+    } = placed;
+    let brings_lock = opening.brings_lock(kept, run_in);
+    let mirror = opening.mirror_for(arguments).filter(|_| about.may_install());
+    let path = run_in.clone();
+    let before = runs.aside(move || Ok(locked(&path))).await?;
+    let has_chosen = !brings_lock && before.as_ref().is_some_and(|lock| !lock.is_empty());
+    if !about.calls.is_empty() && (mirror.is_some() || has_chosen) {
+        get(runs, arguments.upgrades()).await?;
+    }
+    let (this, about_module, kept_before) = (opening.clone(), about.clone(), kept.clone());
+    let (path, upgrades) = (run_in.clone(), arguments.upgrades());
+    let known = runs.aside(move || {
+        let site = this.site(&path);
+        let requirements = on_disk(mirror::of_module(&about_module, &site))?;
+        let lock = match (brings_lock, upgrades) {
+            (true, _) => before,
+            (false, true) => Some(LockFile::default()),
+            (false, false) => {
+                let asked = kept_before.requirements.as_ref();
+                Some(before.unwrap_or_default().restored(asked, requirements.as_ref()))
+            }
+        };
+        Ok(Known { requirements, lock })
+    });
+    let Known { requirements, lock } = known.await?;
+    let provided = match (mirror, &requirements, &lock) {
+        (Some(mirror), Some(requirements), Some(lock)) => {
+            let none = LockFile::default();
+            let chosen = if upgrades { &none } else { lock };
+            mirror.provide(runs, requirements, chosen).await?
+        }
+        _ => None,
+    };
+    let mut runs = runs.clone();
+    if provided.is_some() {
+        let settings = runs.folder.home().join(MIRROR_SETTINGS);
+        let settings = settings.to_string_lossy().into_owned();
+        runs.env.push(("TF_CLI_CONFIG_FILE".to_owned(), settings));
+    }
+    let (folder, path) = (runs.folder.clone(), run_in.clone());
+    runs.aside(move || {
+        let settings = folder.home().join(MIRROR_SETTINGS);
+        on_disk(set_up(&path, &settings, lock, provided, brings_lock))
+    })
+    .await?;
+    let needs = opening.needs(run_in, arguments);
+    init::init(&runs, &needs, Ears::new(link.told.clone())).await?;
+
+    let (this, about, mut kept) = (opening.clone(), about.clone(), kept.clone());
+    let (run_in, arguments) = (run_in.clone(), arguments.clone());
+    runs.aside(move || {
+        // It may have written the versions that it chose.
+        kept.init = Some(on_disk(this.needs(&run_in, &arguments).key())?);
+        let requirements = on_disk(mirror::of_module(&about, &this.site(&run_in)))?;
+        kept.requirements = Some(requirements.map(as_text).unwrap_or_default());
+        on_disk(this.folder.keep(&kept))?;
+        Ok(kept)
+    })
+    .await
+}
+
+/// Fetches the modules that a module calls. If that fails, so does `init`, which tells why.
+async fn get(runs: &Runs, upgrades: bool) -> Result<(), Failure> {
+    let mut args: Vec<OsString> = ["get", "-no-color"].map(Into::into).into();
+    args.extend(upgrades.then(|| "-update".into()));
+    let (ended, _) = runs.printed(args, "get.txt").await?;
+    if ended.exit != Exit::Code(0) {
+        tracing::debug!(reason = ended.stderr, "modules were not fetched");
+    }
+    match ended.cancelled {
+        true => Err(super::failure::cancelled()),
+        false => Ok(()),
+    }
+}
+
+/// Writes what `init` goes by.
+fn set_up(
+    run_in: &Path,
+    settings: &Path,
+    lock: Option<LockFile>,
+    provided: Option<Provided>,
+    brings_lock: bool,
+) -> io::Result<()> {
+    let is_changed = provided.is_some() || !brings_lock;
+    let mut lock = lock;
+    if let Some(provided) = provided {
+        workdir::write(settings, provided.settings.as_bytes())?;
+        lock = lock.map(|lock| lock.with(provided.lock));
+    }
+    let Some(lock) = lock.filter(|_| is_changed) else {
+        return Ok(());
+    };
+    let path = run_in.join(LOCK_FILE);
+    match lock.is_empty() {
+        true => workdir::remove(&path),
+        false if locked(run_in).as_ref() == Some(&lock) => Ok(()),
+        false => workdir::write(&path, lock.render().as_bytes()),
+    }
+}
+
+/// The versions that are locked in a folder. None if there is no lock file that can be read.
+pub(super) fn locked(run_in: &Path) -> Option<LockFile> {
+    let file = mirror::plain::read(&run_in.join(LOCK_FILE), MAX_LOCK).ok()??;
+    LockFile::parse(&file)
+}
+
+impl Opening {
+    fn site<'a>(&'a self, run_in: &'a Path) -> Site<'a> {
+        Site {
+            engine: self.engine.kind,
+            src: self.folder.src(),
+            run_in,
+            data: self.folder.data(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Which providers a module needs, with all modules that it calls.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::engine::{EngineKind, ProviderRequirements};
+
+use super::{address::ProviderAddress, plain};
+use crate::process::inspect::About;
+
+/// The constraints that all modules together have for the version of each provider.
+pub(in crate::process) type Requirements = BTreeMap<ProviderAddress, BTreeSet<String>>;
+
+/// The most that is read of the list of modules.
+const MAX_MANIFEST: u64 = 16 << 20;
+
+/// Where the modules are.
+pub(in crate::process) struct Site<'a> {
+    pub(in crate::process) engine: EngineKind,
+    /// The folder of everything that was fetched.
+    pub(in crate::process) src: PathBuf,
+    /// The folder of the module that is run.
+    pub(in crate::process) run_in: &'a Path,
+    /// Where the engine keeps what it installs.
+    pub(in crate::process) data: PathBuf,
+}
+
+/// What the engine writes down of the modules that it fetched.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Manifest {
+    modules: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Entry {
+    key: String,
+    dir: PathBuf,
+}
+
+/// The requirements of a module and of those that it calls. None if they are not known: a module is not there, cannot be
+/// read here, or is outside of the folders of the run.
+pub(in crate::process) fn of_module(root: &About, site: &Site<'_>) -> io::Result<Option<Requirements>> {
+    let mut all = Requirements::new();
+    let mut manifest = None;
+    let mut open = vec![(String::new(), root.clone())];
+    while let Some((key, module)) = open.pop() {
+        if module.unreadable {
+            return Ok(None);
+        }
+        add(&mut all, &module, site.engine);
+        for call in &module.calls {
+            let folders = match &manifest {
+                Some(folders) => folders,
+                None => manifest.insert(folders(site)?),
+            };
+            let key = match key.as_str() {
+                "" => call.clone(),
+                above => format!("{above}.{call}"),
+            };
+            let Some(folder) = folders.get(&key).and_then(|folder| inside(folder, site)) else {
+                return Ok(None);
+            };
+            let about = About::of_folder(&folder, site.engine == EngineKind::Tofu)?;
+            open.push((key, about));
+        }
+    }
+    Ok(Some(all))
+}
+
+/// As they are kept.
+pub(in crate::process) fn as_text(requirements: Requirements) -> ProviderRequirements {
+    let texts = requirements.into_iter();
+    texts
+        .map(|(provider, constraints)| (provider.as_str().to_owned(), constraints))
+        .collect()
+}
+
+fn add(all: &mut Requirements, module: &About, engine: EngineKind) {
+    for (name, asked) in &module.providers {
+        let source = asked.source.as_ref().unwrap_or(name);
+        if let Some(provider) = ProviderAddress::parse(source, engine) {
+            let constraints = asked.versions.iter().map(|text| text.trim().to_owned());
+            let constraints = constraints.filter(|text| !text.is_empty());
+            all.entry(provider).or_default().extend(constraints);
+        }
+    }
+}
+
+/// The folders of the modules that were fetched, by the calls that lead to them.
+fn folders(site: &Site<'_>) -> io::Result<BTreeMap<String, PathBuf>> {
+    let file = plain::read(&site.data.join("modules/modules.json"), MAX_MANIFEST)?;
+    let manifest: Option<Manifest> = file.and_then(|file| serde_json::from_slice(&file).ok());
+    let entries = manifest.map(|manifest| manifest.modules).unwrap_or_default();
+    Ok(entries.into_iter().map(|entry| (entry.key, entry.dir)).collect())
+}
+
+/// The folder itself, if it is one of the run's own.
+fn inside(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
+    let folder = site.run_in.join(folder).canonicalize().ok()?;
+    let modules = site.data.join("modules");
+    let own = [&site.src, &modules]
+        .into_iter()
+        .filter_map(|own| own.canonicalize().ok());
+    own.into_iter()
+        .any(|own| folder.starts_with(own))
+        .then_some(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+
+    struct Folders(tempfile::TempDir);
+
+    impl Folders {
+        fn new(files: &[(&str, &str)], modules: &[(&str, &str)]) -> Self {
+            let root = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let path = root.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let entry = |(key, dir): &(&str, &str)| {
+                let dir = dir.replace("ROOT", &root.path().display().to_string());
+                json!({"Key": key, "Source": "x", "Dir": dir})
+            };
+            let entries: Vec<_> = modules.iter().map(entry).collect();
+            let manifest = root.path().join("data/modules/modules.json");
+            fs::create_dir_all(manifest.parent().unwrap()).unwrap();
+            fs::write(manifest, json!({"Modules": entries}).to_string()).unwrap();
+            Self(root)
+        }
+
+        fn of_module(&self) -> Option<String> {
+            let root = self.0.path();
+            let src = root.join("src");
+            let about = About::of_folder(&src, false).unwrap();
+            let site = Site {
+                engine: EngineKind::Terraform,
+                src: src.clone(),
+                run_in: &src,
+                data: root.join("data"),
+            };
+            of_module(&about, &site)
+                .unwrap()
+                .map(|found| format!("{:?}", as_text(found)))
+        }
+    }
+
+    fn asks(version: &str) -> String {
+        format!(
+            "terraform {{\n required_providers {{\n x = {{ source = \"e.com/a/x\", version = \"{version}\" }}\n }}\n}}"
+        )
+    }
+
+    #[test]
+    fn all_modules_together_tell_what_is_needed() {
+        let root = "module \"a\" { source = \"./a\" }\nresource \"null_resource\" \"x\" {}\nprovider \"aws\" { version = \"~> 5.0\" }";
+        let folders = Folders::new(
+            &[
+                ("src/main.tf", root),
+                (
+                    "src/a/main.tf",
+                    &format!("{}\nmodule \"b\" {{ source = \"y\" }}", asks(">= 1.0")),
+                ),
+                ("data/modules/a.b/main.tf", &asks("< 2.0")),
+                ("data/modules/old/main.tf", &asks("= 0.1")),
+            ],
+            // The engine leaves calls in its list that are no more.
+            &[
+                ("", "."),
+                ("a", "a"),
+                ("a.b", "ROOT/data/modules/a.b"),
+                ("old", "ROOT/data/modules/old"),
+            ],
+        );
+        assert_eq!(
+            folders.of_module().unwrap(),
+            "{\"e.com/a/x\": {\"< 2.0\", \">= 1.0\"}, \"registry.terraform.io/hashicorp/aws\": {\"~> 5.0\"}, \
+             \"registry.terraform.io/hashicorp/null\": {}}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_or_elsewhere_is_not_known() {
+        let call = "module \"a\" { source = \"./a\" }";
+        let asked = asks("1.0");
+        let cases: [(&[(&str, &str)], &[(&str, &str)], bool); 5] = [
+            (
+                &[("src/main.tf", call), ("src/a/main.tf", &asked)],
+                &[("a", "a")],
+                true,
+            ),
+            (&[("src/main.tf", call)], &[], false),
+            (&[("src/main.tf", call)], &[("a", "a")], false),
+            (
+                &[("src/main.tf", call), ("other/main.tf", &asked)],
+                &[("a", "../other")],
+                false,
+            ),
+            (
+                &[("src/main.tf", call), ("src/a/main.tf", "resource {{")],
+                &[("a", "a")],
+                false,
+            ),
+        ];
+        for (files, modules, is_known) in cases {
+            let folders = Folders::new(files, modules);
+            assert_eq!(folders.of_module().is_some(), is_known, "{files:?} {modules:?}");
+        }
+    }
+}
