@@ -399,7 +399,9 @@ impl<'a> Run<'a> {
     /// Reads the state, unless it is another Workspace's.
     async fn read_own(&self, place: &Place, before: Before) -> Result<Kept, Failure> {
         let mut kept = self.ctx.store.read_after(place, before).await?;
-        kept.provider_lock = self.ctx.store.read_provider_lock(place).await?;
+        if !self.is_simulated() {
+            kept.provider_lock = self.ctx.store.read_provider_lock(place).await?;
+        }
         match belongs_to_another(self.ctx, &self.view, place, &kept).await {
             Ok(None) => Ok(kept),
             Ok(Some(message)) => Err(Failure {

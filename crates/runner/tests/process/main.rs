@@ -13,6 +13,7 @@ mod backends;
 mod crash;
 mod failing;
 mod lifecycle;
+mod mirror;
 mod simulation;
 mod sources;
 mod stopping;
