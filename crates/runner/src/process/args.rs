@@ -80,7 +80,7 @@ impl Arguments {
         args
     }
 
-    /// `init` is told where providers are, so that it looks nowhere else.
+    /// An argument of `init` names where providers are, so that it looks nowhere else.
     pub(super) fn names_providers(&self) -> bool {
         self.extra.init.iter().any(|arg| name(arg) == "plugin-dir")
     }

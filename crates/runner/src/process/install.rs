@@ -3,15 +3,16 @@
 //! The mirror has to know all constraints for a provider before it can choose a version, so that modules come first. The
 //! engine checks afterwards what it is given, by the lock file.
 
-use std::{ffi::OsString, io, path::Path, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, io, path::Path, sync::Arc};
 
-use crate::engine::{Failure, Link};
+use crate::engine::{Failure, Link, Module, ProviderLock};
 
 use super::{
+    args::Arguments,
     command::{Exit, Runs},
-    init,
+    init::{self, SETTINGS},
     listen::Ears,
-    mirror::{self, LOCK_FILE, LockFile, Provided, Requirements, Site, as_text},
+    mirror::{self, LOCK_FILE, LockFile, Mirror, Provided, Requirements, Site, as_text},
     open::on_disk,
     prepare::{Opening, Placed},
     workdir::{self, Kept},
@@ -24,7 +25,7 @@ const MAX_LOCK: u64 = 512 << 10;
 
 /// What is known before anything is installed.
 struct Known {
-    /// All constraints, unless they cannot be told.
+    /// All constraints, if they are known.
     requirements: Option<Requirements>,
     /// The versions that still count. None if the module has a lock file that cannot be read here.
     lock: Option<LockFile>,
@@ -150,10 +151,73 @@ pub(super) fn locked(run_in: &Path) -> Option<LockFile> {
 }
 
 impl Opening {
+    /// The mirror, unless the Workspace shares nothing or says itself where providers come from.
+    pub(super) fn mirror_for(&self, arguments: &Arguments) -> Option<&Mirror> {
+        let inputs = &self.inputs;
+        let has_settings = inputs.files.iter().any(|file| file.name == SETTINGS)
+            || inputs.env.iter().any(|(name, _)| name == "TF_CLI_CONFIG_FILE");
+        let is_used = inputs.plugin_cache && !has_settings && !arguments.names_providers();
+        is_used.then_some(&self.mirror)
+    }
+
+    /// The module has a lock file of its own.
+    fn brings_lock(&self, kept: &Kept, run_in: &Path) -> bool {
+        let path = run_in.strip_prefix(self.folder.src()).ok();
+        let path = path.map(|path| path.join(LOCK_FILE));
+        let fetched = kept
+            .fetched
+            .as_ref()
+            .filter(|_| matches!(self.inputs.module, Module::Remote { .. }));
+        let is_fetched = fetched
+            .zip(path)
+            .is_some_and(|(fetched, path)| match &fetched.locks {
+                Some(locks) => locks.contains(&path),
+                // An earlier runner fetched it, and did not write down what was there before `init`.
+                None => run_in.join(LOCK_FILE).exists(),
+            });
+        is_fetched || self.inputs.files.iter().any(|file| file.name == LOCK_FILE)
+    }
+
+    /// The provider versions that count, if they have to be kept and are not those of the inputs.
+    pub(super) fn provider_lock(&self, kept: &Kept, run_in: &Path) -> Option<ProviderLock> {
+        let requirements = kept.requirements.clone().filter(|known| !known.is_empty())?;
+        let lock = locked(run_in).filter(|lock| !lock.is_empty() && !self.brings_lock(kept, run_in))?;
+        let before = self.inputs.provider_lock.as_ref();
+        let is_kept = before.is_some_and(|before| {
+            before.requirements == requirements && LockFile::parse(&before.file).as_ref() == Some(&lock)
+        });
+        (!is_kept).then(|| ProviderLock {
+            file: lock.render().into_bytes(),
+            requirements,
+        })
+    }
+
+    /// Brings the versions back that were chosen before, here or elsewhere.
+    pub(super) fn restore_lock(&self, kept: &mut Kept, run_in: &Path) -> io::Result<()> {
+        // The last `init` had no use for them.
+        let is_of_no_use = kept.requirements.as_ref().is_some_and(BTreeMap::is_empty);
+        if is_of_no_use && kept.init.is_some() {
+            return Ok(());
+        }
+        let given = self
+            .inputs
+            .provider_lock
+            .as_ref()
+            .filter(|_| !self.brings_lock(kept, run_in));
+        let Some((given, lock)) = given.and_then(|given| Some((given, LockFile::parse(&given.file)?))) else {
+            return Ok(());
+        };
+        if locked(run_in).as_ref() != Some(&lock) || kept.requirements.as_ref() != Some(&given.requirements) {
+            workdir::write(&run_in.join(LOCK_FILE), lock.render().as_bytes())?;
+            kept.requirements = Some(given.requirements.clone());
+        }
+        Ok(())
+    }
+
     fn site<'a>(&'a self, run_in: &'a Path) -> Site<'a> {
         Site {
             engine: self.engine.kind,
-            src: self.folder.src(),
+            root: self.folder.path(),
             run_in,
             data: self.folder.data(),
         }

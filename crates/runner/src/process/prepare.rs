@@ -20,15 +20,15 @@ use super::{
     command::Runs,
     diary::Diary,
     failure::{self, invalid},
-    init::{Needs, SETTINGS},
+    init::Needs,
     inspect::About,
-    install::{self, locked},
-    mirror::{self, LOCK_FILE, LockFile, Mirror},
+    install,
+    mirror::{self, Mirror},
     open::on_disk,
     place,
     recover::{Found, StateFiles},
     source,
-    workdir::{self, Kept, WorkDir},
+    workdir::{Kept, WorkDir},
 };
 
 /// What a session is opened with, shared by its steps.
@@ -113,60 +113,6 @@ impl Opening {
             files: &self.inputs.files,
             uses_mirror: self.mirror_for(arguments).is_some(),
         }
-    }
-
-    /// The mirror, unless the Workspace shares nothing or says itself where providers come from.
-    pub(super) fn mirror_for(&self, arguments: &Arguments) -> Option<&Mirror> {
-        let inputs = &self.inputs;
-        let has_settings = inputs.files.iter().any(|file| file.name == SETTINGS)
-            || inputs.env.iter().any(|(name, _)| name == "TF_CLI_CONFIG_FILE");
-        let is_used = inputs.plugin_cache && !has_settings && !arguments.names_providers();
-        is_used.then_some(&self.mirror)
-    }
-
-    /// The module has a lock file of its own.
-    pub(super) fn brings_lock(&self, kept: &Kept, run_in: &Path) -> bool {
-        let path = run_in.strip_prefix(self.folder.src()).ok();
-        let path = path.map(|path| path.join(LOCK_FILE));
-        let fetched = kept
-            .fetched
-            .as_ref()
-            .filter(|_| matches!(self.inputs.module, Module::Remote { .. }));
-        let is_fetched = fetched
-            .zip(path)
-            .is_some_and(|(fetched, path)| fetched.locks.contains(&path));
-        is_fetched || self.inputs.files.iter().any(|file| file.name == LOCK_FILE)
-    }
-
-    /// The provider versions that count, if they have to be kept and are not those of the inputs.
-    fn provider_lock(&self, kept: &Kept, run_in: &Path) -> Option<ProviderLock> {
-        let requirements = kept.requirements.clone().filter(|known| !known.is_empty())?;
-        let lock = locked(run_in).filter(|lock| !lock.is_empty() && !self.brings_lock(kept, run_in))?;
-        let before = self.inputs.provider_lock.as_ref();
-        let is_kept = before.is_some_and(|before| {
-            before.requirements == requirements && LockFile::parse(&before.file).as_ref() == Some(&lock)
-        });
-        (!is_kept).then(|| ProviderLock {
-            file: lock.render().into_bytes(),
-            requirements,
-        })
-    }
-
-    /// Brings the versions back that were chosen before, here or elsewhere.
-    fn restore_lock(&self, kept: &mut Kept, run_in: &Path) -> io::Result<()> {
-        let given = self
-            .inputs
-            .provider_lock
-            .as_ref()
-            .filter(|_| !self.brings_lock(kept, run_in));
-        let Some((given, lock)) = given.and_then(|given| Some((given, LockFile::parse(&given.file)?))) else {
-            return Ok(());
-        };
-        if locked(run_in).as_ref() != Some(&lock) || kept.requirements.as_ref() != Some(&given.requirements) {
-            workdir::write(&run_in.join(LOCK_FILE), lock.render().as_bytes())?;
-            kept.requirements = Some(given.requirements.clone());
-        }
-        Ok(())
     }
 
     /// What is remembered, and the state that counts.

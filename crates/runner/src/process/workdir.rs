@@ -53,8 +53,8 @@ pub(super) struct Fetched {
     pub(super) subfolder: PathBuf,
     /// Everything in it.
     pub(super) content: String,
-    /// The lock files in it.
-    pub(super) locks: Vec<PathBuf>,
+    /// The lock files in it, unless an earlier runner fetched it.
+    pub(super) locks: Option<Vec<PathBuf>>,
 }
 
 impl WorkDir {
@@ -76,6 +76,11 @@ impl WorkDir {
             make_folder(&part)?;
         }
         Ok(())
+    }
+
+    /// All of it.
+    pub(super) fn path(&self) -> &Path {
+        &self.root
     }
 
     pub(super) fn src(&self) -> PathBuf {
@@ -279,6 +284,12 @@ mod tests {
         };
         folder.keep(&kept).unwrap();
         assert_eq!(folder.kept(), kept);
+        // An earlier runner wrote less down.
+        let earlier = r#"{"run_in": "sub", "fetched": {"address": "a", "subfolder": "", "content": "c"}}"#;
+        fs::write(root.path().join("u/kept.json"), earlier).unwrap();
+        let kept = folder.kept();
+        assert_eq!(kept.run_in, PathBuf::from("sub"));
+        assert_eq!(kept.fetched.unwrap().locks, None);
         fs::write(root.path().join("u/kept.json"), "{torn").unwrap();
         assert_eq!(folder.kept(), Kept::default());
         folder.remove().unwrap();

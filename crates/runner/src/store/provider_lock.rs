@@ -1,7 +1,7 @@
 //! The provider versions that were chosen for a state, kept beside it.
 //!
 //! They are in a Secret of their own, because plain Terraform rewrites those of the state. It has no finalizer: without it the
-//! versions are chosen anew, and nothing is lost. Who holds the lock of the state writes it.
+//! versions are chosen anew, and nothing is lost. The holder of the lock of the state writes it.
 
 use std::time::Duration;
 

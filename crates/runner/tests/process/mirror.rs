@@ -398,7 +398,7 @@ async fn another_package_than_the_locked_one_is_refused() {
     assert_eq!(
         elsewhere.version(&free, "fake"),
         "1.0.0",
-        "who has no lock takes it"
+        "a Workspace without a lock takes it"
     );
     let failure = elsewhere
         .open(&with_lock(&workspace(&module), &module, &lock))
@@ -407,7 +407,7 @@ async fn another_package_than_the_locked_one_is_refused() {
         .unwrap();
     assert!(failure.message.contains("checksum"), "{}", failure.message);
 
-    // So does a package in the mirror that somebody changes.
+    // So is a package in the mirror that was changed.
     machine.install(&first).await;
     let program = machine
         .installed(&first, "fake")
@@ -467,6 +467,27 @@ async fn a_raised_constraint_gets_a_new_version() {
 }
 
 #[tokio::test]
+async fn an_upgrade_gets_the_newest_version() {
+    let Some(machine) = Machine::new().await else {
+        return;
+    };
+    machine.origin.add("fake", "1.0.0", "old");
+    let module = asks(">= 1.0.0");
+    let inputs = workspace(&module);
+    let lock = machine.install(&inputs).await.opened.provider_lock.unwrap();
+    machine.origin.add("fake", "1.1.0", "new");
+    let machine = machine.restarted().await;
+    let changed = with_lock(&inputs, &format!("{module}# changed\n"), &lock);
+    machine.install(&changed).await;
+    assert_eq!(machine.version(&changed, "fake"), "1.0.0");
+    let mut upgraded = changed.clone();
+    upgraded.args.init.push("-upgrade".to_owned());
+    let opened = machine.install(&upgraded).await.opened;
+    assert_eq!(machine.version(&upgraded, "fake"), "1.1.0");
+    assert!(file(&opened.provider_lock.unwrap()).contains("1.1.0"));
+}
+
+#[tokio::test]
 async fn a_constraint_of_a_called_module_counts() {
     let Some(machine) = Machine::new().await else {
         return;
@@ -490,13 +511,7 @@ async fn a_constraint_of_a_called_module_counts() {
         if_not_present: false,
     });
     child("< 1.1.0");
-    let lock = machine
-        .install(&inputs)
-        .await
-        .opened
-        .provider_lock
-        .clone()
-        .unwrap();
+    let lock = machine.install(&inputs).await.opened.provider_lock.unwrap();
     assert_eq!(machine.version(&inputs, "fake"), "1.0.0");
     child("< 2.0.0");
     let kept = Inputs {
@@ -514,13 +529,7 @@ async fn a_constraint_of_a_called_module_counts() {
         ..kept
     };
     child("< 1.1.0");
-    let lock = machine
-        .install(&alone)
-        .await
-        .opened
-        .provider_lock
-        .clone()
-        .unwrap();
+    let lock = machine.install(&alone).await.opened.provider_lock.unwrap();
     assert_eq!(machine.version(&alone, "fake"), "1.0.0");
     child("< 2.0.0");
     let alone = Inputs {
@@ -631,6 +640,52 @@ async fn who_says_where_providers_come_from_does_not_use_it() {
 }
 
 #[tokio::test]
+async fn a_version_that_was_withdrawn_is_not_chosen() {
+    let Some(machine) = Machine::new().await else {
+        return;
+    };
+    machine.origin.add_packed("fake", "1.0.0", "good");
+    machine.origin.add_packed("fake", "1.1.0", "withdrawn");
+    let first = workspace(&asks(">= 1.0.0"));
+    machine.install(&first).await;
+    assert_eq!(machine.version(&first, "fake"), "1.1.0");
+    fs::remove_dir_all(&machine.origin.0).unwrap();
+    machine.origin.add_packed("fake", "1.0.0", "good");
+    let machine = machine.restarted().await;
+    let second = workspace(&asks(">= 1.0.0"));
+    machine.install(&second).await;
+    assert_eq!(machine.version(&second, "fake"), "1.0.0");
+    // The Workspace that has chosen it before goes on with it.
+    machine.install(&first).await;
+    assert_eq!(machine.version(&first, "fake"), "1.1.0");
+}
+
+#[tokio::test]
+async fn what_is_there_is_not_fetched_once_more() {
+    let Some(machine) = Machine::new().await else {
+        return;
+    };
+    machine.origin.add_packed("fake", "1.0.0", "first");
+    machine.install(&workspace(&asks("1.0.0"))).await;
+    // That it is not fetched shows in that nothing notices the other package.
+    machine.origin.add_packed("fake", "1.0.0", "second");
+    let machine = machine.restarted().await;
+    let second = workspace(&asks("~> 1.0"));
+    machine.install(&second).await;
+    let (_, package) = machine.installed(&second, "fake");
+    let program = package.join("terraform-provider-fake_v1.0.0");
+    assert_eq!(fs::read_to_string(program).unwrap(), "first");
+    let apart = Inputs {
+        plugin_cache: false,
+        ..workspace(&asks("~> 1.0"))
+    };
+    machine.install(&apart).await;
+    let (_, package) = machine.installed(&apart, "fake");
+    let program = package.join("terraform-provider-fake_v1.0.0");
+    assert_eq!(fs::read_to_string(program).unwrap(), "second");
+}
+
+#[tokio::test]
 async fn what_cannot_be_had_fails_as_the_engine_says() {
     let Some(machine) = Machine::new().await else {
         return;
@@ -664,6 +719,35 @@ async fn what_is_gone_from_it_comes_back() {
     machine.install(&inputs).await;
     assert_eq!(machine.packages(), ["fake 1.0.0"]);
     assert_eq!(machine.calls("init").len(), 4);
+}
+
+#[tokio::test]
+async fn versions_that_are_of_no_use_any_more_cost_nothing() {
+    let Some(machine) = Machine::new().await else {
+        return;
+    };
+    machine.origin.add("fake", "1.0.0", "program");
+    let package = machine.path("module");
+    fs::create_dir_all(package.join("child")).unwrap();
+    fs::write(package.join("child/main.tf"), "output \"x\" { value = 1 }").unwrap();
+    let call = "module \"child\" {\n source = \"./child\"\n}\n";
+    let inputs = workspace_of(Module::Remote {
+        address: package.display().to_string(),
+        if_not_present: false,
+    });
+    let module = |text: &str| fs::write(package.join("main.tf"), format!("{text}{call}")).unwrap();
+    module(&asks("1.0.0"));
+    let lock = machine.install(&inputs).await.opened.provider_lock.clone();
+    assert!(lock.is_some());
+    let inputs = Inputs {
+        provider_lock: lock,
+        ..inputs
+    };
+    module("");
+    machine.install(&inputs).await;
+    let before = machine.calls("init").len();
+    machine.install(&inputs).await;
+    assert_eq!(machine.calls("init").len(), before);
 }
 
 #[tokio::test]

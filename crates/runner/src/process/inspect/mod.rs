@@ -273,7 +273,7 @@ impl About {
         self.backend = Some(kind);
     }
 
-    /// What is said of a provider. Texts that are not plain are only known to the engine.
+    /// Takes note of a requirement. Texts that are not plain are known to the engine alone.
     fn requires(&mut self, name: &str, source: Option<Option<String>>, version: Option<Option<String>>) {
         self.unreadable |= matches!(source, Some(None)) || matches!(version, Some(None));
         let asked = self.providers.entry(name.to_owned()).or_default();
@@ -296,7 +296,7 @@ impl About {
     }
 }
 
-/// The provider that a type of resources belongs to, unless something else is said.
+/// The provider that a type of resources belongs to, unless it names another.
 fn of_kind(kind: &str) -> &str {
     kind.split('_').next().unwrap_or_default()
 }

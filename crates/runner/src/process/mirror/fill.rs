@@ -5,6 +5,7 @@
 
 use std::{
     fs, io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -14,7 +15,7 @@ use capt_terraform::diagnostics::Class;
 use serde_json::json;
 
 use super::{
-    Ask, Folders, Mirror, Version,
+    Ask, Folders, Mirror, ProviderAddress, Version,
     address::is_constraint,
     lockfile::{LOCK_FILE, LockFile},
     package, plain,
@@ -29,15 +30,14 @@ use crate::{
         environment,
         failure::{self, machine},
         open::wait_for_turn,
-        workdir::{self, WorkDir, write},
+        workdir::{self, WorkDir, make_folder, write},
     },
 };
 
 /// The most that is read of a lock file.
 const MAX_LOCK: u64 = 1 << 20;
 
-/// Gets a package, and gives its version. The caller sees to it that nobody else in this process gets one of the same provider;
-/// other processes wait here.
+/// Gets a package, and gives its version. The caller holds the turn of the provider in this process; other processes wait here.
 pub(super) async fn fill(
     mirror: &Mirror,
     runs: &Runs,
@@ -54,7 +54,7 @@ pub(super) async fn fill(
     let mut digest = Digest::default();
     digest.field(ask.provider.as_str().as_bytes());
     let folder = WorkDir::of(&mirror.folders.filling(), &digest.text());
-    let folder = folder.ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
+    let folder = folder.ok_or_else(|| failed(&io::ErrorKind::InvalidFilename.into()))?;
     let lock = wait_for_turn(&folder, &runs.cancel).await?;
     let filler = Runs {
         run_in: folder.src(),
@@ -63,8 +63,13 @@ pub(super) async fn fill(
         lock: Arc::new(lock),
         ..runs.clone()
     };
-    let (this, text) = (folder.clone(), settings.for_filling(&mirror.folders.packages()));
-    let set_up = move || set_up(&this, &configuration, &text).map_err(failed);
+    let (this, folders, provider) = (folder.clone(), mirror.folders.clone(), ask.provider.clone());
+    let text = settings.for_filling(&cache(&folder));
+    let set_up = move || {
+        set_up(&this, &configuration, &text)
+            .and_then(|()| link_packages(&cache(&this), &folders, &provider))
+            .map_err(|error| failed(&error))
+    };
     filler.aside(set_up).await?;
     let args = ["init", "-input=false", "-no-color"].map(Into::into);
     let (ended, _) = filler.printed(args.into(), "init.txt").await?;
@@ -72,11 +77,13 @@ pub(super) async fn fill(
     let (this, folders, ask) = (folder, mirror.folders.clone(), ask.clone());
     let done = filler.aside(move || {
         let taken = match is_installed {
-            true => take(&this, &folders, &ask).map(Some).map_err(failed),
+            true => take(&this, &folders, &ask)
+                .map(Some)
+                .map_err(|error| failed(&error)),
             false => Ok(None),
         };
         // What is left of it is of no use, and may be large.
-        let cleared = clear(&this).map_err(failed);
+        let cleared = clear(&this).map_err(|error| failed(&error));
         taken.and_then(|taken| cleared.map(|()| taken))
     });
     match done.await? {
@@ -104,6 +111,23 @@ fn set_up(folder: &WorkDir, configuration: &str, settings: &str) -> io::Result<(
     folder.make()?;
     write(&folder.src().join("main.tf.json"), configuration.as_bytes())?;
     write(&folder.home().join(".terraformrc"), settings.as_bytes())
+}
+
+/// The folder in which the engine finds packages that need not be fetched.
+fn cache(folder: &WorkDir) -> PathBuf {
+    folder.tmp().join("cache")
+}
+
+/// What is in the mirror is not fetched once more. Which versions there are is known to their origin alone, so that one that
+/// was withdrawn is not chosen.
+fn link_packages(cache: &Path, folders: &Folders, provider: &ProviderAddress) -> io::Result<()> {
+    make_folder(cache)?;
+    for package in folders.packages_of(provider)? {
+        let link = cache.join(&package);
+        make_folder(link.parent().unwrap_or(cache))?;
+        symlink(folders.packages().join(package), link)?;
+    }
+    Ok(())
 }
 
 /// Removes all but the locks.
@@ -142,8 +166,11 @@ fn take(folder: &WorkDir, folders: &Folders, ask: &Ask) -> io::Result<String> {
     let held = folders.held(provider, &locked.version)?;
     if held.is_none() || !package.starts_with(folders.packages().canonicalize()?) {
         let content = package::checksum(&package)?;
+        if !locked.hashes.contains(&content) {
+            return Err(wrong("the package is not the one that was installed"));
+        }
         match held {
-            // The packages of those who use it would change under them.
+            // The package would change under the runs that use it.
             Some(held) if held.content != content => {
                 return Err(wrong("the same version is another package by now"));
             }
@@ -154,7 +181,7 @@ fn take(folder: &WorkDir, folders: &Folders, ask: &Ask) -> io::Result<String> {
                     content,
                     origin: origin.cloned().collect(),
                 };
-                let own = own_copy(&package, installed, &folder.tmp())?;
+                let own = own_copy(&package, folder)?;
                 package::seal(&own)?;
                 folders.note(provider, &locked.version, &record)?;
                 let platform = installed.file_name().unwrap_or_default();
@@ -167,18 +194,18 @@ fn take(folder: &WorkDir, folders: &Folders, ask: &Ask) -> io::Result<String> {
     Ok(locked.version)
 }
 
-/// A package that belongs to nobody else. What the engine only made a link to is another's.
-fn own_copy(package: &Path, installed: &Path, tmp: &Path) -> io::Result<PathBuf> {
-    if !installed.is_symlink() {
+/// The package itself if it was fetched, or else a copy: it is the operator's.
+fn own_copy(package: &Path, folder: &WorkDir) -> io::Result<PathBuf> {
+    if package.starts_with(folder.tmp().canonicalize()?) {
         return Ok(package.to_owned());
     }
-    let copy = tmp.join("package");
+    let copy = folder.tmp().join("package");
     package::copy(package, &copy)?;
     Ok(copy)
 }
 
-fn failed(error: io::Error) -> Failure {
-    machine("put a provider into the mirror", &error)
+fn failed(error: &io::Error) -> Failure {
+    machine("put a provider into the mirror", error)
 }
 
 fn wrong(problem: &str) -> io::Error {
@@ -188,7 +215,6 @@ fn wrong(problem: &str) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::mirror::ProviderAddress;
 
     #[test]
     fn a_configuration_asks_for_one_provider_and_nothing_else() {

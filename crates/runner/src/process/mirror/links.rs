@@ -12,13 +12,14 @@ const DEPTH: usize = 4;
 /// of the runner let runs write. Says whether everything is still there, and notes that it is used.
 pub(in crate::process) fn check(data: &Path, folders: &Folders, now: SystemTime) -> io::Result<bool> {
     let mut is_whole = true;
-    let mut open = vec![(data.join("providers"), 0)];
+    let providers = data.join("providers");
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let mut open = Vec::new();
+    if is_folder(data) && is_folder(&providers) {
+        open.push((providers, 0));
+    }
     while let Some((folder, depth)) = open.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
+        for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             let kind = entry.file_type()?;
             if kind.is_dir() && depth < DEPTH {
@@ -73,5 +74,14 @@ mod tests {
             workdir::remove(&link).unwrap();
         }
         assert!(old.exists());
+
+        // What is in another folder is none of its business.
+        let other = root.path().join("other");
+        fs::rename(data.join("providers"), &other).unwrap();
+        let foreign = other.join("e.com/a/b/1.0.0/linux");
+        symlink(&gone, &foreign).unwrap();
+        symlink(&other, data.join("providers")).unwrap();
+        assert!(check(&data, &folders, now).unwrap());
+        assert!(foreign.is_symlink());
     }
 }

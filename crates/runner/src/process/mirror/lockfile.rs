@@ -188,7 +188,8 @@ provider "registry.terraform.io/hashicorp/other" {
         let (fake, other) = ("example.com/some/fake", "registry.terraform.io/hashicorp/other");
         let lock = LockFile::parse(FILE.as_bytes()).unwrap();
         let before = constraints(&[(fake, &[">= 1.0.0"]), (other, &[])]);
-        let cases: [(&[(&str, &[&str])], &[&str]); 5] = [
+        type Asked<'a> = &'a [(&'a str, &'a [&'a str])];
+        let cases: [(Asked<'_>, &[&str]); 5] = [
             (&[(fake, &[">= 1.0.0"]), (other, &[])], &[fake, other]),
             (&[(fake, &[">= 1.2.0"]), (other, &[])], &[other]),
             (&[(fake, &[">= 1.0.0", "< 3"]), (other, &["~> 2.0"])], &[]),

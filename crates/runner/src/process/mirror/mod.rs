@@ -47,10 +47,10 @@ use turns::Turns;
 
 /// How long a version that was chosen counts as the newest.
 const NEWEST_FOR: Duration = Duration::from_secs(5 * 60);
-/// How long it is not tried again to get what could not be had.
+/// How long the runner waits before it tries another time to get what could not be had.
 const MISSED_FOR: Duration = Duration::from_secs(30);
 
-/// Folders in which an engine looks for providers if nobody says where they come from.
+/// Folders in which an engine looks for providers if no configuration says where they come from.
 const IMPLIED: [&str; 4] = [
     "/usr/local/share/terraform/plugins",
     "/usr/share/terraform/plugins",

@@ -28,7 +28,7 @@ pub(super) fn checksum(package: &Path) -> io::Result<String> {
     Ok(format!("h1:{}", STANDARD.encode(whole.finalize())))
 }
 
-/// Makes a package that nobody changes: its files are on the disk and can only be read or run.
+/// Seals a package: its files are on the disk and can only be read or run.
 pub(super) fn seal(package: &Path) -> io::Result<()> {
     for path in files(package)? {
         let file = File::open(package.join(path))?;
@@ -134,7 +134,7 @@ mod tests {
         let other = root.path().join("other");
         copy(&at, &other).unwrap();
         assert_eq!(checksum(&other).unwrap(), before);
-        // Whoever comes second leaves the first one's there.
+        // The second one leaves the first one there.
         place(&other, &at).unwrap();
         assert!(other.exists());
         remove(&at, &root.path().join("trash/x")).unwrap();

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::process::workdir;
 
-/// A use is not noted again so soon.
+/// How long a use that was noted counts as the last one.
 const NOTED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// What was not used for so long may go.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -79,6 +79,15 @@ impl Folders {
         self.packages().join(provider.path()).join(version)
     }
 
+    /// The packages of a provider, as paths inside of the mirror.
+    pub(super) fn packages_of(&self, provider: &ProviderAddress) -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for version in entries(&self.packages(), &provider.path())? {
+            found.extend(entries(&self.packages(), &version)?);
+        }
+        Ok(found)
+    }
+
     fn records(&self, provider: &ProviderAddress) -> PathBuf {
         self.base.join("records").join(provider.path())
     }
@@ -90,11 +99,7 @@ impl Folders {
     /// What is known about a package, if it is there.
     pub(super) fn held(&self, provider: &ProviderAddress, version: &str) -> io::Result<Option<Record>> {
         // The folder of the version comes before the package.
-        let mut packages = match fs::read_dir(self.version(provider, version)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            packages => packages?,
-        };
-        if packages.next().is_none() {
+        if entries(&self.packages(), &provider.path().join(version))?.is_empty() {
             return Ok(None);
         }
         let file = workdir::read(&self.record(provider, version))?;
@@ -148,6 +153,15 @@ impl Folders {
     pub(super) fn is_forsaken(&self, path: &Path) -> bool {
         path.starts_with(&self.base) && !path.starts_with(self.packages())
     }
+}
+
+/// What is in a folder, as paths from above it.
+fn entries(above: &Path, folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(above.join(folder)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    entries.map(|entry| Ok(folder.join(entry?.file_name()))).collect()
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -215,6 +229,10 @@ mod tests {
             let named = folders.named_by(&package).unwrap();
             assert_eq!(named, (provider.clone(), version.to_owned()));
         }
+        let mut packages = folders.packages_of(&provider).unwrap();
+        packages.sort();
+        let path = |version: &str| PathBuf::from(format!("example.com/some/fake/{version}/linux_amd64"));
+        assert_eq!(packages, [path("1.0.0"), path("1.1.0")]);
         let held = || ["1.0.0", "1.1.0"].map(|version| folders.held(&provider, version).unwrap().is_some());
         folders.touch(&provider, "1.1.0", start + KEPT_FOR);
         folders.prune(&provider, start + KEPT_FOR / 2).unwrap();

@@ -22,8 +22,8 @@ const MAX_MANIFEST: u64 = 16 << 20;
 /// Where the modules are.
 pub(in crate::process) struct Site<'a> {
     pub(in crate::process) engine: EngineKind,
-    /// The folder of everything that was fetched.
-    pub(in crate::process) src: PathBuf,
+    /// The folder of everything that is the run's.
+    pub(in crate::process) root: &'a Path,
     /// The folder of the module that is run.
     pub(in crate::process) run_in: &'a Path,
     /// Where the engine keeps what it installs.
@@ -104,13 +104,8 @@ fn folders(site: &Site<'_>) -> io::Result<BTreeMap<String, PathBuf>> {
 /// The folder itself, if it is one of the run's own.
 fn inside(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
     let folder = site.run_in.join(folder).canonicalize().ok()?;
-    let modules = site.data.join("modules");
-    let own = [&site.src, &modules]
-        .into_iter()
-        .filter_map(|own| own.canonicalize().ok());
-    own.into_iter()
-        .any(|own| folder.starts_with(own))
-        .then_some(folder)
+    let root = site.root.canonicalize().ok()?;
+    folder.starts_with(root).then_some(folder)
 }
 
 #[cfg(test)]
@@ -125,30 +120,31 @@ mod tests {
 
     impl Folders {
         fn new(files: &[(&str, &str)], modules: &[(&str, &str)]) -> Self {
-            let root = tempfile::tempdir().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("own");
             for (path, text) in files {
-                let path = root.path().join(path);
+                let path = root.join(path);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
             }
             let entry = |(key, dir): &(&str, &str)| {
-                let dir = dir.replace("ROOT", &root.path().display().to_string());
+                let dir = dir.replace("ROOT", &root.display().to_string());
                 json!({"Key": key, "Source": "x", "Dir": dir})
             };
             let entries: Vec<_> = modules.iter().map(entry).collect();
-            let manifest = root.path().join("data/modules/modules.json");
+            let manifest = root.join("data/modules/modules.json");
             fs::create_dir_all(manifest.parent().unwrap()).unwrap();
             fs::write(manifest, json!({"Modules": entries}).to_string()).unwrap();
-            Self(root)
+            Self(folder)
         }
 
         fn of_module(&self) -> Option<String> {
-            let root = self.0.path();
+            let root = self.0.path().join("own");
             let src = root.join("src");
             let about = About::of_folder(&src, false).unwrap();
             let site = Site {
                 engine: EngineKind::Terraform,
-                src: src.clone(),
+                root: &root,
                 run_in: &src,
                 data: root.join("data"),
             };
@@ -196,7 +192,8 @@ mod tests {
     fn what_is_not_there_or_elsewhere_is_not_known() {
         let call = "module \"a\" { source = \"./a\" }";
         let asked = asks("1.0");
-        let cases: [(&[(&str, &str)], &[(&str, &str)], bool); 5] = [
+        type Pairs<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(Pairs<'_>, Pairs<'_>, bool); 5] = [
             (
                 &[("src/main.tf", call), ("src/a/main.tf", &asked)],
                 &[("a", "a")],
@@ -205,8 +202,8 @@ mod tests {
             (&[("src/main.tf", call)], &[], false),
             (&[("src/main.tf", call)], &[("a", "a")], false),
             (
-                &[("src/main.tf", call), ("other/main.tf", &asked)],
-                &[("a", "../other")],
+                &[("src/main.tf", call), ("../other/main.tf", &asked)],
+                &[("a", "../../other")],
                 false,
             ),
             (

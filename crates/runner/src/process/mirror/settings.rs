@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::address::ProviderAddress;
 
-/// Settings about a cache that those who run Terraform share. Here that is the mirror, and runs must write nowhere else than
+/// Settings about a cache that runs of Terraform share. Here that is the mirror, and runs must write nowhere else than
 /// to their own folders.
 const CACHE: [&str; 2] = ["plugin_cache_dir", "plugin_cache_may_break_dependency_lock_file"];
 
@@ -16,7 +16,7 @@ const CACHE: [&str; 2] = ["plugin_cache_dir", "plugin_cache_may_break_dependency
 pub(super) struct Settings {
     /// All but where providers come from.
     rest: String,
-    /// Where they come from, if that is said.
+    /// Where they come from, if the configuration names it.
     methods: Option<Vec<Method>>,
 }
 
@@ -63,9 +63,16 @@ impl Settings {
         self.methods.is_none()
     }
 
-    /// Everything as the operator says, but what is in the mirror already comes from there.
-    pub(super) fn for_filling(&self, mirror: &Path) -> String {
-        self.with(&[mirror_method(mirror, None)], &[])
+    /// Everything as the operator says. Packages that are in the cache are not fetched once more, whatever the lock file says:
+    /// it is thrown away with the rest.
+    pub(super) fn for_filling(&self, cache: &Path) -> String {
+        let [folder, ignores_lock] = CACHE;
+        let cache = format!("{folder} = {}\n{ignores_lock} = true\n", quoted(cache));
+        let mut text = format!("{cache}{}\n", self.rest);
+        if let Some(methods) = &self.methods {
+            text.push_str(&installation("", methods, &[]));
+        }
+        text
     }
 
     /// These providers come from the mirror and from nowhere else, all others as the operator says.
@@ -75,36 +82,43 @@ impl Settings {
         providers: impl IntoIterator<Item = &'a ProviderAddress>,
     ) -> String {
         let names: Vec<String> = providers.into_iter().map(|one| one.as_str().to_owned()).collect();
-        self.with(&[mirror_method(mirror, Some(&names))], &names)
-    }
-
-    fn with(&self, first: &[String], excluded: &[String]) -> String {
-        let mut text = self.rest.clone();
-        text.push_str("\nprovider_installation {\n");
-        first.iter().for_each(|method| text.push_str(method));
-        let direct = || Method {
+        let mirror = format!(
+            "  filesystem_mirror {{\n    path = {}\n    include = {}\n  }}\n",
+            quoted(mirror),
+            list(&names)
+        );
+        let direct = [Method {
             kind: "direct".to_owned(),
             body: String::new(),
             excluded: Vec::new(),
-        };
-        for method in self.methods.clone().unwrap_or_else(|| vec![direct()]) {
-            let all: Vec<&String> = method.excluded.iter().chain(excluded).collect();
-            let (kind, body) = (&method.kind, &method.body);
-            let exclude = match all.is_empty() {
-                true => String::new(),
-                false => format!("    exclude = {}\n", list(all)),
-            };
-            text.push_str(&format!("  {kind} {{\n{body}\n{exclude}  }}\n"));
-        }
-        text.push_str("}\n");
-        text
+        }];
+        let others = self.methods.as_deref().unwrap_or(&direct);
+        format!("{}\n{}", self.rest, installation(&mirror, others, &names))
     }
 }
 
-fn mirror_method(mirror: &Path, included: Option<&[String]>) -> String {
-    let path = Value::from(mirror.to_string_lossy());
-    let include = included.map_or_else(String::new, |names| format!("    include = {}\n", list(names)));
-    format!("  filesystem_mirror {{\n    path = {path}\n{include}  }}\n")
+/// The block that says where providers come from: first from here, and those that are excluded from nowhere else.
+fn installation(first: &str, others: &[Method], excluded: &[String]) -> String {
+    let mut text = format!("provider_installation {{\n{first}");
+    for Method {
+        kind,
+        body,
+        excluded: before,
+    } in others
+    {
+        let all: Vec<&String> = before.iter().chain(excluded).collect();
+        let exclude = match all.is_empty() {
+            true => String::new(),
+            false => format!("    exclude = {}\n", list(all)),
+        };
+        text.push_str(&format!("  {kind} {{\n{body}\n{exclude}  }}\n"));
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn quoted(path: &Path) -> Value {
+    Value::from(path.to_string_lossy())
 }
 
 fn method(mut block: Block) -> Option<Method> {
@@ -139,10 +153,10 @@ mod tests {
     fn of(text: &str) -> String {
         let settings = Settings::parse(text).unwrap();
         let made = settings.for_run(Path::new("/mirror"), [&provider()]);
-        // Whatever is made can be read again, and means the same.
-        let again = Settings::parse(&made).unwrap();
+        // The text can be read, and means the same.
+        let parsed = Settings::parse(&made).unwrap();
         assert_eq!(
-            again.methods.unwrap().len(),
+            parsed.methods.unwrap().len(),
             1 + settings.methods.map_or(1, |methods| methods.len())
         );
         made.lines()
@@ -177,11 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn a_filler_may_get_everything_from_everywhere() {
-        let made = Settings::parse("").unwrap().for_filling(Path::new("/mirror"));
-        assert!(!made.contains("include") && !made.contains("exclude"), "{made}");
-        let (mirror, direct) = (made.find("filesystem_mirror"), made.find("direct"));
-        assert!(mirror.is_some() && mirror < direct, "{made}");
+    fn what_fills_the_mirror_goes_by_what_the_operator_says() {
+        let cache = "plugin_cache_dir = \"/c\"\nplugin_cache_may_break_dependency_lock_file = true\n";
+        let of = |text: &str| Settings::parse(text).unwrap().for_filling(Path::new("/c"));
+        assert_eq!(of("").trim(), cache.trim());
+        let text =
+            "plugin_cache_dir = \"/mine\"\nprovider_installation {\n  direct { exclude = [\"d/*/*\"] }\n}\n";
+        let expected = "provider_installation {\n  direct {\n\n    exclude = [\"d/*/*\"]\n  }\n}";
+        assert_eq!(of(text).trim(), format!("{cache}\n{expected}"));
     }
 
     #[test]

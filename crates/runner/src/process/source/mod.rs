@@ -150,7 +150,7 @@ fn swap(
         address: address.to_owned(),
         subfolder,
         content,
-        locks: digest::files(package, &|name| name == LOCK_FILE)?,
+        locks: Some(digest::files(package, &|name| name == LOCK_FILE)?),
     };
     // What Terraform and its providers wrote beside a module is not thrown away for the same module.
     let is_there = fs::read_dir(folder.src())?.next().is_some();

@@ -35,7 +35,7 @@ fn fetches_only_what_may_have_changed() {
         address: address.to_owned(),
         subfolder: PathBuf::new(),
         content: content.to_owned(),
-        locks: Vec::new(),
+        locks: None,
     };
     let src = folder.path();
     let gone = must_fetch(empty.path(), Some(&kept(&branch, "x")), &branch, true);

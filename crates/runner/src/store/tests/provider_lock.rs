@@ -123,7 +123,7 @@ async fn where_a_watch_tells_of_none_nothing_is_asked() {
         let read = store.read_provider_lock(&place).await.unwrap();
         (read.is_some(), world.recorder().requests_since(mark).len())
     };
-    assert_eq!(calls().await, (true, 1), "no watch told anything yet");
+    assert_eq!(calls().await, (true, 1), "no watch has begun");
     store.names().only(&[].into());
     assert_eq!(calls().await, (false, 0));
     store.names().note(&place.namespace, NAME, true);
