@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use capt_core::wta::snapshot::Runner;
+use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -65,13 +65,25 @@ impl Stage {
 
     /// Starts the controllers, in place of those that run, and tells them who runs Terraform.
     pub(super) async fn run_controllers(&self, runner: Runner) -> anyhow::Result<()> {
+        self.run_controllers_for(runner, None).await
+    }
+
+    /// The same, with new Workspaces of a group.
+    pub(super) async fn run_controllers_for(
+        &self,
+        runner: Runner,
+        workspace_api: Option<WorkspaceGroup>,
+    ) -> anyhow::Result<()> {
         let mut running = self.controllers.lock().await;
         stop(running.take()).await?;
         let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         let options = kube::config::KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(file, &options).await?;
         let client = kube::Client::try_from(config)?;
-        let options = capt_controllers::Options::new(Arc::new(Timestamp::now), runner);
+        let options = capt_controllers::Options {
+            workspace_api,
+            ..capt_controllers::Options::new(Arc::new(Timestamp::now), runner)
+        };
         let stop = CancellationToken::new();
         let task = tokio::spawn(capt_controllers::run(client, options, stop.clone()));
         *running = Some(Controllers { stop, task });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use capt_api::{foreign::marks as foreign_marks, marks};
-use capt_core::wta::snapshot::Runner as Who;
+use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner as Who};
 use serde_json::{Value, json};
 
 use super::super::kinds::{CLUSTER_USAGE, CLUSTER_WORKSPACE, CONFIG_MAP, LEASE, TEMPLATE, USAGE, WORKSPACE};
@@ -102,8 +102,12 @@ pub(in super::super) async fn there_and_back(
         .objects
         .change(TEMPLATE, "handover-cluster", NAME, &template)
         .await?;
-    let chosen = json!({"metadata": {"annotations": {(marks::WORKSPACE): "tf.upbound.io/handover-thing"}}});
-    whole.apply(&[], chosen).await?;
+    stage
+        .run_controllers_for(Who::Foreign, Some(WorkspaceGroup::ClusterScoped))
+        .await?;
+    whole.apply(&[], json!({})).await?;
+    whole.ready().await?;
+    stage.run_controllers(Who::Foreign).await?;
     let parts = [
         Part {
             story: namespaced,

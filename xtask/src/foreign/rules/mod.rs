@@ -16,9 +16,6 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("ready means ready for this rendering", |stage| {
         Box::pin(readiness::ready_for_this_rendering(stage))
     }),
-    ("both groups of Workspaces are driven", |stage| {
-        Box::pin(readiness::both_groups(stage))
-    }),
     ("nothing is made without durable state", |stage| {
         Box::pin(readiness::no_durable_state(stage))
     }),
@@ -69,8 +66,11 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     }),
 ];
 
-/// Rules that stop and start provider-terraform.
+/// Rules that stop and start provider-terraform or the controllers.
 pub(super) const SOLE_RULES: &[(&str, SoleRule)] = &[
+    ("both groups of Workspaces are driven", |stage, _| {
+        Box::pin(readiness::both_groups(stage))
+    }),
     (
         "the wedge after a crash is undone with its state",
         |stage, provider| Box::pin(crash::wedge(stage, provider)),

@@ -1,7 +1,7 @@
 //! What is made, what is told about it, and what is refused.
 
 use anyhow::{Context, ensure};
-use capt_api::marks;
+use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use serde_json::json;
 
 use super::super::kinds::{APPLY, CLUSTER_WORKSPACE, CONFIG, SECRET, TEMPLATE, WORKSPACE};
@@ -47,16 +47,15 @@ pub(super) async fn both_groups(stage: &Stage) -> anyhow::Result<()> {
     let story = Story::begin(stage, "groups").await?;
     let template = json!({"spec": {"template": {"spec": {"providerConfigRef": {"kind": null}}}}});
     stage.objects.change(TEMPLATE, "groups", NAME, &template).await?;
-    // Which group it is was decided once, and is written here.
-    let chosen = json!({"metadata": {"annotations": {(marks::WORKSPACE): "tf.upbound.io/groups-thing"}}});
-    story.apply(&[], chosen).await?;
+    stage
+        .run_controllers_for(Runner::Foreign, Some(WorkspaceGroup::ClusterScoped))
+        .await?;
+    story.apply(&[], json!({})).await?;
     let wta = story.ready().await?;
-    ensure!(
-        wta["status"]["workspaceName"] == "groups-thing",
-        "another Workspace was made: {}",
-        wta["status"]["workspaceName"]
-    );
-    let workspace = stage.objects.get(CLUSTER_WORKSPACE, "", "groups-thing").await?;
+    // What exists keeps its group.
+    stage.run_controllers(Runner::Foreign).await?;
+    let name = wta["status"]["workspaceName"].as_str().unwrap_or_default();
+    let workspace = stage.objects.get(CLUSTER_WORKSPACE, "", name).await?;
     ensure!(
         workspace.is_some(),
         "there is no Workspace in the cluster's group"
