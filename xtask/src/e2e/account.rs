@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A part of capt that has a service account.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Controller,
     Runner,
 }
@@ -42,7 +42,7 @@ impl Part {
 }
 
 /// Installs a part of capt, but for its pods, and gives a kubeconfig of its service account.
-pub(super) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyhow::Result<PathBuf> {
+pub(crate) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyhow::Result<PathBuf> {
     let printed = Command::new(ours::build(Profile::Debug)?)
         .args(["manifests", part.word(), "--namespace", NAMESPACE])
         .output()
@@ -52,13 +52,30 @@ pub(super) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyh
     for document in &documents {
         apply(objects, document).await?;
     }
-    let token = token(objects, part).await?;
-    let kubeconfig = write_kubeconfig(admin, part, &token)?;
+    let kubeconfig = kubeconfig_of(objects, admin, NAMESPACE, &part.account()).await?;
     wait_for_rights(&kubeconfig).await?;
     Ok(kubeconfig)
 }
 
-async fn apply(objects: &Objects, document: &Value) -> anyhow::Result<()> {
+/// A kubeconfig of a service account, beside that of the administrator.
+pub(crate) async fn kubeconfig_of(
+    objects: &Objects,
+    admin: &Path,
+    namespace: &str,
+    account: &str,
+) -> anyhow::Result<PathBuf> {
+    let token = token(objects, namespace, account).await?;
+    // The administrator's is JSON.
+    let mut file: Value = serde_json::from_slice(&std::fs::read(admin)?)?;
+    file["users"][0]["user"] = json!({"token": token});
+    file["contexts"][0]["context"]["namespace"] = json!(namespace);
+    let path = admin.with_file_name(format!("{namespace}-{account}.kubeconfig"));
+    std::fs::write(&path, file.to_string())?;
+    Ok(path)
+}
+
+/// Applies a document that `capt manifests` prints.
+pub(crate) async fn apply(objects: &Objects, document: &Value) -> anyhow::Result<()> {
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind").context("a document has no kind")?;
     let api_version = text("/apiVersion").context("a document has no apiVersion")?;
@@ -86,8 +103,8 @@ async fn apply(objects: &Objects, document: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn token(objects: &Objects, part: Part) -> anyhow::Result<String> {
-    let api: Api<ServiceAccount> = Api::namespaced(objects.client.clone(), NAMESPACE);
+async fn token(objects: &Objects, namespace: &str, account: &str) -> anyhow::Result<String> {
+    let api: Api<ServiceAccount> = Api::namespaced(objects.client.clone(), namespace);
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {
             // Longer than all stories take.
@@ -97,21 +114,11 @@ async fn token(objects: &Objects, part: Part) -> anyhow::Result<String> {
         ..TokenRequest::default()
     };
     let answer = api
-        .create_token_request(&part.account(), &PostParams::default(), &request)
+        .create_token_request(account, &PostParams::default(), &request)
         .await
         .context("asking for a token")?;
     let token = answer.status.and_then(|status| status.token);
     token.context("the answer has no token")
-}
-
-/// The administrator's kubeconfig, which is JSON, with another user and namespace.
-fn write_kubeconfig(admin: &Path, part: Part, token: &str) -> anyhow::Result<PathBuf> {
-    let mut file: Value = serde_json::from_slice(&std::fs::read(admin)?)?;
-    file["users"][0]["user"] = json!({"token": token});
-    file["contexts"][0]["context"]["namespace"] = json!(NAMESPACE);
-    let path = admin.with_file_name(format!("{}.kubeconfig", part.account()));
-    std::fs::write(&path, file.to_string())?;
-    Ok(path)
 }
 
 /// Rights that were just given are noticed a moment later.
@@ -132,7 +139,7 @@ async fn wait_for_rights(kubeconfig: &Path) -> anyhow::Result<()> {
 }
 
 /// Fails if a log tells of anything that the API server refused.
-pub(super) fn check_rights(log: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_rights(log: &Path) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(log)?;
     let refused: Vec<&str> = text
         .lines()

@@ -1,0 +1,286 @@
+//! Where the attacks are played: a real API with capt on it, a tenant who attacks, and others who work.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+
+use super::kinds::{
+    ACCOUNT, APPLY, CLUSTER_WORKSPACE, NAMESPACE, ROLE, ROLE_BINDING, SECRET, TEMPLATE, WORKSPACE,
+};
+use super::program::{Program, Start};
+use super::tenant::{THING, Tenant};
+use crate::e2e::account::{self, Part};
+use crate::objects::Objects;
+use crate::ours::{self, Profile};
+use crate::provider_terraform;
+use crate::realkube::{self, RealKube};
+
+/// The name of the runner, as Workspaces are labelled with it.
+pub(super) const RUNNER: &str = "capt";
+/// The namespace that capt is installed in.
+pub(super) const SYSTEM: &str = "capt-system";
+/// The namespace of the tenant who attacks.
+pub(super) const ATTACKER: &str = "a";
+/// The namespace of the tenant who is attacked.
+pub(super) const VICTIM: &str = "victim";
+/// A namespace that the operator lends the identity of the processes to.
+pub(super) const LISTED: &str = "listed";
+/// The key id of the AWS identity of the processes.
+pub(super) const PROCESS_KEY: &str = "AKIAPROCESS";
+/// An environment variable of the runner, and its value.
+pub(super) const RUNNER_SECRET: (&str, &str) = ("RUNNER_SECRET", "secret-in-the-environment-of-the-runner");
+/// A value in a Secret of the victim.
+pub(super) const VICTIM_SECRET: &str = "secret-of-the-victim";
+
+/// How capt is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Installation {
+    /// For all namespaces, and Workspaces are made in them.
+    Namespaced,
+    /// For all namespaces, and Workspaces of the whole cluster are made.
+    ClusterScoped,
+}
+
+/// A real API with capt on it. What depends on what comes first, since fields are dropped in order.
+pub(super) struct Stage {
+    programs: Vec<Program>,
+    pub(super) admin: Objects,
+    /// The tenant who attacks.
+    pub(super) attacker: Tenant,
+    /// The tenant who is attacked.
+    pub(super) victim: Tenant,
+    /// A tenant that the operator trusts with the identity of the processes.
+    pub(super) listed: Tenant,
+    pub(super) installation: Installation,
+    kubeconfigs: Kubeconfigs,
+    engine: PathBuf,
+    kube: RealKube,
+}
+
+/// As whom each part of capt reaches the API.
+struct Kubeconfigs {
+    controller: PathBuf,
+    runner: PathBuf,
+}
+
+impl Stage {
+    /// Starts the API and capt, and makes the tenants.
+    pub(super) async fn set(engine: &Path, installation: Installation) -> anyhow::Result<Self> {
+        ours::build(Profile::Debug)?;
+        let kube = RealKube::start(true).await?;
+        let admin = Objects {
+            client: realkube::client(&kube.kubeconfig()).await?,
+        };
+        for document in printed(&["crds", "--foreign"])? {
+            provider_terraform::apply_crd(&admin.client, &document).await?;
+        }
+        let kubeconfigs = Kubeconfigs {
+            controller: account::install(&admin, &kube.kubeconfig(), Part::Controller).await?,
+            runner: account::install(&admin, &kube.kubeconfig(), Part::Runner).await?,
+        };
+        for name in [ATTACKER, VICTIM, LISTED] {
+            let namespace = json!({"metadata": {"name": name}});
+            admin.create(NAMESPACE, "", namespace).await?;
+        }
+        let mut stage = Self {
+            programs: Vec::new(),
+            attacker: Tenant::new(&attacker(&admin, &kube.kubeconfig()).await?, ATTACKER),
+            victim: Tenant::new(&admin, VICTIM),
+            listed: Tenant::new(&admin, LISTED),
+            admin,
+            installation,
+            kubeconfigs,
+            engine: engine.to_owned(),
+            kube,
+        };
+        let value = json!({"k": VICTIM_SECRET});
+        stage.victim.secret("private", value).await?;
+        stage.check_rights().await?;
+        stage.start()?;
+        Ok(stage)
+    }
+
+    /// Starts capt another way.
+    pub(super) async fn restart(&mut self, installation: Installation) -> anyhow::Result<()> {
+        self.check()?;
+        for program in self.programs.drain(..) {
+            program.stop().await?;
+        }
+        self.installation = installation;
+        self.start()
+    }
+
+    fn start(&mut self) -> anyhow::Result<()> {
+        let identity = || {
+            vec![
+                ("AWS_ACCESS_KEY_ID".to_owned(), PROCESS_KEY.to_owned()),
+                ("AWS_SECRET_ACCESS_KEY".to_owned(), "process".to_owned()),
+                ("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned()),
+            ]
+        };
+        let mut controller = vec!["controller", "--runner", RUNNER];
+        if self.installation == Installation::ClusterScoped {
+            controller.extend(["--workspace-api", CLUSTER_WORKSPACE.group()]);
+        }
+        let work_dir = self.work_dir().display().to_string();
+        let engine = self.engine.display().to_string();
+        let runner = [
+            "runner",
+            "--name",
+            RUNNER,
+            "--poll-interval=10m",
+            "--work-dir",
+            &work_dir,
+            "--engine-path",
+            &engine,
+        ];
+        let owned = |arguments: &[&str]| arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let mut environment = identity();
+        environment.push((RUNNER_SECRET.0.to_owned(), RUNNER_SECRET.1.to_owned()));
+        let runner = Program::start(Start {
+            name: "runner",
+            kubeconfig: &self.kubeconfigs.runner,
+            folder: self.kube.folder(),
+            arguments: owned(&runner),
+            environment,
+        })?;
+        self.programs.push(runner);
+        let controller = Program::start(Start {
+            name: "controller",
+            kubeconfig: &self.kubeconfigs.controller,
+            folder: self.kube.folder(),
+            arguments: owned(&controller),
+            environment: identity(),
+        })?;
+        self.programs.push(controller);
+        Ok(())
+    }
+
+    /// Fails if something has ended that should run, or was refused what it asked the API for.
+    pub(super) fn check(&mut self) -> anyhow::Result<()> {
+        self.programs.iter_mut().try_for_each(Program::check)
+    }
+
+    /// A folder for files.
+    pub(super) fn folder(&self) -> &Path {
+        self.kube.folder()
+    }
+
+    /// Where the runner works.
+    pub(super) fn work_dir(&self) -> PathBuf {
+        self.kube.folder().join("work")
+    }
+
+    /// What the runner reaches the API with.
+    pub(super) fn runner_kubeconfig(&self) -> &Path {
+        &self.kubeconfigs.runner
+    }
+
+    /// The kind of the Workspaces that the controllers make.
+    pub(super) fn workspace_kind(&self) -> crate::objects::Kind {
+        match self.installation {
+            Installation::Namespaced => WORKSPACE,
+            Installation::ClusterScoped => CLUSTER_WORKSPACE,
+        }
+    }
+
+    /// Makes and destroys something of the attacker's own, as it may. What was asked for before and is still to come of it
+    /// comes before the end of that: the clock by which nothing happens.
+    pub(super) async fn let_time_pass(&self, name: &str) -> anyhow::Result<()> {
+        let attacker = &self.attacker;
+        attacker.template(name, THING, json!({})).await?;
+        attacker.apply(name, name, json!({})).await?;
+        attacker.until_applied(name).await?;
+        attacker.delete(APPLY, name).await?;
+        attacker.until_gone(APPLY, name).await?;
+        attacker.delete(TEMPLATE, name).await
+    }
+
+    /// The attacker's rights are what the whole play rests on: everything in its namespace, nothing elsewhere.
+    async fn check_rights(&self) -> anyhow::Result<()> {
+        let attacker = &self.attacker.objects;
+        let secret = json!({"metadata": {"name": "own"}, "stringData": {"k": "own"}});
+        attacker.create(SECRET, ATTACKER, secret.clone()).await?;
+        attacker.list(SECRET, ATTACKER).await?;
+        let seen = self.victim.read("private").await?;
+        ensure!(
+            seen.get("k").is_some_and(|value| value == VICTIM_SECRET),
+            "the victim has no Secret"
+        );
+        let workspace = json!({
+            "metadata": {"name": "own"},
+            "spec": {"forProvider": {"source": "Inline", "module": THING}},
+        });
+        for (what, tried) in [
+            (
+                "reads a Secret",
+                attacker.get(SECRET, VICTIM, "private").await.map(|_| ()),
+            ),
+            ("lists Secrets", attacker.list(SECRET, "").await.map(|_| ())),
+            (
+                "writes a Secret",
+                attacker.create(SECRET, VICTIM, secret).await.map(|_| ()),
+            ),
+            (
+                "makes a cluster-scoped Workspace",
+                attacker
+                    .create(CLUSTER_WORKSPACE, "", workspace)
+                    .await
+                    .map(|_| ()),
+            ),
+        ] {
+            ensure!(is_forbidden(&tried), "the attacker {what}: {tried:?}");
+        }
+        Ok(())
+    }
+}
+
+/// The objects of the tenant who attacks: a service account that may do everything in its namespace.
+async fn attacker(admin: &Objects, kubeconfig: &Path) -> anyhow::Result<Objects> {
+    const NAME: &str = "mallory";
+    let named = |more: Value| {
+        let mut object = json!({"metadata": {"name": NAME}});
+        crate::objects::merge(&mut object, more);
+        object
+    };
+    let everything = json!({"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]});
+    let binding = json!({
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": ATTACKER}],
+    });
+    admin.create(ACCOUNT, ATTACKER, named(json!({}))).await?;
+    admin.create(ROLE, ATTACKER, named(everything)).await?;
+    admin.create(ROLE_BINDING, ATTACKER, named(binding)).await?;
+    let kubeconfig = account::kubeconfig_of(admin, kubeconfig, ATTACKER, NAME).await?;
+    let objects = Objects {
+        client: realkube::client(&kubeconfig).await?,
+    };
+    let arriving = async {
+        while objects.list(SECRET, ATTACKER).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), arriving)
+        .await
+        .context("the rights of the attacker did not arrive")?;
+    Ok(objects)
+}
+
+/// Whether the API server refused something for want of rights.
+pub(super) fn is_forbidden<T>(tried: &anyhow::Result<T>) -> bool {
+    let error = tried.as_ref().err().and_then(|error| error.downcast_ref());
+    matches!(error, Some(kube::Error::Api(status)) if status.code == 403)
+}
+
+/// What `capt manifests` prints.
+fn printed(arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
+    let output = std::process::Command::new(ours::binary(Profile::Debug))
+        .arg("manifests")
+        .args(arguments)
+        .output()
+        .context("running capt manifests")?;
+    ensure!(output.status.success(), "capt manifests {arguments:?} failed");
+    Ok(serde_saphyr::from_multiple(&String::from_utf8(output.stdout)?)?)
+}
