@@ -12,10 +12,10 @@ use kube::{
 
 use crate::data_dir;
 
-/// Which cluster, and where in it.
+/// Which cluster.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Cluster")]
-pub(crate) struct Access {
+pub(crate) struct Connection {
     /// The kubeconfig [default: as kubectl finds it; else that of the service account; else that of `capt up`]
     #[arg(long, value_name = "PATH")]
     kubeconfig: Option<PathBuf>,
@@ -23,6 +23,14 @@ pub(crate) struct Access {
     /// The context in the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+}
+
+/// Which cluster, and where in it.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct Access {
+    #[command(flatten)]
+    connection: Connection,
 
     /// The namespace [default: that of the context, else default]
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -32,6 +40,7 @@ pub(crate) struct Access {
 /// A cluster that can be talked to.
 pub(crate) struct Cluster {
     pub(crate) client: Client,
+    /// The namespace that was named, else that of the service account or context, else `default`.
     pub(crate) namespace: String,
     pub(crate) url: String,
 }
@@ -51,13 +60,21 @@ impl Access {
 
     /// Connects. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Cluster> {
+        let mut cluster = self.connection.connect().await?;
+        if let Some(namespace) = &self.namespace {
+            cluster.namespace.clone_from(namespace);
+        }
+        Ok(cluster)
+    }
+}
+
+impl Connection {
+    /// Connects. Nothing is sent yet.
+    pub(crate) async fn connect(&self) -> anyhow::Result<Cluster> {
         let mut config = self.config().await?;
         // A watch may be quiet for long, and everything else has a deadline of its own.
         config.read_timeout = None;
-        let namespace = self
-            .namespace
-            .clone()
-            .unwrap_or_else(|| config.default_namespace.clone());
+        let namespace = config.default_namespace.clone();
         let url = config.cluster_url.to_string();
         let client = client::client(config).context("cannot use this kubeconfig")?;
         Ok(Cluster {

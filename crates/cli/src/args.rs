@@ -46,6 +46,14 @@ pub(crate) fn namespace(text: &str) -> Result<String, String> {
     unless_faulty(text, name_errors(NameRule::DnsLabel, text))
 }
 
+/// Reads the name of a namespace, or `*` for all of them.
+pub(crate) fn namespace_or_all(text: &str) -> Result<String, String> {
+    match text {
+        "*" => Ok(text.to_owned()),
+        name => namespace(name).map_err(|fault| format!("{fault}; write a namespace, or * for all")),
+    }
+}
+
 /// Reads the name of an object.
 pub(crate) fn object_name(text: &str) -> Result<String, String> {
     unless_faulty(text, name_errors(NameRule::DnsSubdomain, text))
@@ -88,6 +96,9 @@ mod tests {
         type Read = fn(&str) -> Result<String, String>;
         for (read, good, bad) in [
             (namespace as Read, "team-a", ["Team", "a.b", "", "a_b"]),
+            (namespace, "kube-system", ["*", "a,b", "-", "a*"]),
+            (namespace_or_all, "team-a", ["Team", "a.b", "", "a*"]),
+            (namespace_or_all, "*", ["**", "a,*", " ", "*,a"]),
             (object_name, "capt-controller.blue", ["Capt", "a_b", "", "a/b"]),
             (label_value, "Blue_1.2", ["a b", "-a", "", "a/b"]),
         ] {

@@ -63,11 +63,10 @@ pub async fn run(client: Client, options: Options, stop: CancellationToken) -> R
     // In the order of their places in `facts`.
     let queues: [Arc<Queue>; 5] = Default::default();
     let wakes = Wakes::new(queues.to_vec());
-    let namespace = options.namespace.as_deref();
     let facts = Arc::new(Facts::new(
         &wakes,
         &client,
-        namespace,
+        &options.namespaces,
         options.readiness.missing(),
     ));
     let mut watches = facts.watch(&client, options.cluster_controller);

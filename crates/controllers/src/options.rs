@@ -26,8 +26,8 @@ pub struct Options {
     pub runner: Runner,
     /// The group of new Workspaces, whatever is served. Left out, the namespaced group where it is served.
     pub workspace_api: Option<WorkspaceGroup>,
-    /// The only namespace to look at, or all of them.
-    pub namespace: Option<String>,
+    /// The namespaces that are watched. Objects of others are read where one of these refers to them, and never written.
+    pub namespaces: NamespaceSet,
     /// Namespaces whose tokens may be signed with the process's own AWS identity. They are trusted with every cluster that
     /// this identity reaches.
     pub own_credentials: NamespaceSet,
@@ -174,7 +174,7 @@ impl Options {
             clock,
             runner,
             workspace_api: None,
-            namespace: None,
+            namespaces: NamespaceSet::All,
             own_credentials: NamespaceSet::none(),
             watch_filter: None,
             cluster_controller: ClusterController::default(),
@@ -199,7 +199,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("runner", &self.runner)
             .field("workspace_api", &self.workspace_api)
-            .field("namespace", &self.namespace)
+            .field("namespaces", &self.namespaces)
             .field("watch_filter", &self.watch_filter)
             .field("cluster_controller", &self.cluster_controller)
             .field("concurrency", &self.concurrency)

@@ -3,7 +3,11 @@
 //! A namespace is a tenant. What a tenant may write is a claim; these sets come from the operator's options, or from an
 //! annotation on an object that the tenant in question cannot write.
 
+mod watch_scope;
+
 use std::{collections::BTreeSet, fmt};
+
+pub use watch_scope::WatchScope;
 
 /// Stands for every namespace in an annotation that lists namespaces.
 const EVERY: &str = "*";

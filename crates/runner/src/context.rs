@@ -1,9 +1,6 @@
 //! What everything in a runner shares.
 
-use capt_api::{
-    foreign::{LegacyProviderConfigUsage, ProviderConfigUsage},
-    marks,
-};
+use capt_api::foreign::{LegacyProviderConfigUsage, ProviderConfigUsage};
 use capt_core::render::WorkspaceGroup;
 use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client};
@@ -15,6 +12,7 @@ use crate::{
     decide::Whose,
     events::Herald,
     inputs::{ApiLookup, Glance, KnownConfigs, Surroundings},
+    ownership::ownership,
     report::Learned,
     salt,
     store::{Locks, StateStore},
@@ -46,7 +44,7 @@ impl Context {
             lookup: ApiLookup::new(client.clone()),
             configs: KnownConfigs::default(),
             surroundings: Surroundings {
-                namespace: options.namespace.clone(),
+                namespace: options.system_namespace.clone(),
                 server: options.server.clone(),
                 own_credentials: options.own_credentials.clone(),
             },
@@ -54,9 +52,9 @@ impl Context {
                 .with_grace(options.grace),
             store: StateStore::new(client.clone()),
             herald: Herald::new(client.clone(), &options.identity, options.clock.clone()),
-            learned: Learned::load(&client, &options.namespace).await,
+            learned: Learned::load(&client, &options.system_namespace).await,
             start: (options.clock)(),
-            salt: salt::load(&client, &options.namespace).await,
+            salt: salt::load(&client, &options.system_namespace).await,
             client,
             options,
         }
@@ -143,11 +141,8 @@ impl Context {
         }
     }
 
-    /// Whose a Workspace is, by its labels.
+    /// Whose a Workspace is, by its namespace and its labels.
     pub(crate) fn whose(&self, view: &WorkspaceView) -> Whose {
-        match &self.options.which {
-            Which::Labelled(name) if view.labels.get(marks::RUNNER) != Some(name) => Whose::Others,
-            Which::All | Which::Labelled(_) => Whose::Ours,
-        }
+        ownership(&self.options.which, &self.options.namespaces, view)
     }
 }

@@ -21,6 +21,7 @@
 //! | `control` | the loop over all Workspaces |
 //! | `workspace` | one Workspace: what is known about it, what its status says, what needs no engine |
 //! | `operation` | one operation, from the lock to the last word about it |
+//! | `ownership` | whether a Workspace is this runner's |
 //! | `report`, `events` | what is told beside a Workspace |
 
 mod api;
@@ -35,6 +36,7 @@ pub mod inputs;
 mod metrics;
 mod operation;
 mod options;
+mod ownership;
 pub mod process;
 mod report;
 mod salt;
@@ -51,6 +53,8 @@ use tokio_util::sync::CancellationToken;
 pub use api::CallError;
 pub use metrics::Metrics;
 pub use options::{Clock, Engines, Options, Which};
+pub use report::DURATIONS_CONFIG_MAP;
+pub use salt::SALT_SECRET;
 
 /// Why a runner could not run.
 #[derive(Debug, thiserror::Error)]

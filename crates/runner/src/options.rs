@@ -22,7 +22,7 @@ pub trait Engines: Send + Sync + 'static {
     fn for_workspace(&self, is_sandbox: bool) -> Result<Arc<dyn Engine>, Failure>;
 }
 
-/// Which Workspaces a runner acts on.
+/// Which Workspaces a runner acts on, in its namespaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All: nobody else acts on Workspaces here.
@@ -38,11 +38,14 @@ pub struct Options {
     pub engines: Arc<dyn Engines>,
     /// Which Workspaces to act on.
     pub which: Which,
+    /// The namespaces whose Workspaces it acts on. A cluster-scoped one is of the namespace in its label
+    /// `infrastructure.cluster.x-k8s.io/wta-namespace`; without that label it is acted on only where this is all namespaces.
+    pub namespaces: NamespaceSet,
     /// Namespaces whose runs inherit the process's own AWS identity: `AWS_*` and the files that these variables name.
     pub own_credentials: NamespaceSet,
-    /// Where reports and state of cluster-scoped Workspaces go that belong to no namespace, and what is learned about
-    /// durations.
-    pub namespace: String,
+    /// The runner's own namespace: for what it keeps about itself, and for reports and state of cluster-scoped Workspaces
+    /// that are of no namespace.
+    pub system_namespace: String,
     /// The address of the API server, such as `https://10.0.0.1:6443`, to tell whether a `kubernetes` backend of a
     /// user's means the same one.
     pub server: Option<String>,
@@ -72,8 +75,9 @@ impl Options {
         Self {
             engines,
             which: Which::All,
+            namespaces: NamespaceSet::All,
             own_credentials: NamespaceSet::none(),
-            namespace: "default".to_owned(),
+            system_namespace: "default".to_owned(),
             server: None,
             identity: identity.into(),
             parallelism: 8,
@@ -91,7 +95,8 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("which", &self.which)
-            .field("namespace", &self.namespace)
+            .field("namespaces", &self.namespaces)
+            .field("system_namespace", &self.system_namespace)
             .field("identity", &self.identity)
             .field("parallelism", &self.parallelism)
             .field("poll_interval", &self.poll_interval)

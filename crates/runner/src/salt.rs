@@ -11,7 +11,8 @@ use crate::{
     report::FIELD_MANAGER,
 };
 
-const NAME: &str = "capt-runner";
+/// The Secret that it is kept in, in the runner's own namespace.
+pub const SALT_SECRET: &str = "capt-runner";
 const KEY: &str = "salt";
 /// How long an API that does not answer is waited for. Without the salt everything would be planned again.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -19,13 +20,28 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The salt of earlier runners, or a new one. One that cannot be kept costs a plan of everything at the next start.
 pub(crate) async fn load(client: &Client, namespace: &str) -> String {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let params = PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
     // Two that start at once both try to make it; the second look finds what the other made.
     for _ in 0..2 {
-        match patiently(PATIENCE, || api.get_opt(NAME)).await {
-            Ok(Some(secret)) => match salt(secret) {
-                Some(salt) => return salt,
-                None => break,
-            },
+        match patiently(PATIENCE, || api.get_opt(SALT_SECRET)).await {
+            Ok(Some(secret)) => {
+                if let Some(salt) = salt(&secret) {
+                    return salt;
+                }
+                // An installation without the right to create Secrets brings an empty one.
+                let new = fresh();
+                match call(api.replace(SALT_SECRET, &params, &with_salt(secret, &new))).await {
+                    Ok(_) => return new,
+                    Err(error) if error.is_conflict() => continue,
+                    Err(error) => {
+                        tracing::warn!(error = words(&error), "the runner's own secret cannot be filled");
+                        break;
+                    }
+                }
+            }
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(error = words(&error), "the runner's own secret cannot be read");
@@ -35,15 +51,11 @@ pub(crate) async fn load(client: &Client, namespace: &str) -> String {
         let new = fresh();
         let secret = Secret {
             metadata: ObjectMeta {
-                name: Some(NAME.to_owned()),
+                name: Some(SALT_SECRET.to_owned()),
                 ..ObjectMeta::default()
             },
             data: Some([(KEY.to_owned(), ByteString(new.clone().into_bytes()))].into()),
             ..Secret::default()
-        };
-        let params = PostParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
         };
         match call(api.create(&params, &secret)).await {
             Ok(_) => return new,
@@ -57,9 +69,15 @@ pub(crate) async fn load(client: &Client, namespace: &str) -> String {
     fresh()
 }
 
-fn salt(secret: Secret) -> Option<String> {
-    let salt = secret.data?.remove(KEY)?.0;
+fn salt(secret: &Secret) -> Option<String> {
+    let salt = secret.data.as_ref()?.get(KEY)?.0.clone();
     String::from_utf8(salt).ok().filter(|salt| salt.len() >= 32)
+}
+
+fn with_salt(mut secret: Secret, salt: &str) -> Secret {
+    let data = secret.data.get_or_insert_default();
+    data.insert(KEY.to_owned(), ByteString(salt.into()));
+    secret
 }
 
 fn fresh() -> String {

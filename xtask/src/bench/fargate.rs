@@ -296,7 +296,7 @@ pub(super) fn start_runner(world: &World, poll_interval: Option<Duration>) {
         let simulation = Simulation(Arc::new(SimulatedEngine::new(1, clock.clone())));
         let mut options = capt_runner::Options::new(Arc::new(simulation), "runner");
         options.clock = clock;
-        options.namespace.clone_from(&process.namespace);
+        options.system_namespace.clone_from(&process.namespace);
         // One operation for each cluster, and room for those that look for drift.
         options.parallelism = 256;
         options.poll_interval = poll_interval;

@@ -44,7 +44,7 @@ impl Part {
 /// Installs a part of capt, but for its pods, and gives a kubeconfig of its service account.
 pub(crate) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyhow::Result<PathBuf> {
     let printed = Command::new(ours::build(Profile::Debug)?)
-        .args(["manifests", part.word(), "--namespace", NAMESPACE])
+        .args(["manifests", part.word(), "--target-namespace", NAMESPACE])
         .output()
         .context("running capt manifests")?;
     ensure!(printed.status.success(), "capt manifests {} failed", part.word());

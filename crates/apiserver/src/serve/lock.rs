@@ -3,11 +3,13 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
-use super::private_file::make_private_dir;
+use super::{
+    exposure::{Exposure, exposure_of},
+    private_file::{make_private_dir, open_unlinked},
+};
 
 /// The right to use a data directory, held until it is dropped or the process dies, however it dies.
 #[derive(Debug)]
@@ -26,6 +28,14 @@ pub enum LockError {
         dir: PathBuf,
         /// The process that holds it, if it has said so.
         pid: Option<u32>,
+    },
+    /// Others may change what is in the directory.
+    #[error("the data directory {} is not this user's alone", dir.display())]
+    Exposed {
+        /// The directory.
+        dir: PathBuf,
+        /// How, and what to do.
+        source: Exposure,
     },
     /// The directory cannot be made or written to.
     #[error("cannot use the data directory {}", dir.display())]
@@ -47,14 +57,15 @@ impl DataDirLock {
         if !dir.is_dir() {
             make_private_dir(dir).map_err(unusable)?;
         }
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(dir.join("lock"))
-            .map_err(unusable)?;
+        if let Some(source) = exposure_of(dir).map_err(unusable)? {
+            return Err(LockError::Exposed {
+                dir: dir.to_owned(),
+                source,
+            });
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = open_unlinked(&mut options, &dir.join("lock")).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -122,5 +133,38 @@ mod tests {
         let error = DataDirLock::take(&file.join("data")).unwrap_err();
         assert!(matches!(error, LockError::Unusable { .. }), "{error:?}");
         assert!(error.to_string().contains("file/data"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_in_is_refused_until_it_is_closed() {
+        use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("data");
+        drop(DataDirLock::take(&dir).unwrap());
+        for mode in [0o770, 0o707, 0o777] {
+            std::fs::set_permissions(&dir, Permissions::from_mode(mode)).unwrap();
+            let error = DataDirLock::take(&dir).unwrap_err();
+            let LockError::Exposed { source, .. } = &error else {
+                panic!("{mode:o}: {error:?}");
+            };
+            let remedy = format!("chmod go-w {}", dir.canonicalize().unwrap().display());
+            assert!(source.to_string().ends_with(&remedy), "{source}");
+        }
+        std::fs::set_permissions(&dir, Permissions::from_mode(0o755)).unwrap();
+        DataDirLock::take(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_lock_leads_nowhere() {
+        let root = tempfile::tempdir().unwrap();
+        let (dir, victim) = (root.path().join("data"), root.path().join("victim"));
+        drop(DataDirLock::take(&dir).unwrap());
+        std::fs::write(&victim, "theirs").unwrap();
+        std::fs::remove_file(dir.join("lock")).unwrap();
+        std::os::unix::fs::symlink(&victim, dir.join("lock")).unwrap();
+        let error = DataDirLock::take(&dir).unwrap_err();
+        assert!(matches!(error, LockError::Unusable { .. }), "{error:?}");
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "theirs");
     }
 }

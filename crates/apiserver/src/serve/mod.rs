@@ -3,7 +3,8 @@
 //! The rest of the crate is an [`axum::Router`] that trusts its caller.
 //! This module puts it on a socket so that nobody unknown becomes a caller:
 //!
-//! * [`lock`] gives a data directory to one process;
+//! * [`lock`] gives a data directory to one process, unless [`exposure`] says that others may change it;
+//! * [`private_file`] reads and writes files that are their owner's alone;
 //! * [`certs`] keeps a certificate authority and what it has issued;
 //! * [`kubeconfig`] tells clients where the server is and who they are;
 //! * [`auth`] lets only known identities through, and tells handlers which one asks;
@@ -13,11 +14,12 @@
 
 pub mod auth;
 pub mod certs;
+pub mod exposure;
 pub mod identity;
 pub mod kubeconfig;
 pub mod listener;
 pub mod lock;
-mod private_file;
+pub mod private_file;
 pub mod tls;
 
 pub use self::{

@@ -1,12 +1,13 @@
 //! Files that only their owner may read, and that are whole at every moment.
 
 use std::{
-    fs::{self, DirBuilder, File, Permissions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
+use rustix::{fs::OFlags, io::Errno};
 use tempfile::NamedTempFile;
 
 const DIRECTORY_MODE: u32 = 0o700;
@@ -21,11 +22,29 @@ pub(super) fn make_private_dir(dir: &Path) -> io::Result<()> {
     restrict(dir, DIRECTORY_MODE)
 }
 
+/// Opens a file, unless its name is a link, through which another file would be read or written.
+pub(super) fn open_unlinked(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options
+        .mode(FILE_MODE)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options.open(path).map_err(|error| {
+        if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
+            let text = format!("{} is a symbolic link. Remove it: rm {0}", path.display());
+            io::Error::new(error.kind(), text)
+        } else {
+            error
+        }
+    })
+}
+
 /// Replaces the file at `path`, or makes it.
+///
+/// # Errors
+/// If the system refuses it.
 ///
 /// A reader sees the old content or the new one, also after a crash, and nobody else can read either:
 /// the temporary file has mode 0600 from its creation on.
-pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let dir = directory_of(path);
     let mut file = beside(path)?;
     file.write_all(content)?;
@@ -56,15 +75,26 @@ fn directory_of(path: &Path) -> &Path {
 }
 
 /// Reads a file that should be private, and makes it so if it was left open; `None` if there is none.
-pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(content) => {
-            restrict(path, FILE_MODE)?;
-            Ok(Some(content))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+///
+/// # Errors
+/// If the system refuses it, or if `path` is a symbolic link.
+pub fn read(path: &Path) -> io::Result<Option<String>> {
+    let mut file = match open_unlinked(OpenOptions::new().read(true), path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut content = String::new();
+    file.read_to_string(&mut content)?;
+    let found = file.metadata()?.permissions().mode() & 0o777;
+    if found & !FILE_MODE != 0 {
+        warn_of_exposure(path, found);
+        file.set_permissions(Permissions::from_mode(FILE_MODE))?;
     }
+    Ok(Some(content))
+}
+
+fn warn_of_exposure(path: &Path, mode: u32) {
+    tracing::warn!(path = %path.display(), mode = format!("{mode:o}"), "was open to other users; closing it");
 }
 
 fn restrict(path: &Path, mode: u32) -> io::Result<()> {
@@ -72,7 +102,7 @@ fn restrict(path: &Path, mode: u32) -> io::Result<()> {
     if found & !mode == 0 {
         return Ok(());
     }
-    tracing::warn!(path = %path.display(), mode = format!("{found:o}"), "was open to other users; closing it");
+    warn_of_exposure(path, found);
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
@@ -117,5 +147,23 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         read(&path).unwrap();
         assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_link_is_not_read_and_is_replaced_without_touching_what_it_leads_to() {
+        let root = tempfile::tempdir().unwrap();
+        let (path, victim) = (root.path().join("key"), root.path().join("victim"));
+        fs::write(&victim, "theirs").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs", "the link works");
+        let error = read(&path).unwrap_err();
+        assert!(
+            error.to_string().contains("is a symbolic link. Remove it: rm "),
+            "{error}"
+        );
+
+        write(&path, b"ours").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "theirs");
+        assert_eq!(read(&path).unwrap().as_deref(), Some("ours"));
     }
 }

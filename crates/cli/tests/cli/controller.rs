@@ -249,8 +249,9 @@ async fn what_was_mistyped_is_refused_at_once_or_told() {
     let world = World::start().await;
     for (option, value) in [
         ("--leader-elect-name", "Capt_Controller"),
-        ("--leader-elect-namespace", "a.b"),
-        ("--watch-namespace", "Team"),
+        ("--leader-election-namespace", "a.b"),
+        ("--namespace", "Team"),
+        ("--own-credentials", "a.b"),
         ("--watch-filter", "a b"),
         ("--runner", "a/b"),
     ] {
@@ -259,9 +260,10 @@ async fn what_was_mistyped_is_refused_at_once_or_told() {
         let log: Vec<String> = controller.lines.iter().collect();
         assert!(log.join("\n").contains(option), "{option}: {log:?}");
     }
-    let controller = world.controller(&["--watch-namespace", "nope"]);
-    let is_told = |line: String| line.contains("there is no such namespace") && line.contains("nope");
-    assert!(controller.lines.iter().any(is_told));
+    let controller = world.controller(&["--namespace", "default", "--namespace", "nope"]);
+    let is_warning = |line: &String| line.contains("does not exist");
+    let warning = controller.lines.iter().find(is_warning).expect("a warning");
+    assert!(warning.contains("kubectl create namespace nope"), "{warning}");
     assert!(controller.stop().success());
 }
 
@@ -270,7 +272,7 @@ async fn what_was_mistyped_is_refused_at_once_or_told() {
 async fn it_works_only_on_what_it_is_told_to() {
     let ours = json!({WATCH_FILTER: "ours"});
     for (args, theirs, labels) in [
-        (["--watch-namespace", "b"], "a", ours.clone()),
+        (["--namespace", "b"], "a", ours.clone()),
         (["--watch-filter", "ours"], "a", json!({WATCH_FILTER: "theirs"})),
     ] {
         let world = World::start().await;

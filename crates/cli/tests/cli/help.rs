@@ -50,6 +50,7 @@ fn every_command_explains_itself_with_examples() {
                 "--poll-interval",
                 "--grace",
                 "--cluster-controller",
+                "--own-credentials",
             ],
         ),
         (
@@ -82,7 +83,9 @@ fn every_command_explains_itself_with_examples() {
         (
             &["controller", "--help"],
             &[
-                "--watch-namespace",
+                "--namespace",
+                "--own-credentials",
+                "--leader-election-namespace",
                 "--watch-filter",
                 "--cluster-controller",
                 "--concurrency",
@@ -95,11 +98,19 @@ fn every_command_explains_itself_with_examples() {
         ),
         (
             &["manifests", "controller", "--help"],
-            &["--namespace", "--image", "--replicas"],
+            &["--namespace", "--target-namespace", "--image", "--replicas"],
         ),
         (
             &["runner", "--help"],
-            &["--name", "--work-dir", "--engine", "--kubeconfig"],
+            &[
+                "--name",
+                "--work-dir",
+                "--engine",
+                "--kubeconfig",
+                "--namespace",
+                "--system-namespace",
+                "--own-credentials",
+            ],
         ),
         (&["manifests", "crds", "--help"], &["--foreign", "kubectl apply"]),
     ] {
@@ -154,7 +165,7 @@ fn what_runs_the_controllers_is_what_is_kept() {
     let changed = stdout(&[
         "manifests",
         "controller",
-        "--namespace",
+        "--target-namespace",
         "ours",
         "--image",
         "x:1",

@@ -17,5 +17,6 @@ mod journey;
 mod looking;
 mod migrating;
 mod support;
+mod tenants;
 mod terraform;
 mod up;

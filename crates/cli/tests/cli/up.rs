@@ -160,6 +160,35 @@ fn a_taken_data_directory_is_told_with_its_holder_and_a_way_out() {
     assert!(stderr.contains("--data-dir"), "{stderr}");
 }
 
+#[test]
+fn a_directory_that_others_may_write_in_is_refused_with_what_to_do() {
+    let home = tempdir().unwrap();
+    let dir = home.path().join("shared");
+    fs::create_dir(&dir).unwrap();
+    let name = dir.to_str().unwrap();
+    for args in [
+        &["up", "--listen", "127.0.0.1:0", "--data-dir", name][..],
+        &["runner", "--engine", "simulated", "--work-dir", name],
+    ] {
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+        let output = run(home.path(), args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(&format!("chmod go-w {name}")), "{stderr}");
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0, "nothing is written there");
+        // The remedy is one.
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        let output = run(
+            home.path(),
+            &["runner", "--engine", "simulated", "--work-dir", name],
+        );
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("there is no cluster to talk to"), "{stderr}");
+        fs::remove_dir_all(&dir).unwrap();
+        fs::create_dir(&dir).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_signal_stops_it_with_success_ends_watches_and_everything_is_there_afterwards() {
     let home = tempdir().unwrap();

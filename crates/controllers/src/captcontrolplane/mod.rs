@@ -192,9 +192,12 @@ impl Reconcile for ControlPlanes {
             });
         }
         self.count(key, &snapshot.control_plane, &decision, now);
-        if let Some(lesson) = lesson(snapshot.control_plane.status.as_ref(), &decision, now) {
-            self.statistics
-                .learn(&observe::template_key(&snapshot.control_plane), &lesson);
+        let template = observe::template_key(&snapshot.control_plane);
+        // What another namespace shares is read there and not written.
+        if template.namespace() == key.namespace()
+            && let Some(lesson) = lesson(snapshot.control_plane.status.as_ref(), &decision, now)
+        {
+            self.statistics.learn(&template, &lesson);
         }
         Ok(Outcome {
             look_again: decision.look_again,

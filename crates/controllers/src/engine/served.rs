@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use capt_core::tenancy::WatchScope;
+use futures::future::join_all;
 use kube::{
     Api, Client, Resource,
     core::{ApiResource, DynamicResourceScope, GroupVersionKind},
@@ -103,7 +105,11 @@ pub(crate) async fn follow_definitions<K>(
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let right = missing.right("apiextensions.k8s.io", "customresourcedefinitions");
+    let right = missing.right(
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        &WatchScope::Cluster,
+    );
     let (mut is_told, mut is_listed) = (false, false);
     let (mut denials, mut doubts) = (Denials::default(), Doubts::default());
     loop {
@@ -135,7 +141,7 @@ pub(crate) async fn follow_definitions<K>(
                     version: 0,
                     value: Some(Definition::default()),
                 });
-                definitions.replace(rows.collect());
+                definitions.replace(right.scope(), rows.collect());
                 after = doubts.wait().map_or(after, |wait| wait.min(after));
             }
             Err(error) => {
@@ -196,8 +202,7 @@ async fn discovered(client: &Client, kinds: &[CustomKind]) -> Result<BTreeSet<Ob
 /// What becomes of a table whose kind is there and may not be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Unread {
-    /// It is hidden, and nobody waits for it. Else it stays as it is, and nothing begins before it was read once. A kind of the
-    /// whole cluster is always hidden from somebody who has rights in one namespace only.
+    /// It is hidden, and nobody waits for it. Else it stays as it is, and nothing begins before it was read once.
     pub(crate) is_hidden: bool,
     /// Where that is told.
     pub(crate) missing: Missing,
@@ -206,7 +211,6 @@ pub(crate) struct Unread {
 /// Keeps a table up to date for as long as its kind is served, and empty while it is not. Never ends.
 pub(crate) async fn follow<K, T>(
     client: Client,
-    namespace: Option<String>,
     kind: CustomKind,
     definitions: Arc<Definitions>,
     table: Arc<Table<T>>,
@@ -238,29 +242,29 @@ pub(crate) async fn follow<K, T>(
         match kind.served(&client).await {
             Ok(Some(resource)) => {
                 tries = 0;
-                let api = match namespace.as_deref().filter(|_| kind.is_namespaced) {
-                    Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-                    None => Api::all_with(client.clone(), &resource),
-                };
-                let config = watcher::Config::default();
-                let is_limited = namespace.is_some() && !kind.is_namespaced;
-                let right = unread.missing.right(kind.group, kind.plural);
-                let watch = async {
-                    if is_limited || unread.is_hidden {
+                let watch = async |scope: WatchScope| {
+                    let api = match scope.namespace() {
+                        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+                        None => Api::all_with(client.clone(), &resource),
+                    };
+                    let config = watcher::Config::default();
+                    let right = unread.missing.right(kind.group, kind.plural, &scope);
+                    if unread.is_hidden {
                         keep_up_when_allowed(api, config, &table, read, &right).await;
                     } else {
                         keep_up(api, config, &table, read, &right).await;
                     }
                 };
+                let watches = join_all(table.scopes().into_iter().map(watch));
                 tokio::select! {
-                    () = watch => {}
+                    _ = watches => {}
                     () = is_gone(&definitions, &name) => {}
                 }
                 continue;
             }
             Ok(None) if tries >= TRIES => {
                 // There is a definition, and so there may be objects.
-                table.hide();
+                table.hide(None);
                 let is_other = async {
                     while definitions.peek(&name).as_ref() == Some(&definition) {
                         if changes.changed().await.is_err() {

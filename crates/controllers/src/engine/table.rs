@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use capt_core::tenancy::WatchScope;
 use parking_lot::{Mutex, RwLock};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
@@ -29,16 +30,16 @@ pub(crate) struct Index<T> {
     pub(crate) values: fn(&ObjectKey, &T) -> Vec<String>,
 }
 
-/// Whether there are objects of a kind at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether there are objects of a kind at all. Of several scopes the least counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Serving {
     /// Nobody knows yet.
     Unknown,
-    /// The API does not serve the kind.
-    No,
     /// There may be objects of it, but they cannot be read: rights are missing, or a version that we know. What was read
     /// before is here, and may be old.
     Hidden,
+    /// The API does not serve the kind.
+    No,
     /// The API serves it, and all of it is here.
     Yes,
 }
@@ -69,15 +70,66 @@ struct Rows<T> {
     objects: BTreeMap<ObjectKey, Shelf<T>>,
     /// For each index, who has a value in it.
     by_index: Vec<HashMap<Box<str>, Members>>,
-    /// The newest version that was seen.
-    latest: u64,
     /// What is here and was not seen yet.
     learned: Learned,
-    serving: Serving,
+    /// One for each watch that fills the table. They do not overlap.
+    parts: Vec<Part>,
     unsettled: Unsettled,
 }
 
+/// The objects that one watch reads.
+struct Part {
+    scope: WatchScope,
+    /// The newest version that its watch read. Watches of one kind are not in step.
+    latest: u64,
+    serving: Serving,
+}
+
+impl Part {
+    fn new(scope: WatchScope) -> Self {
+        Self {
+            scope,
+            latest: 0,
+            serving: Serving::Unknown,
+        }
+    }
+}
+
+/// Whether a scope has an object. A Namespace belongs to the scope of its own name.
+fn is_in(scope: &WatchScope, key: &ObjectKey) -> bool {
+    scope.contains(key.own_namespace().unwrap_or(key.name()))
+}
+
 impl<T> Rows<T> {
+    fn part(&self, key: &ObjectKey) -> Option<&Part> {
+        self.parts.iter().find(|part| is_in(&part.scope, key))
+    }
+
+    /// Whether this version of an object was read, or will never be.
+    fn has_read(&self, key: &ObjectKey, version: u64) -> bool {
+        self.part(key).is_none_or(|part| part.latest >= version)
+    }
+
+    /// Takes note of a version that a watch read.
+    fn note_read(&mut self, key: &ObjectKey, version: u64) {
+        let part = self.parts.iter_mut().find(|part| is_in(&part.scope, key));
+        if let Some(part) = part {
+            part.latest = part.latest.max(version);
+        }
+    }
+
+    fn serving(&self) -> Serving {
+        let all = self.parts.iter().map(|part| part.serving);
+        all.min().unwrap_or(Serving::Yes)
+    }
+
+    fn set_serving(&mut self, serving: Serving, scope: Option<&WatchScope>) {
+        let parts = self.parts.iter_mut();
+        for part in parts.filter(|part| scope.is_none_or(|scope| part.scope == *scope)) {
+            part.serving = serving;
+        }
+    }
+
     /// Gives back the room that was needed only while there was much to do. Copies are made before that is given back of
     /// which they are: what was just given back would be taken again.
     fn settle(&mut self) {
@@ -120,7 +172,7 @@ impl<T> Row<T> {
 type Changed = BTreeMap<ObjectKey, u64>;
 
 impl<T: PartialEq> Table<T> {
-    /// A table of which nothing is known yet.
+    /// A table of which nothing is known yet, that one watch of the whole cluster fills.
     pub(crate) fn new(name: &'static str, wakes: &Arc<Wakes>, indexes: &'static [Index<T>]) -> Self {
         Self {
             name,
@@ -128,9 +180,8 @@ impl<T: PartialEq> Table<T> {
             rows: RwLock::new(Rows {
                 objects: BTreeMap::new(),
                 by_index: indexes.iter().map(|_| HashMap::new()).collect(),
-                latest: 0,
                 learned: Learned::default(),
-                serving: Serving::Unknown,
+                parts: vec![Part::new(WatchScope::Cluster)],
                 unsettled: Unsettled::default(),
             }),
             wakes: wakes.clone(),
@@ -174,6 +225,18 @@ impl<T: PartialEq> Table<T> {
     {
         self.packing = Some(Packing::tight());
         self
+    }
+
+    /// Filled by a watch for each of these scopes.
+    pub(crate) fn of_scopes(self, scopes: &[WatchScope]) -> Self {
+        self.rows.write().parts = scopes.iter().cloned().map(Part::new).collect();
+        self
+    }
+
+    /// The scopes that a watch each fills it with.
+    pub(crate) fn scopes(&self) -> Vec<WatchScope> {
+        let rows = self.rows.read();
+        rows.parts.iter().map(|part| part.scope.clone()).collect()
     }
 
     /// Packs what nobody looked at since the last time that it was asked for.
@@ -295,7 +358,7 @@ impl<T: PartialEq> Table<T> {
     /// Whether there are objects of the kind at all.
     pub(crate) fn serving(&self, reader: &Reader) -> Serving {
         reader.note(self.fact(Place::Served));
-        self.rows.read().serving
+        self.rows.read().serving()
     }
 
     /// Whether the kind is served, and all of it is here.
@@ -308,15 +371,17 @@ impl<T: PartialEq> Table<T> {
         self.serving(reader) == Serving::Hidden
     }
 
-    /// Whether all of it was read, for somebody who does not want to be woken.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.rows.read().serving == Serving::Yes
+    /// Whether all of a scope was read, for a caller that is not to be woken.
+    pub(crate) fn is_listed(&self, scope: &WatchScope) -> bool {
+        let rows = self.rows.read();
+        let mut parts = rows.parts.iter();
+        parts.any(|part| part.scope == *scope && part.serving == Serving::Yes)
     }
 
     /// Whether this version of an object is here: everything up to it was seen, or it was learned.
     pub(crate) fn has_seen(&self, key: &ObjectKey, version: u64) -> bool {
         let rows = self.rows.read();
-        rows.latest >= version || rows.learned.has(key, version)
+        rows.has_read(key, version) || rows.learned.has(key, version)
     }
 
     /// Counts changes, for those who wait for any of them.
@@ -327,7 +392,7 @@ impl<T: PartialEq> Table<T> {
     /// Waits until it is known whether the kind is served, and if so, until all of it is here.
     pub(crate) async fn is_known(&self) {
         let mut changes = self.changes();
-        while self.rows.read().serving == Serving::Unknown {
+        while self.rows.read().serving() == Serving::Unknown {
             if changes.changed().await.is_err() {
                 return;
             }
@@ -337,7 +402,7 @@ impl<T: PartialEq> Table<T> {
     /// Puts an object in, or takes it out if it cannot be read. One that is here as it is since is left alone.
     pub(crate) fn apply(&self, row: Row<T>) {
         self.change(|rows, facts, keys| {
-            rows.latest = rows.latest.max(row.version);
+            rows.note_read(&row.key, row.version);
             if !rows.learned.is_ahead_of(&row.key, row.version) {
                 self.put(rows, row, facts, keys);
             }
@@ -350,7 +415,7 @@ impl<T: PartialEq> Table<T> {
             return false;
         }
         let rows = &mut *self.rows.write();
-        rows.latest = rows.latest.max(version);
+        rows.note_read(key, version);
         // A newer one may have been learned meanwhile.
         if rows.learned.is(key, version) {
             rows.learned.forget(key);
@@ -363,13 +428,15 @@ impl<T: PartialEq> Table<T> {
     pub(crate) fn learn(&self, row: Row<T>) {
         let is_news = {
             let rows = self.rows.read();
-            let is_known = rows.latest >= row.version || rows.learned.has(&row.key, row.version);
-            rows.serving == Serving::Yes && !is_known
+            let is_listed = rows
+                .part(&row.key)
+                .is_some_and(|part| part.serving == Serving::Yes);
+            is_listed && !rows.has_read(&row.key, row.version) && !rows.learned.has(&row.key, row.version)
         };
         if is_news {
             self.change(|rows, facts, keys| {
                 // Both may have happened meanwhile.
-                if rows.latest < row.version && !rows.learned.has(&row.key, row.version) {
+                if !rows.has_read(&row.key, row.version) && !rows.learned.has(&row.key, row.version) {
                     rows.learned.note(&row.key, row.version);
                     self.put(rows, row, facts, keys);
                 }
@@ -380,20 +447,20 @@ impl<T: PartialEq> Table<T> {
     /// Takes an object out.
     pub(crate) fn delete(&self, key: ObjectKey, version: u64) {
         self.change(|rows, facts, keys| {
-            rows.latest = rows.latest.max(version);
+            rows.note_read(&key, version);
             rows.learned.forget(&key);
             self.put(rows, Row::gone(key), facts, keys);
         });
     }
 
-    /// Puts all objects in that there are.
-    pub(crate) fn replace(&self, all: Vec<Row<T>>) {
+    /// Puts all objects in that there are in a scope. Those of other scopes stay.
+    pub(crate) fn replace(&self, scope: &WatchScope, all: Vec<Row<T>>) {
         self.change(|rows, facts, keys| {
             let present: HashSet<ObjectKey> = all.iter().map(|row| row.key.clone()).collect();
             let gone: Vec<ObjectKey> = rows
                 .objects
                 .keys()
-                .filter(|key| !present.contains(*key))
+                .filter(|key| is_in(scope, key) && !present.contains(*key))
                 .cloned()
                 .collect();
             for key in gone {
@@ -401,7 +468,7 @@ impl<T: PartialEq> Table<T> {
                 self.put(rows, Row::gone(key), facts, keys);
             }
             for mut row in all {
-                rows.latest = rows.latest.max(row.version);
+                rows.note_read(&row.key, row.version);
                 if rows.learned.is_ahead_of(&row.key, row.version) {
                     continue;
                 }
@@ -409,21 +476,14 @@ impl<T: PartialEq> Table<T> {
                 row.version = 0;
                 self.put(rows, row, facts, keys);
             }
-            if rows.serving != Serving::Yes {
-                rows.serving = Serving::Yes;
-                facts.insert(self.fact(Place::Served));
-            }
+            rows.set_serving(Serving::Yes, Some(scope));
         });
     }
 
-    /// Says that objects of the kind cannot be read. Nothing goes because of that: who is not seen may still be there.
-    pub(crate) fn hide(&self) {
-        self.change(|rows, facts, _| {
-            if rows.serving != Serving::Hidden {
-                rows.serving = Serving::Hidden;
-                facts.insert(self.fact(Place::Served));
-            }
-        });
+    /// Says that objects of a scope, or of all of them, cannot be read. Nothing goes because of that: what is not read may
+    /// still be there.
+    pub(crate) fn hide(&self, scope: Option<&WatchScope>) {
+        self.change(|rows, _, _| rows.set_serving(Serving::Hidden, scope));
     }
 
     /// Says that the kind is not served, which must be certain: whatever was of it counts as gone.
@@ -434,16 +494,20 @@ impl<T: PartialEq> Table<T> {
             for key in gone {
                 self.put(rows, Row::gone(key), facts, keys);
             }
-            if rows.serving != Serving::No {
-                rows.serving = Serving::No;
-                facts.insert(self.fact(Place::Served));
-            }
+            rows.set_serving(Serving::No, None);
         });
     }
 
     fn change(&self, change: impl FnOnce(&mut Rows<T>, &mut HashSet<Number>, &mut Changed)) {
         let (mut facts, mut keys) = (HashSet::new(), Changed::new());
-        change(&mut self.rows.write(), &mut facts, &mut keys);
+        {
+            let rows = &mut *self.rows.write();
+            let before = rows.serving();
+            change(rows, &mut facts, &mut keys);
+            if rows.serving() != before {
+                facts.insert(self.fact(Place::Served));
+            }
+        }
         self.changes.send_modify(|count| *count += 1);
         self.wakes.changed(&facts, |controller, key| {
             self.controller == Some(controller) && keys.contains_key(key)

@@ -19,7 +19,7 @@ use super::{
 /// What is kept of an object, if it can be read.
 pub(crate) type Read<K, T> = fn(K) -> Option<T>;
 
-/// Keeps a table up to date. Never ends: what goes wrong is tried again, more and more slowly.
+/// Keeps the part of a table up to date that the right names. Never ends: what goes wrong is retried, more and more slowly.
 pub(crate) async fn keep_up<K, T>(
     api: Api<K>,
     config: watcher::Config,
@@ -48,7 +48,7 @@ where
     keep(api, config, table, read, right, true).await
 }
 
-/// Keeps a table up to date whenever the API lets us read, and hidden while it does not. Never ends.
+/// The same whenever the API lets us read, and hidden while it does not. Never ends.
 pub(crate) async fn keep_up_when_allowed<K, T>(
     api: Api<K>,
     config: watcher::Config,
@@ -65,8 +65,8 @@ pub(crate) async fn keep_up_when_allowed<K, T>(
         keep_up_if_allowed(api.clone(), config.clone(), table, read, right).await;
         let wait = denials.wait(began.elapsed());
         // A denial that passes is nobody's business where everything was read.
-        if !table.is_listed() || denials.are_lasting() {
-            table.hide();
+        if !table.is_listed(right.scope()) || denials.are_lasting() {
+            table.hide(Some(right.scope()));
         }
         sleep(wait).await;
     }
@@ -137,7 +137,7 @@ where
             Ok(watcher::Event::InitApply(object)) => listed.push(row(object)),
             Ok(watcher::Event::InitDone) => {
                 is_listed = true;
-                table.replace(std::mem::take(&mut listed));
+                table.replace(right.scope(), std::mem::take(&mut listed));
             }
             Ok(watcher::Event::Apply(object)) => {
                 if !table.is_confirmed(&ObjectKey::of(object.meta()), version(&object)) {

@@ -1,4 +1,4 @@
-//! Single objects of other namespaces, for controllers that are limited to one.
+//! Single objects of namespaces that are not watched, for controllers that are limited to some.
 //!
 //! An object that somebody reads is watched by its name, alone: a Role in its namespace that names it is all that this
 //! needs. It is given up when nobody reads it any more. Nothing here is ever written to, because only controllers that see

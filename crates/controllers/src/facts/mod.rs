@@ -23,6 +23,7 @@ use capt_api::{
 use capt_core::{
     decision::Target,
     render::WorkspaceGroup,
+    tenancy::NamespaceSet,
     wta::snapshot::{ProviderConfigSeen, WorkspaceSeen},
 };
 use kube::{Client, ResourceExt as _};
@@ -61,8 +62,8 @@ const RESTS_AFTER: Duration = Duration::from_secs(2);
 /// All facts.
 pub(crate) struct Facts {
     pub(crate) wakes: Arc<Wakes>,
-    /// The only namespace that is looked at.
-    namespace: Option<String>,
+    /// The namespaces that are watched.
+    watched: NamespaceSet,
     templates_elsewhere: Arc<Elsewhere<TemplateView>>,
     workspaces_elsewhere: Arc<Elsewhere<WorkspaceSeen>>,
     pub(crate) definitions: Arc<Definitions>,
@@ -91,23 +92,24 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Tables of which nothing is known yet, about one namespace or all of them.
+    /// Tables of which nothing is known yet, about these namespaces.
     pub(crate) fn new(
         wakes: &Arc<Wakes>,
         client: &Client,
-        namespace: Option<&str>,
+        watched: &NamespaceSet,
         missing: &Missing,
     ) -> Self {
+        let scopes = watched.scopes();
         let definitions: Arc<Definitions> = Arc::new(Table::new("definitions", wakes, &[]));
         let workers = ["machine pools", "machine deployments", "machine sets", "machines"];
         Self {
             wakes: wakes.clone(),
-            namespace: namespace.map(str::to_owned),
+            watched: watched.clone(),
             templates_elsewhere: Arc::new(Elsewhere::new("templates elsewhere", wakes)),
             workspaces_elsewhere: Arc::new(Elsewhere::new("workspaces elsewhere", wakes)),
             others: Others::new(
                 client.clone(),
-                namespace,
+                &scopes,
                 definitions.clone(),
                 wakes.clone(),
                 missing.clone(),
@@ -116,41 +118,66 @@ impl Facts {
             definitions,
             applies: Arc::new(
                 Table::new("applies", wakes, indexes::APPLIES)
+                    .of_scopes(&scopes)
                     .of_controller(APPLIES)
                     .remembering(|wta| wta.annotations().contains_key(DELETE_FOR_MOVE))
                     .packed(),
             ),
-            templates: Arc::new(Table::new("templates", wakes, indexes::TEMPLATES).of_controller(TEMPLATES)),
-            workspaces: Arc::new(Table::new("workspaces", wakes, indexes::WORKSPACES).packed_tight()),
+            templates: Arc::new(
+                Table::new("templates", wakes, indexes::TEMPLATES)
+                    .of_scopes(&scopes)
+                    .of_controller(TEMPLATES),
+            ),
+            workspaces: Arc::new(
+                Table::new("workspaces", wakes, indexes::WORKSPACES)
+                    .of_scopes(&scopes)
+                    .packed_tight(),
+            ),
             cluster_workspaces: Arc::new(
                 Table::new("cluster workspaces", wakes, indexes::WORKSPACES).packed_tight(),
             ),
             clusters: Arc::new(
                 Table::new("clusters", wakes, indexes::CLUSTERS)
+                    .of_scopes(&scopes)
                     .of_controller(CLUSTERS)
                     .packed(),
             ),
             captclusters: Arc::new(
                 Table::new("captclusters", wakes, indexes::CAPTCLUSTERS)
+                    .of_scopes(&scopes)
                     .of_controller(CAPTCLUSTERS)
                     .packed(),
             ),
             captcontrolplanes: Arc::new(
                 Table::new("captcontrolplanes", wakes, indexes::CAPTCONTROLPLANES)
+                    .of_scopes(&scopes)
                     .of_controller(CONTROLPLANES)
                     .packed(),
             ),
-            workers: workers.map(|name| Arc::new(Table::new(name, wakes, indexes::WORKERS))),
-            provider_configs: Arc::new(Table::new("provider configs", wakes, &[])),
+            workers: workers
+                .map(|name| Arc::new(Table::new(name, wakes, indexes::WORKERS).of_scopes(&scopes))),
+            provider_configs: Arc::new(Table::new("provider configs", wakes, &[]).of_scopes(&scopes)),
             cluster_provider_configs: Arc::new(Table::new("cluster provider configs", wakes, &[])),
             legacy_provider_configs: Arc::new(Table::new("legacy provider configs", wakes, &[])),
-            usages: Arc::new(Table::new("usages", wakes, &[])),
+            usages: Arc::new(Table::new("usages", wakes, &[]).of_scopes(&scopes)),
             legacy_usages: Arc::new(Table::new("legacy usages", wakes, &[])),
-            secrets: Arc::new(Table::new("secrets", wakes, indexes::SECRETS).packed()),
-            config_maps: Arc::new(Table::new("config maps", wakes, &[]).packed()),
-            renderings: Arc::new(Table::new("renderings", wakes, &[]).packed_tight()),
-            reports: Arc::new(Table::new("reports", wakes, indexes::REPORTS).packed()),
-            namespaces: Arc::new(Table::new("namespaces", wakes, &[])),
+            secrets: Arc::new(
+                Table::new("secrets", wakes, indexes::SECRETS)
+                    .of_scopes(&scopes)
+                    .packed(),
+            ),
+            config_maps: Arc::new(Table::new("config maps", wakes, &[]).of_scopes(&scopes).packed()),
+            renderings: Arc::new(
+                Table::new("renderings", wakes, &[])
+                    .of_scopes(&scopes)
+                    .packed_tight(),
+            ),
+            reports: Arc::new(
+                Table::new("reports", wakes, indexes::REPORTS)
+                    .of_scopes(&scopes)
+                    .packed(),
+            ),
+            namespaces: Arc::new(Table::new("namespaces", wakes, &[]).of_scopes(&scopes)),
         }
     }
 
@@ -200,7 +227,7 @@ impl Facts {
 
     /// Whether everything in the namespace of an object is watched.
     fn is_here(&self, key: &ObjectKey) -> bool {
-        self.namespace.as_deref().is_none_or(|own| own == key.namespace())
+        self.watched.contains(key.namespace())
     }
 
     /// Whether the tables show what was written.

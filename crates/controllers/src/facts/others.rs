@@ -7,7 +7,10 @@ use capt_api::{
     CAPTCluster, CAPTControlPlane,
     foreign::{cluster::ContractReference, marks},
 };
-use capt_core::cluster::{Contracted, Role};
+use capt_core::{
+    cluster::{Contracted, Role},
+    tenancy::WatchScope,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{
     Client,
@@ -80,7 +83,7 @@ impl Found {
 /// Kinds that only references tell of.
 pub(super) struct Others {
     client: Client,
-    namespace: Option<String>,
+    scopes: Vec<WatchScope>,
     definitions: Arc<Definitions>,
     wakes: Arc<Wakes>,
     missing: Missing,
@@ -97,7 +100,7 @@ struct Known {
 impl Others {
     pub(super) fn new(
         client: Client,
-        namespace: Option<&str>,
+        scopes: &[WatchScope],
         definitions: Arc<Definitions>,
         wakes: Arc<Wakes>,
         missing: Missing,
@@ -105,7 +108,7 @@ impl Others {
         Self {
             client,
             missing,
-            namespace: namespace.map(str::to_owned),
+            scopes: scopes.to_owned(),
             definitions,
             wakes,
             known: Mutex::default(),
@@ -122,7 +125,7 @@ impl Others {
         }
         let forever = |text: &str| -> &'static str { String::leak(text.to_owned()) };
         let name = forever(&format!("{} {}", place.0, place.1));
-        let table = Arc::new(Table::new(name, &self.wakes, &[]));
+        let table = Arc::new(Table::new(name, &self.wakes, &[]).of_scopes(&self.scopes));
         let kind = CustomKind {
             group: forever(&resource.group),
             versions: vec![forever(&resource.version)].leak(),
@@ -132,7 +135,6 @@ impl Others {
         };
         known.watches.spawn(follow(
             self.client.clone(),
-            self.namespace.clone(),
             kind,
             self.definitions.clone(),
             table.clone(),

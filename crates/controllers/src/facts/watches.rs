@@ -3,7 +3,10 @@
 use std::{fmt::Debug, future::Future, sync::Arc};
 
 use capt_api::marks;
-use capt_core::wta::kept::SECRET_TYPE;
+use capt_core::{
+    tenancy::{NamespaceSet, WatchScope},
+    wta::kept::SECRET_TYPE,
+};
 use k8s_openapi::{
     NamespaceResourceScope,
     api::core::v1::{ConfigMap, Namespace, Secret},
@@ -31,11 +34,11 @@ use crate::{
 impl Facts {
     /// Starts all watches. They end when their tasks do.
     pub(crate) fn watch(&self, client: &Client, cluster_controller: ClusterController) -> JoinSet<()> {
-        let namespace = self.namespace.as_deref();
+        let is_limited = self.watched != NamespaceSet::All;
         let mut watches = Watches {
             facts: self,
             client,
-            namespace,
+            is_limited,
             tasks: JoinSet::new(),
         };
         let definitions = self.definitions.clone();
@@ -71,36 +74,23 @@ impl Facts {
         }
         watches.custom_or_hidden(kinds::USAGE, &self.usages, views::usage);
         watches.custom_or_hidden(kinds::LEGACY_USAGE, &self.legacy_usages, views::usage);
-        if namespace.is_some() {
+        if is_limited {
             let templates = self.templates_elsewhere.clone();
             watches.start(templates.watch(client.clone(), kinds::TEMPLATE, views::template));
             let workspaces = self.workspaces_elsewhere.clone();
             watches.start(workspaces.watch(client.clone(), kinds::WORKSPACE, views::namespaced_workspace));
         }
         let everything = watcher::Config::default();
-        watches.built_in(everything.clone(), &self.secrets, views::secret);
+        watches.built_in(&everything, &self.secrets, views::secret);
         let not_ours = everything.clone().labels(&format!("!{}", marks::RUN_OF));
-        watches.built_in(not_ours, &self.config_maps, views::config_map);
+        watches.built_in(&not_ours, &self.config_maps, views::config_map);
         let renderings = everything.clone().fields(&format!("type={SECRET_TYPE}"));
-        watches.built_in::<Secret, _>(renderings, &self.renderings, views::rendering);
-        let reports = everything.clone().labels(marks::RUN_OF);
-        watches.built_in::<ConfigMap, _>(reports, &self.reports, views::report);
-        let table = self.namespaces.clone();
-        let config = match namespace {
-            Some(name) => everything.fields(&format!("metadata.name={name}")),
-            None => everything,
-        };
-        let api = Api::all(client.clone());
-        let is_limited = namespace.is_some();
-        let right = watches.right::<Namespace>();
-        watches.start(async move {
-            if !is_limited {
-                return keep_up(api, config, &table, views::namespace, &right).await;
-            }
-            // Where it may not be watched it is asked for where something is made or destroyed, which needs the right to get
-            // this one namespace.
-            keep_up_when_allowed(api, config, &table, views::namespace, &right).await;
-        });
+        watches.built_in::<Secret, _>(&renderings, &self.renderings, views::rendering);
+        let reports = everything.labels(marks::RUN_OF);
+        watches.built_in::<ConfigMap, _>(&reports, &self.reports, views::report);
+        for scope in self.namespaces.scopes() {
+            watches.namespace(scope);
+        }
         watches.tasks
     }
 }
@@ -129,7 +119,8 @@ impl<K> Dynamic for K where
 struct Watches<'a> {
     facts: &'a Facts,
     client: &'a Client,
-    namespace: Option<&'a str>,
+    /// Not all namespaces are watched. Rights over the whole cluster may be missing then.
+    is_limited: bool,
     tasks: JoinSet<()>,
 }
 
@@ -140,7 +131,6 @@ impl Watches<'_> {
             let definitions = self.facts.definitions.clone();
             let watch = follow(
                 self.client.clone(),
-                self.namespace.map(str::to_owned),
                 kind,
                 definitions.clone(),
                 table.clone(),
@@ -158,9 +148,27 @@ impl Watches<'_> {
         self.tasks.spawn(watch);
     }
 
-    /// The right to read all objects of a built-in kind.
-    fn right<K: Resource<DynamicType = ()>>(&self) -> Right {
-        self.facts.missing.right(&K::group(&()), &K::plural(&()))
+    /// The right to read the objects of a built-in kind in a scope.
+    fn right<K: Resource<DynamicType = ()>>(&self, scope: &WatchScope) -> Right {
+        self.facts.missing.right(&K::group(&()), &K::plural(&()), scope)
+    }
+
+    /// Namespaces: all of them, or one.
+    fn namespace(&mut self, scope: WatchScope) {
+        let (api, table) = (Api::all(self.client.clone()), self.facts.namespaces.clone());
+        let right = self.right::<Namespace>(&scope);
+        let everything = watcher::Config::default();
+        self.start(async move {
+            match scope.namespace() {
+                None => keep_up(api, everything, &table, views::namespace, &right).await,
+                // Where it may not be watched it is asked for where something is made or destroyed, which needs the right to
+                // get this one namespace.
+                Some(name) => {
+                    let this_one = everything.fields(&format!("metadata.name={name}"));
+                    keep_up_when_allowed(api, this_one, &table, views::namespace, &right).await;
+                }
+            }
+        });
     }
 
     fn unread(&self, is_hidden: bool) -> Unread {
@@ -200,17 +208,16 @@ impl Watches<'_> {
     {
         let watch = follow(
             self.client.clone(),
-            self.namespace.map(str::to_owned),
             kind,
             self.facts.definitions.clone(),
             table.clone(),
             read,
-            self.unread(is_hidden),
+            self.unread(is_hidden || (self.is_limited && !kind.is_namespaced)),
         );
         self.start(watch);
     }
 
-    fn built_in<K, T>(&mut self, config: watcher::Config, table: &Arc<Table<T>>, read: Read<K, T>)
+    fn built_in<K, T>(&mut self, config: &watcher::Config, table: &Arc<Table<T>>, read: Read<K, T>)
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
             + Clone
@@ -220,11 +227,13 @@ impl Watches<'_> {
             + 'static,
         T: PartialEq + Send + Sync + 'static,
     {
-        let api: Api<K> = match self.namespace {
-            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
-            None => Api::all(self.client.clone()),
-        };
-        let (table, right) = (table.clone(), self.right::<K>());
-        self.start(async move { keep_up(api, config, &table, read, &right).await });
+        for scope in table.scopes() {
+            let api: Api<K> = match scope.namespace() {
+                Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+                None => Api::all(self.client.clone()),
+            };
+            let (config, table, right) = (config.clone(), table.clone(), self.right::<K>(&scope));
+            self.start(async move { keep_up(api, config, &table, read, &right).await });
+        }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn start_simulation(world: &World) {
         let simulation = Simulation(Arc::new(SimulatedEngine::new(1, clock.clone())));
         let mut options = capt_runner::Options::new(Arc::new(simulation), "runner-1");
         options.clock = clock;
-        options.namespace.clone_from(&process.namespace);
+        options.system_namespace.clone_from(&process.namespace);
         options.poll_interval = None;
         let ended = capt_runner::run(process.client, options, CancellationToken::new()).await;
         panic!("the runner ended: {ended:?}");

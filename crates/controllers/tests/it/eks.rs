@@ -338,7 +338,7 @@ pub(crate) fn start_eks_polling(world: &World, poll: Option<Duration>) -> Eks {
             };
             let mut options = capt_runner::Options::new(Arc::new(aws), "runner-1");
             options.clock = clock;
-            options.namespace.clone_from(&process.namespace);
+            options.system_namespace.clone_from(&process.namespace);
             options.parallelism = 64;
             options.poll_interval = poll;
             let ended = capt_runner::run(client, options, CancellationToken::new()).await;

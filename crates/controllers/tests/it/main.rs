@@ -45,6 +45,7 @@ mod pausing;
 mod retention;
 mod rights;
 mod runner;
+mod scopes;
 mod secrecy;
 mod stage;
 mod taking_back;

@@ -33,6 +33,8 @@ pub(crate) struct Setting {
     pub(crate) workspace_api: Option<WorkspaceGroup>,
     /// Look at all namespaces, not at the world's alone.
     pub(crate) everywhere: bool,
+    /// Watch these namespaces too, beside the world's own.
+    pub(crate) beside: &'static [&'static str],
     /// Look only at what is labelled with this.
     pub(crate) watch_filter: Option<String>,
     pub(crate) elsewhere: Elsewhere,
@@ -52,6 +54,7 @@ impl Default for Setting {
             runner: Runner::Ours { label: None },
             workspace_api: None,
             everywhere: false,
+            beside: &[],
             watch_filter: None,
             elsewhere: Elsewhere::default(),
             own_credentials: NamespaceSet::All,
@@ -95,7 +98,10 @@ pub(crate) fn start_controllers(world: &World, setting: &Setting) {
                 endpoints: Arc::new(setting.elsewhere.clone()),
                 credentials: Arc::new(setting.elsewhere),
             };
-            options.namespace = (!setting.everywhere).then(|| process.namespace.clone());
+            if !setting.everywhere {
+                let own = std::iter::once(process.namespace.as_str());
+                options.namespaces = NamespaceSet::only(own.chain(setting.beside.iter().copied()));
+            }
             capt_controllers::run(process.client, options, CancellationToken::new())
                 .await
                 .unwrap();

@@ -2,9 +2,9 @@
 //!
 //! Nothing of what is in them is known here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use capt_core::render::WorkspaceGroup;
+use capt_core::{render::WorkspaceGroup, tenancy::WatchScope};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::view::{KIND, WorkspaceView};
@@ -15,7 +15,9 @@ pub(crate) type Name = (String, String);
 /// The connection Secrets that there are, with their versions, once they are known.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    secrets: Option<HashMap<Name, String>>,
+    secrets: HashMap<Name, String>,
+    /// The scopes whose Secrets are known.
+    known: HashSet<WatchScope>,
 }
 
 /// The version of a Secret, if it belongs to a Workspace.
@@ -36,33 +38,44 @@ pub(crate) fn wanted(view: &WorkspaceView) -> Option<Name> {
 }
 
 impl Connections {
-    /// There are these and no others. Says which of those that were known before are gone or other ones now.
-    pub(crate) fn learn(&mut self, secrets: HashMap<Name, String>) -> Vec<Name> {
-        let before = self.secrets.replace(secrets).unwrap_or_default();
+    /// In this scope there are these and no others. Returns which of those that were known before are gone or other ones now.
+    pub(crate) fn learn(&mut self, scope: &WatchScope, secrets: HashMap<Name, String>) -> Vec<Name> {
+        let before = self
+            .secrets
+            .extract_if(|(namespace, _), _| scope.contains(namespace));
+        let before: Vec<(Name, String)> = before.collect();
+        self.secrets.extend(secrets);
+        self.known.insert(scope.clone());
         let changed = before
             .into_iter()
             .filter(|(name, version)| self.version(name) != Some(version));
         changed.map(|(name, _)| name).collect()
     }
 
+    fn are_known(&self, namespace: &str) -> bool {
+        self.known.iter().any(|scope| scope.contains(namespace))
+    }
+
     /// Takes note that a Secret is there, in this version if it belongs to a Workspace, or is gone.
     pub(crate) fn note(&mut self, name: &Name, version: Option<String>) {
-        let Some(secrets) = &mut self.secrets else { return };
+        if !self.are_known(&name.0) {
+            return;
+        }
         match version {
-            Some(version) => secrets.insert(name.clone(), version),
-            None => secrets.remove(name),
+            Some(version) => self.secrets.insert(name.clone(), version),
+            None => self.secrets.remove(name),
         };
     }
 
     /// The version in which a Secret is there, as far as is known.
     pub(crate) fn version(&self, name: &Name) -> Option<&String> {
-        self.secrets.as_ref()?.get(name)
+        self.secrets.get(name)
     }
 
     /// Whether the Secret that a Workspace wants is not there, as far as is known.
     pub(crate) fn lacks(&self, view: &WorkspaceView) -> bool {
         let name = wanted(view);
-        name.is_some_and(|name| self.secrets.is_some() && self.version(&name).is_none())
+        name.is_some_and(|name| self.are_known(&name.0) && self.version(&name).is_none())
     }
 }
 
@@ -116,7 +129,7 @@ mod tests {
         connections.note(&name("b"), Some("1".to_owned()));
         assert!(!connections.lacks(&lacks), "nothing is known yet");
         let all = HashMap::from([(name("a"), "1".to_owned()), (name("c"), "1".to_owned())]);
-        assert_eq!(connections.learn(all), Vec::<Name>::new());
+        assert_eq!(connections.learn(&WatchScope::Cluster, all), Vec::<Name>::new());
         assert!(!connections.lacks(&has) && connections.lacks(&lacks) && !connections.lacks(&wants_none));
         connections.note(&name("b"), Some("2".to_owned()));
         assert_eq!(connections.version(&name("b")).map(String::as_str), Some("2"));
@@ -133,9 +146,28 @@ mod tests {
                 .map(|(secret, version)| (name(secret), (*version).to_owned()))
                 .collect()
         };
-        connections.learn(listed(&[("same", "1"), ("edited", "1"), ("gone", "1")]));
-        let mut changed = connections.learn(listed(&[("same", "1"), ("edited", "2"), ("new", "1")]));
+        connections.learn(
+            &WatchScope::Cluster,
+            listed(&[("same", "1"), ("edited", "1"), ("gone", "1")]),
+        );
+        let mut changed = connections.learn(
+            &WatchScope::Cluster,
+            listed(&[("same", "1"), ("edited", "2"), ("new", "1")]),
+        );
         changed.sort();
         assert_eq!(changed, [name("edited"), name("gone")]);
+    }
+    #[test]
+    fn what_is_known_of_one_namespace_says_nothing_about_another() {
+        let [ns, other] = ["ns", "other"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
+        let mut connections = Connections::default();
+        let wanted = wants(Some("a"));
+        connections.learn(&other, HashMap::new());
+        assert!(!connections.lacks(&wanted), "its namespace was not listed yet");
+        connections.learn(&ns, HashMap::from([(name("a"), "1".to_owned())]));
+        assert_eq!(connections.learn(&other, HashMap::new()), Vec::<Name>::new());
+        assert_eq!(connections.version(&name("a")).map(String::as_str), Some("1"));
+        assert_eq!(connections.learn(&ns, HashMap::new()), [name("a")]);
+        assert!(connections.lacks(&wanted));
     }
 }

@@ -11,6 +11,7 @@ mod states;
 mod stripped;
 mod sweep;
 mod table;
+mod usages;
 mod watches;
 
 use std::{collections::HashMap, collections::HashSet, sync::Arc, time::Duration};
@@ -35,7 +36,8 @@ use queue::Queue;
 use states::{is_copy, is_state};
 use stripped::Stripped;
 use table::{Table, Work};
-use watches::{Change, Notice, usages_of};
+use usages::Usages;
+use watches::{Change, Notice};
 
 /// Looks that go on at once. They cost little.
 const MAX_LOOKS: usize = 16;
@@ -44,7 +46,7 @@ const FAR: Duration = Duration::from_secs(24 * 3600);
 
 /// Keeps Workspaces applied until it is told to stop.
 pub(crate) async fn run(ctx: Arc<Context>, shutdown: CancellationToken) {
-    let (watching, notices) = watches::start(&ctx.client, &ctx.options.which, &ctx.configs);
+    let (watching, notices) = watches::start(&ctx.client, &ctx.options, &ctx.configs);
     let mut control = Control::new(ctx);
     control.until(notices, &shutdown).await;
     drop(watching);
@@ -59,8 +61,7 @@ struct Control {
     keys: HashMap<Id, Key>,
     looks: usize,
     operations: usize,
-    /// uids of Workspaces that provider-terraform uses, by the kind of mark that says so.
-    used: HashMap<&'static str, HashSet<String>>,
+    used: Usages,
     sweeping: Sweeping,
     stripped: Stripped,
 }
@@ -92,7 +93,7 @@ impl Control {
             keys: HashMap::new(),
             looks: 0,
             operations: 0,
-            used: HashMap::new(),
+            used: Usages::default(),
             sweeping: Sweeping::default(),
             stripped: Stripped::default(),
         }
@@ -123,7 +124,9 @@ impl Control {
         match notice {
             Notice::Seen(view) => {
                 let key = Key::of(&view);
-                let bare = self.stripped.named_after(&view, &self.ctx.options.namespace);
+                let bare = self
+                    .stripped
+                    .named_after(&view, &self.ctx.options.system_namespace);
                 if self.table.see(*view) {
                     self.cancel_if_needed(&key);
                 }
@@ -132,8 +135,8 @@ impl Control {
                 }
             }
             Notice::Gone(key) => self.gone(&key),
-            Notice::Only(group, these) => {
-                for key in self.table.others(group, &these) {
+            Notice::Only(group, scope, these) => {
+                for key in self.table.others(group, &scope, &these) {
                     self.gone(&key);
                 }
                 // Somebody may have gone while nobody looked.
@@ -163,23 +166,23 @@ impl Control {
                     self.give_back(&object);
                 }
             }
-            Notice::Anew(kind) => self.stripped.forget(kind),
-            Notice::OnlyConnections(secrets) => self.table.only_connections(secrets),
-            Notice::OnlyStates(names) => {
-                self.ctx.store.names().only(&names);
-                self.table.only_states(names);
+            Notice::Anew(kind, scope) => self.stripped.forget(kind, &scope),
+            Notice::OnlyConnections(scope, secrets) => self.table.only_connections(&scope, secrets),
+            Notice::OnlyStates(scope, names) => {
+                self.ctx.store.names().only(&scope, &names);
+                self.table.only_states(scope, names);
             }
             Notice::Unsure => self.table.doubt_inputs(),
-            Notice::Used(kind, uid, is_used) => {
-                let used = self.used.entry(kind).or_default();
-                match is_used {
-                    true => used.insert(uid.clone()),
-                    false => used.remove(&uid),
-                };
-                self.table.wake_uid(&uid);
+            Notice::Used {
+                group,
+                usage,
+                is_used,
+            } => {
+                self.used.note(group, &usage, is_used);
+                self.table.wake_uid(&usage.uid);
             }
-            Notice::OnlyUsed(kind, uids) => {
-                self.used.insert(kind, uids);
+            Notice::OnlyUsed(group, scope, usages) => {
+                self.used.only(group, scope, usages);
                 // Who was found to be used without a watch may be free by now, and nothing else tells of that.
                 self.table.wake_all();
             }
@@ -188,7 +191,7 @@ impl Control {
 
     /// Has an object get back what it is found by, if it is of a Workspace that is known.
     fn give_back(&mut self, object: &ObjectRef) {
-        let named = self.table.named_by(object, &self.ctx.options.namespace);
+        let named = self.table.named_by(object, &self.ctx.options.system_namespace);
         self.stripped.begin(&self.ctx, object, &named);
     }
 
@@ -339,13 +342,12 @@ impl Control {
 
     /// Whose a Workspace is, as far as watches tell.
     fn told(&self, view: &WorkspaceView) -> Told {
-        let is_used = self.used.values().any(|used| used.contains(&view.uid));
         Told {
             whose: match self.ctx.whose(view) {
-                Whose::Ours if is_used => Whose::Disputed,
+                Whose::Ours if self.used.has(view) => Whose::Disputed,
                 whose => whose,
             },
-            is_sure: self.used.contains_key(usages_of(view.group)),
+            is_sure: self.used.are_known_of(view),
         }
     }
 

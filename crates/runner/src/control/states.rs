@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use capt_api::marks::STATE_HOME;
+use capt_core::tenancy::WatchScope;
 
 use crate::view::WorkspaceView;
 
@@ -19,7 +20,9 @@ pub(crate) type Name = (String, String);
 /// The Secrets with state that there are, once they are known.
 #[derive(Debug, Default)]
 pub(crate) struct States {
-    secrets: Option<HashSet<Name>>,
+    secrets: HashSet<Name>,
+    /// The scopes whose Secrets are known.
+    known: HashSet<WatchScope>,
 }
 
 /// A Secret that came or went.
@@ -36,31 +39,33 @@ pub(crate) fn is_copy(name: &str) -> bool {
 }
 
 impl States {
-    /// There are these and no others.
-    pub(crate) fn known(secrets: HashSet<Name>) -> Self {
-        Self {
-            secrets: Some(secrets),
-        }
+    /// In this scope there are these and no others.
+    pub(crate) fn only(&mut self, scope: WatchScope, secrets: HashSet<Name>) {
+        self.secrets.retain(|(namespace, _)| !scope.contains(namespace));
+        self.secrets.extend(secrets);
+        self.known.insert(scope);
+    }
+
+    fn are_known(&self, namespace: &str) -> bool {
+        self.known.iter().any(|scope| scope.contains(namespace))
     }
 
     /// Takes note that a Secret is there, or is gone. None if that is no news, or nobody's state.
     pub(crate) fn note(&mut self, namespace: &str, name: &str, is_there: bool) -> Option<News> {
-        let secrets = self.secrets.as_mut().filter(|_| is_state(name))?;
+        if !is_state(name) || !self.are_known(namespace) {
+            return None;
+        }
         let secret = (namespace.to_owned(), name.to_owned());
         let is_news = match is_there {
-            true => secrets.insert(secret.clone()),
-            false => secrets.remove(&secret),
+            true => self.secrets.insert(secret.clone()),
+            false => self.secrets.remove(&secret),
         };
         is_news.then_some(News(secret))
     }
 
     /// Whether the state of a Workspace is not where it was kept, as far as is known.
     pub(crate) fn lacks(&self, view: &WorkspaceView) -> bool {
-        let home = home(view);
-        match (&self.secrets, home) {
-            (Some(secrets), Some(home)) => !secrets.contains(&home),
-            _ => false,
-        }
+        home(view).is_some_and(|home| self.are_known(&home.0) && !self.secrets.contains(&home))
     }
 }
 
@@ -111,7 +116,8 @@ mod tests {
         let mut states = States::default();
         assert!(states.note("ns", "tfstate-vpc-capt", false).is_none());
         assert!(!states.lacks(&ours), "nothing is known yet");
-        states = States::known([("other".to_owned(), "tfstate-vpc-capt".to_owned())].into());
+        let others = [("other".to_owned(), "tfstate-vpc-capt".to_owned())];
+        states.only(WatchScope::Cluster, others.into());
         assert!(states.lacks(&ours) && !states.lacks(&elsewhere));
 
         assert!(states.note("ns", "something-else", true).is_none());
@@ -132,5 +138,21 @@ mod tests {
         assert!(!is_about(&news, &ours));
         assert!(states.note("ns", "tfstate-vpc-capt", false).is_some());
         assert!(states.lacks(&ours));
+    }
+    #[test]
+    fn what_is_known_of_one_namespace_says_nothing_about_another() {
+        let [a, b] = ["a", "b"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
+        let of = |namespace: &str| (namespace.to_owned(), "tfstate-vpc-capt".to_owned());
+        let in_a = kept_in("secret/a/tfstate-vpc-capt");
+        let in_b = kept_in("secret/b/tfstate-vpc-capt");
+        let mut states = States::default();
+        states.only(a.clone(), [of("a")].into());
+        assert!(
+            !states.lacks(&in_a) && !states.lacks(&in_b),
+            "b was not listed yet"
+        );
+        states.only(b, [of("b")].into());
+        states.only(a, [].into());
+        assert!(states.lacks(&in_a) && !states.lacks(&in_b));
     }
 }

@@ -7,7 +7,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use capt_api::marks;
-use capt_core::names;
+use capt_core::{names, tenancy::WatchScope};
 use capt_terraform::state::{
     LABEL_MANAGED_BY, LABEL_STATE, LABEL_SUFFIX, LABEL_WORKSPACE, Location, part_index,
 };
@@ -127,11 +127,12 @@ impl Stripped {
         !is_worked_on
     }
 
-    /// A watch begins anew to tell of all objects of a kind.
-    pub(crate) fn forget(&mut self, kind: ObjectKind) {
+    /// A watch lists all objects of a kind and scope anew.
+    pub(crate) fn forget(&mut self, kind: ObjectKind, scope: &WatchScope) {
+        let is_listed = |object: &ObjectRef| object.kind == kind && scope.contains(&object.namespace);
         self.bare
-            .retain(|object, bare| object.kind != kind || bare.is_worked_on);
-        for (_, bare) in self.bare.iter_mut().filter(|(object, _)| object.kind == kind) {
+            .retain(|object, bare| !is_listed(object) || bare.is_worked_on);
+        for (_, bare) in self.bare.iter_mut().filter(|(object, _)| is_listed(object)) {
             (bare.metadata, bare.is_told_again) = (None, false);
         }
     }
@@ -229,7 +230,7 @@ async fn try_give_back(
     }
     match object.kind {
         ObjectKind::ConfigMap => {
-            let page = Page::new(&ctx.client, view, &ctx.options.namespace);
+            let page = Page::new(&ctx.client, view, &ctx.options.system_namespace);
             page.mark(seen).await?;
         }
         ObjectKind::Secret => {

@@ -5,20 +5,20 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use capt_api::{
-    foreign::{ClusterWorkspace, Workspace},
-    marks,
-};
+use capt_api::foreign::{ClusterWorkspace, Workspace};
+use capt_core::tenancy::NamespaceSet;
 use capt_terraform::state::{LABEL_STATE, LABEL_SUFFIX, LABEL_WORKSPACE, Location, State};
 use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, Resource, ResourceExt as _, api::ListParams};
+use kube::{Api, Resource, ResourceExt as _, api::ListParams, core::PartialObjectMeta};
 use serde::de::DeserializeOwned;
 
+use super::watches::within;
 use crate::{
-    Which,
+    Options,
     api::{CallError, patiently, words},
     context::Context,
     engine::{Engine, Remains},
+    ownership::{cluster_scoped_workspaces, namespaced_workspaces},
     store::Place,
 };
 
@@ -108,24 +108,25 @@ fn is_as_new(kept: &State, state: &State) -> bool {
     kept.lineage == state.lineage && kept.serial >= state.serial
 }
 
-/// The states that are kept for a Terraform workspace, in whatever namespace.
+/// The states that are kept for a Terraform workspace, in whatever namespace of the runner's.
 async fn kept(ctx: &Context, workspace: &str) -> Result<Vec<State>, String> {
-    let api: Api<Secret> = Api::all(ctx.client.clone());
     let (label, value) = LABEL_STATE;
     let chosen = ListParams::default().labels(&format!("{label}={value},{LABEL_WORKSPACE}={workspace}"));
-    let found = patiently(PATIENCE, || api.list_metadata(&chosen)).await;
-    let found = found.map_err(|error| words(&error))?;
-    let places: HashSet<Place> = found
-        .iter()
-        .filter_map(|secret| {
-            let suffix = secret.labels().get(LABEL_SUFFIX)?;
-            Some(Place {
-                namespace: secret.namespace()?,
-                location: Location::new(workspace, suffix).ok()?,
-                labels: [].into(),
-            })
+    let place = |secret: &PartialObjectMeta<Secret>| {
+        let suffix = secret.labels().get(LABEL_SUFFIX)?;
+        Some(Place {
+            namespace: secret.namespace()?,
+            location: Location::new(workspace, suffix).ok()?,
+            labels: [].into(),
         })
-        .collect();
+    };
+    let mut places = HashSet::new();
+    for scope in ctx.options.namespaces.scopes() {
+        let api: Api<Secret> = within(&ctx.client, &scope);
+        let found = patiently(PATIENCE, || api.list_metadata(&chosen)).await;
+        let found = found.map_err(|error| words(&error))?;
+        places.extend(found.iter().filter_map(place));
+    }
     let mut states = Vec::new();
     for place in places {
         let kept = ctx.store.read(&place).await.map_err(|error| words(&error))?;
@@ -136,23 +137,34 @@ async fn kept(ctx: &Context, workspace: &str) -> Result<Vec<State>, String> {
 
 /// uids of all Workspaces that this runner acts on.
 async fn living(ctx: &Context) -> Result<HashSet<String>, CallError> {
-    let mut uids = living_of::<Workspace>(ctx).await?;
-    uids.extend(living_of::<ClusterWorkspace>(ctx).await?);
+    let Options {
+        which, namespaces, ..
+    } = &ctx.options;
+    let mut uids = HashSet::new();
+    for scope in namespaces.scopes() {
+        let api: Api<Workspace> = within(&ctx.client, &scope);
+        uids.extend(living_of(&api, &namespaced_workspaces(which)).await?);
+    }
+    if let Some(chosen) = cluster_scoped_workspaces(which, namespaces) {
+        let api: Api<ClusterWorkspace> = Api::all(ctx.client.clone());
+        match living_of(&api, &chosen).await {
+            Ok(found) => uids.extend(found),
+            // With Roles alone it can act on none of them.
+            Err(error) if error.is_forbidden() && *namespaces != NamespaceSet::All => {}
+            Err(error) => return Err(error),
+        }
+    }
     Ok(uids)
 }
 
-async fn living_of<K>(ctx: &Context) -> Result<HashSet<String>, CallError>
+async fn living_of<K>(api: &Api<K>, chosen: &[String]) -> Result<HashSet<String>, CallError>
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned,
 {
-    let api: Api<K> = Api::all(ctx.client.clone());
-    let chosen = match &ctx.options.which {
-        Which::All => ListParams::default(),
-        Which::Labelled(name) => ListParams::default().labels(&format!("{}={name}", marks::RUNNER)),
-    };
+    let chosen = ListParams::default().labels(&chosen.join(","));
     match patiently(PATIENCE, || api.list_metadata(&chosen)).await {
         Ok(found) => Ok(found.iter().filter_map(|one| one.uid()).collect()),
-        // There are none of a kind that nobody defined.
+        // There are none of a kind that is not defined.
         Err(error) if error.is_not_found() => Ok(HashSet::new()),
         Err(error) => Err(error),
     }

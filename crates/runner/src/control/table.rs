@@ -6,7 +6,7 @@ use std::{
 };
 
 use capt_api::foreign::marks::{EXTERNAL_CREATE_FAILED, EXTERNAL_CREATE_PENDING, EXTERNAL_CREATE_SUCCEEDED};
-use capt_core::render::WorkspaceGroup;
+use capt_core::{render::WorkspaceGroup, tenancy::WatchScope};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
@@ -190,11 +190,12 @@ impl Table {
         }
     }
 
-    /// All of a group that are not among these.
-    pub(crate) fn others(&self, group: WorkspaceGroup, these: &HashSet<Key>) -> Vec<Key> {
+    /// All of a group and scope that are not among these.
+    pub(crate) fn others(&self, group: WorkspaceGroup, scope: &WatchScope, these: &HashSet<Key>) -> Vec<Key> {
+        let is_in = |key: &Key| scope.contains(key.namespace.as_deref().unwrap_or_default());
         self.entries
             .keys()
-            .filter(|key| key.group == group && !these.contains(*key))
+            .filter(|key| key.group == group && is_in(key) && !these.contains(*key))
             .cloned()
             .collect()
     }
@@ -243,9 +244,9 @@ impl Table {
         }
     }
 
-    /// Of Secrets with state there are only these: namespaces and names.
-    pub(crate) fn only_states(&mut self, secrets: HashSet<(String, String)>) {
-        self.states = States::known(secrets);
+    /// Of Secrets with state there are only these in this scope: namespaces and names.
+    pub(crate) fn only_states(&mut self, scope: WatchScope, secrets: HashSet<(String, String)>) {
+        self.states.only(scope, secrets);
         for (key, entry) in &mut self.entries {
             if self.states.lacks(&entry.view) {
                 entry.lose_state();
@@ -261,14 +262,14 @@ impl Table {
         self.doubt_connection(&name);
     }
 
-    /// Of Secrets for outputs there are only these, in these versions.
-    pub(crate) fn only_connections(&mut self, secrets: HashMap<Name, String>) {
-        for name in self.connections.learn(secrets) {
+    /// Of Secrets for outputs there are only these in this scope, in these versions.
+    pub(crate) fn only_connections(&mut self, scope: &WatchScope, secrets: HashMap<Name, String>) {
+        for name in self.connections.learn(scope, secrets) {
             self.doubt_connection(&name);
         }
         let lacking = self.wanting.keys();
         let lacking: Vec<Name> = lacking
-            .filter(|name| self.connections.version(name).is_none())
+            .filter(|name| scope.contains(&name.0) && self.connections.version(name).is_none())
             .cloned()
             .collect();
         for name in &lacking {

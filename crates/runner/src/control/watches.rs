@@ -16,11 +16,11 @@ use capt_api::{
         ProviderConfig, ProviderConfigUsage, Workspace,
     },
     lean::{Head, Lean},
-    marks,
 };
-use capt_core::render::WorkspaceGroup;
+use capt_core::{render::WorkspaceGroup, tenancy::WatchScope};
 use futures::StreamExt as _;
 use k8s_openapi::{
+    NamespaceResourceScope,
     api::core::v1::{ConfigMap, Secret},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -42,10 +42,12 @@ use super::{
     key::Key,
     states::{is_copy, is_state},
     stripped::is_bare,
+    usages::Usage,
 };
 use crate::{
-    Which,
+    Options, Which,
     inputs::{ConfigFound, ConfigKind, ConfigRef, Configured, KnownConfigs, Listed, ObjectKind, ObjectRef},
+    ownership::{cluster_scoped_workspaces, namespaced_workspaces},
     view::{Seen, WorkspaceView},
     workspace::Reference,
 };
@@ -57,8 +59,8 @@ pub(crate) enum Notice {
     Seen(Box<WorkspaceView>),
     /// A Workspace is gone, or is none of our business any more.
     Gone(Key),
-    /// Of this group there are only these.
-    Only(WorkspaceGroup, HashSet<Key>),
+    /// Of this group there are only these in this scope.
+    Only(WorkspaceGroup, WatchScope, HashSet<Key>),
     /// Something that inputs may be read from changed, or is gone.
     Changed { reference: Reference, change: Change },
     /// An object that is named like one of ours lacks what ours are found by, and has this left; or it lacks nothing, or is
@@ -67,18 +69,22 @@ pub(crate) enum Notice {
         object: ObjectRef,
         metadata: Option<Box<ObjectMeta>>,
     },
-    /// All objects of a kind are told of anew.
-    Anew(ObjectKind),
-    /// Of Secrets with state and copies of it there are only these: namespaces and names.
-    OnlyStates(HashSet<(String, String)>),
-    /// Of Secrets that belong to Workspaces there are only these, in these versions.
-    OnlyConnections(HashMap<(String, String), String>),
+    /// All objects of a kind and scope are listed anew.
+    Anew(ObjectKind, WatchScope),
+    /// Of Secrets with state and copies of it there are only these in this scope: namespaces and names.
+    OnlyStates(WatchScope, HashSet<(String, String)>),
+    /// Of Secrets that belong to Workspaces there are only these in this scope, in these versions.
+    OnlyConnections(WatchScope, HashMap<(String, String), String>),
     /// Something that inputs may be read from may have gone unseen.
     Unsure,
-    /// By a mark of this kind, provider-terraform says that it uses the Workspace with this uid, or does no more.
-    Used(&'static str, String, bool),
-    /// By marks of this kind it uses only the Workspaces with these uids.
-    OnlyUsed(&'static str, HashSet<String>),
+    /// provider-terraform uses a Workspace of this group, or does no more.
+    Used {
+        group: WorkspaceGroup,
+        usage: Usage,
+        is_used: bool,
+    },
+    /// Of this group and scope it uses only these.
+    OnlyUsed(WorkspaceGroup, WatchScope, HashSet<Usage>),
 }
 
 /// What became of an object.
@@ -109,54 +115,83 @@ const BUFFER: usize = 1024;
 /// Begins to watch, and to write down what provider configurations say. Ends when what is returned is dropped.
 pub(crate) fn start(
     client: &Client,
-    which: &Which,
+    options: &Options,
     known: &KnownConfigs,
 ) -> (JoinSet<()>, mpsc::Receiver<Notice>) {
     let (sender, receiver) = mpsc::channel(BUFFER);
     let (defined_sender, defined) = watch::channel(Defined::default());
     let mut tasks = JoinSet::new();
     tasks.spawn(definitions(client.clone(), defined_sender));
+    let is_shared = matches!(options.which, Which::Labelled(_));
+    for scope in options.namespaces.scopes() {
+        let watching = Watching {
+            scope: scope.clone(),
+            sender: sender.clone(),
+            defined: defined.clone(),
+        };
+        let chosen = namespaced_workspaces(&options.which);
+        tasks.spawn(watching.clone().workspaces::<Workspace>(
+            within(client, &scope),
+            WorkspaceGroup::Namespaced,
+            chosen,
+        ));
+        let secrets = within(client, &scope);
+        tasks.spawn(watching.clone().objects::<Secret>(secrets, ObjectKind::Secret));
+        let config_maps = within(client, &scope);
+        tasks.spawn(
+            watching
+                .clone()
+                .objects::<ConfigMap>(config_maps, ObjectKind::ConfigMap),
+        );
+        tasks.spawn(watching.clone().configs::<ProviderConfig>(
+            within(client, &scope),
+            ConfigKind::Namespaced,
+            known.clone(),
+        ));
+        if is_shared {
+            let usages = within(client, &scope);
+            tasks.spawn(watching.usages::<ProviderConfigUsage>(usages, WorkspaceGroup::Namespaced));
+        }
+    }
     let watching = Watching {
-        client: client.clone(),
+        scope: WatchScope::Cluster,
         sender,
         defined,
     };
-    let label = match which {
-        Which::All => None,
-        Which::Labelled(name) => Some(format!("{}={name}", marks::RUNNER)),
-    };
-    tasks.spawn(
-        watching
-            .clone()
-            .workspaces::<Workspace>(WorkspaceGroup::Namespaced, label.clone()),
-    );
-    tasks.spawn(
-        watching
-            .clone()
-            .workspaces::<ClusterWorkspace>(WorkspaceGroup::ClusterScoped, label.clone()),
-    );
-    tasks.spawn(watching.clone().objects::<Secret>(ObjectKind::Secret));
-    tasks.spawn(watching.clone().objects::<ConfigMap>(ObjectKind::ConfigMap));
-    tasks.spawn(
-        watching
-            .clone()
-            .configs::<ProviderConfig>(ConfigKind::Namespaced, known.clone()),
-    );
-    tasks.spawn(
-        watching
-            .clone()
-            .configs::<ClusterProviderConfig>(ConfigKind::Cluster, known.clone()),
-    );
-    tasks.spawn(
-        watching
-            .clone()
-            .configs::<LegacyProviderConfig>(ConfigKind::Legacy, known.clone()),
-    );
-    if label.is_some() {
-        tasks.spawn(watching.clone().usages::<ProviderConfigUsage>());
-        tasks.spawn(watching.usages::<LegacyProviderConfigUsage>());
+    let all = || client.clone();
+    if let Some(chosen) = cluster_scoped_workspaces(&options.which, &options.namespaces) {
+        tasks.spawn(watching.clone().workspaces::<ClusterWorkspace>(
+            Api::all(all()),
+            WorkspaceGroup::ClusterScoped,
+            chosen,
+        ));
+    }
+    tasks.spawn(watching.clone().configs::<ClusterProviderConfig>(
+        Api::all(all()),
+        ConfigKind::Cluster,
+        known.clone(),
+    ));
+    tasks.spawn(watching.clone().configs::<LegacyProviderConfig>(
+        Api::all(all()),
+        ConfigKind::Legacy,
+        known.clone(),
+    ));
+    if is_shared {
+        let group = WorkspaceGroup::ClusterScoped;
+        tasks.spawn(watching.usages::<LegacyProviderConfigUsage>(Api::all(all()), group));
     }
     (tasks, receiver)
+}
+
+/// The objects of a namespaced kind in a scope.
+pub(crate) fn within<K>(client: &Client, scope: &WatchScope) -> Api<K>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    match scope.namespace() {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
 }
 
 /// Which kinds are defined.
@@ -238,7 +273,7 @@ fn is_forbidden(error: &watcher::Error) -> bool {
 
 #[derive(Clone)]
 struct Watching {
-    client: Client,
+    scope: WatchScope,
     sender: mpsc::Sender<Notice>,
     defined: watch::Receiver<Defined>,
 }
@@ -263,20 +298,19 @@ impl<K> Custom for K where
 
 impl Watching {
     /// Workspaces of one group, for as long as there is such a kind.
-    async fn workspaces<K>(self, group: WorkspaceGroup, label: Option<String>)
+    async fn workspaces<K>(self, api: Api<Lean<K>>, group: WorkspaceGroup, chosen: Vec<String>)
     where
         K: Custom + Seen,
     {
-        let config = label.map_or_else(watcher::Config::default, |label| {
-            watcher::Config::default().labels(&label)
-        });
+        let config = watcher::Config::default().labels(&chosen.join(","));
+        let scope = self.scope.clone();
         let mut all = HashSet::new();
         let notice = move |event: watcher::Event<Lean<K>>| match event {
             watcher::Event::Init => {
                 all.clear();
                 None
             }
-            watcher::Event::InitDone => Some(Notice::Only(group, std::mem::take(&mut all))),
+            watcher::Event::InitDone => Some(Notice::Only(group, scope.clone(), std::mem::take(&mut all))),
             watcher::Event::InitApply(object) => {
                 all.insert(key(group, &object));
                 seen(object)
@@ -284,15 +318,17 @@ impl Watching {
             watcher::Event::Apply(object) => seen(object),
             watcher::Event::Delete(object) => Some(Notice::Gone(key(group, &object))),
         };
-        let gone = || Notice::Only(group, HashSet::new());
-        self.while_defined(K::crd_name(), config, notice, gone).await;
+        let scope = self.scope.clone();
+        let gone = || Notice::Only(group, scope.clone(), HashSet::new());
+        self.while_defined(api, K::crd_name(), config, notice, gone).await;
     }
 
     /// Secrets or ConfigMaps.
-    async fn objects<K>(self, kind: ObjectKind)
+    async fn objects<K>(self, api: Api<Head<K>>, kind: ObjectKind)
     where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     {
+        let scope = self.scope.clone();
         let mut lists = 0;
         let mut states = HashSet::new();
         let mut connections = HashMap::new();
@@ -301,8 +337,9 @@ impl Watching {
             if let watcher::Event::InitDone = event {
                 let mut notices = Vec::new();
                 if kind == ObjectKind::Secret {
-                    notices.push(Notice::OnlyStates(std::mem::take(&mut states)));
-                    notices.push(Notice::OnlyConnections(std::mem::take(&mut connections)));
+                    notices.push(Notice::OnlyStates(scope.clone(), std::mem::take(&mut states)));
+                    let listed = std::mem::take(&mut connections);
+                    notices.push(Notice::OnlyConnections(scope.clone(), listed));
                 }
                 notices.extend(is_repeated(&mut lists).then_some(Notice::Unsure));
                 return notices;
@@ -313,7 +350,7 @@ impl Watching {
                 states.clear();
                 connections.clear();
                 bare.clear();
-                return vec![Notice::Anew(kind)];
+                return vec![Notice::Anew(kind, scope.clone())];
             };
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
             let version = version_of(&object.metadata).filter(|_| kind == ObjectKind::Secret);
@@ -349,11 +386,17 @@ impl Watching {
             let changed = Notice::Changed { reference, change };
             std::iter::once(changed).chain(of_marks).collect()
         };
-        self.follow(watcher::Config::default(), notice).await;
+        self.follow(api, watcher::Config::default(), notice).await;
     }
 
     /// Provider configurations of one kind.
-    async fn configs<K: Custom + Configured>(self, kind: ConfigKind, known: KnownConfigs) {
+    async fn configs<K: Custom + Configured>(
+        self,
+        api: Api<DeserializeGuard<K>>,
+        kind: ConfigKind,
+        known: KnownConfigs,
+    ) {
+        let scope = self.scope.clone();
         let mut lists = 0;
         let mut all = Listed::new();
         let noted = known.clone();
@@ -365,7 +408,7 @@ impl Watching {
                     return None;
                 }
                 watcher::Event::InitDone => {
-                    noted.only(kind, std::mem::take(&mut all));
+                    noted.only(kind, &scope, std::mem::take(&mut all));
                     return is_repeated(&mut lists).then_some(Notice::Unsure);
                 }
                 watcher::Event::InitApply(object) => {
@@ -384,38 +427,56 @@ impl Watching {
             let reference = Reference::Config(config_ref(kind, &object_of(event)?));
             Some(Notice::Changed { reference, change })
         };
+        let scope = self.scope.clone();
         let gone = || {
-            known.forget(kind);
+            known.forget(kind, &scope);
             Notice::Unsure
         };
         let config = watcher::Config::default();
-        self.while_defined(K::crd_name(), config, notice, gone).await;
+        self.while_defined(api, K::crd_name(), config, notice, gone).await;
     }
 
     /// Signs that provider-terraform runs something.
-    async fn usages<K: Custom>(self) {
+    async fn usages<K: Custom>(self, api: Api<PartialObjectMeta<K>>, group: WorkspaceGroup) {
+        let scope = self.scope.clone();
         let mut all = HashSet::new();
+        let usage = |object: &PartialObjectMeta<K>| Usage {
+            namespace: object.namespace(),
+            uid: object.name_any(),
+        };
         let notice = move |event: watcher::Event<PartialObjectMeta<K>>| match event {
             watcher::Event::Init => {
                 all.clear();
                 None
             }
             watcher::Event::InitApply(object) => {
-                all.insert(object.name_any());
+                all.insert(usage(&object));
                 None
             }
-            watcher::Event::InitDone => Some(Notice::OnlyUsed(K::crd_name(), std::mem::take(&mut all))),
-            watcher::Event::Apply(object) => Some(Notice::Used(K::crd_name(), object.name_any(), true)),
-            watcher::Event::Delete(object) => Some(Notice::Used(K::crd_name(), object.name_any(), false)),
+            watcher::Event::InitDone => {
+                Some(Notice::OnlyUsed(group, scope.clone(), std::mem::take(&mut all)))
+            }
+            watcher::Event::Apply(object) => Some(Notice::Used {
+                group,
+                usage: usage(&object),
+                is_used: true,
+            }),
+            watcher::Event::Delete(object) => Some(Notice::Used {
+                group,
+                usage: usage(&object),
+                is_used: false,
+            }),
         };
-        let gone = || Notice::OnlyUsed(K::crd_name(), HashSet::new());
-        self.while_defined(K::crd_name(), watcher::Config::default(), notice, gone)
+        let scope = self.scope.clone();
+        let gone = || Notice::OnlyUsed(group, scope.clone(), HashSet::new());
+        self.while_defined(api, K::crd_name(), watcher::Config::default(), notice, gone)
             .await;
     }
 
     /// Follows the objects of a kind whenever it is defined. They go with their kind, and `gone` tells so.
     async fn while_defined<W, N: IntoIterator<Item = Notice, IntoIter: Send> + Send>(
         self,
+        api: Api<W>,
         name: &str,
         config: watcher::Config,
         mut notice: impl FnMut(watcher::Event<W>) -> N + Send,
@@ -426,7 +487,7 @@ impl Watching {
         let mut defined = self.defined.clone();
         while defined.wait_for(|defined| defined.has(name)).await.is_ok() {
             tokio::select! {
-                () = self.follow(config.clone(), &mut notice) => {}
+                () = self.follow(api.clone(), config.clone(), &mut notice) => {}
                 ended = defined.wait_for(|defined| !defined.has(name)) => {
                     if ended.is_err() {
                         return;
@@ -442,12 +503,12 @@ impl Watching {
     /// Follows the objects of a kind.
     async fn follow<W, N: IntoIterator<Item = Notice, IntoIter: Send> + Send>(
         &self,
+        api: Api<W>,
         config: watcher::Config,
         mut notice: impl FnMut(watcher::Event<W>) -> N + Send,
     ) where
         W: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     {
-        let api: Api<W> = Api::all(self.client.clone());
         let mut events = watcher(api, config).default_backoff().boxed();
         let mut complaint = Complaint::default();
         let kind = W::kind(&());
@@ -513,14 +574,6 @@ fn seen<K: Resource + Seen>(object: Lean<K>) -> Option<Notice> {
             tracing::warn!(workspace = name, %error, "a Workspace cannot be read");
             None
         }
-    }
-}
-
-/// The kind of marks by which provider-terraform says that it uses a Workspace of this group.
-pub(crate) fn usages_of(group: WorkspaceGroup) -> &'static str {
-    match group {
-        WorkspaceGroup::Namespaced => ProviderConfigUsage::crd_name(),
-        WorkspaceGroup::ClusterScoped => LegacyProviderConfigUsage::crd_name(),
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use capt_core::tenancy::WatchScope;
 use futures::future::BoxFuture;
 use parking_lot::RwLock;
 
@@ -23,41 +24,49 @@ pub(crate) type Listed = BTreeMap<ConfigRef, Option<ConfigFound>>;
 
 /// What watches told of provider configurations. Cloning shares it.
 #[derive(Clone, Default)]
-pub(crate) struct KnownConfigs(Arc<RwLock<HashMap<ConfigKind, Listed>>>);
+pub(crate) struct KnownConfigs(Arc<RwLock<HashMap<(ConfigKind, WatchScope), Listed>>>);
 
 impl KnownConfigs {
-    /// Of this kind there are these and no others.
-    pub(crate) fn only(&self, kind: ConfigKind, listed: Listed) {
-        self.0.write().insert(kind, listed);
+    /// Of this kind there are these and no others in this scope.
+    pub(crate) fn only(&self, kind: ConfigKind, scope: &WatchScope, listed: Listed) {
+        self.0.write().insert((kind, scope.clone()), listed);
     }
 
     /// One is there and says this.
     pub(crate) fn note(&self, config: &ConfigRef, content: Option<ConfigFound>) {
-        if let Some(listed) = self.0.write().get_mut(&config.kind) {
+        let mut known = self.0.write();
+        if let Some((_, listed)) = known.iter_mut().find(|(place, _)| has(place, config)) {
             listed.insert(config.clone(), content);
         }
     }
 
     /// One is gone.
     pub(crate) fn gone(&self, config: &ConfigRef) {
-        if let Some(listed) = self.0.write().get_mut(&config.kind) {
+        let mut known = self.0.write();
+        if let Some((_, listed)) = known.iter_mut().find(|(place, _)| has(place, config)) {
             listed.remove(config);
         }
     }
 
-    /// Nothing is known any more of this kind.
-    pub(crate) fn forget(&self, kind: ConfigKind) {
-        self.0.write().remove(&kind);
+    /// Nothing is known any more of this kind in this scope.
+    pub(crate) fn forget(&self, kind: ConfigKind, scope: &WatchScope) {
+        self.0.write().remove(&(kind, scope.clone()));
     }
 
     /// What one says, if that is known, or that there is none.
     fn get(&self, config: &ConfigRef) -> Option<Option<ConfigFound>> {
         let known = self.0.read();
-        match known.get(&config.kind)?.get(config) {
+        let (_, listed) = known.iter().find(|(place, _)| has(place, config))?;
+        match listed.get(config) {
             None => Some(None),
             Some(content) => content.clone().map(Some),
         }
     }
+}
+
+/// Whether a list of this kind and scope has a provider configuration, if it exists.
+fn has((kind, scope): &(ConfigKind, WatchScope), config: &ConfigRef) -> bool {
+    *kind == config.kind && scope.contains(config.namespace.as_deref().unwrap_or_default())
 }
 
 /// Reads provider configurations from what is known, and everything else from an API.
@@ -119,6 +128,7 @@ mod tests {
         assert_eq!(known.get(&named("a")), None, "not all are known yet");
         known.only(
             ConfigKind::Cluster,
+            &WatchScope::Cluster,
             Listed::from([(named("a"), Some(saying("1"))), (named("odd"), None)]),
         );
         assert_eq!(known.get(&named("a")), Some(Some(saying("1"))));
@@ -133,7 +143,27 @@ mod tests {
             ..named("a")
         };
         assert_eq!(known.get(&other), None);
-        known.forget(ConfigKind::Cluster);
+        known.forget(ConfigKind::Cluster, &WatchScope::Cluster);
         assert_eq!(known.get(&named("b")), None);
+    }
+    #[test]
+    fn a_list_of_one_namespace_says_nothing_about_another() {
+        let in_namespace = |namespace: &str| ConfigRef {
+            kind: ConfigKind::Namespaced,
+            namespace: Some(namespace.to_owned()),
+            name: "aws".to_owned(),
+        };
+        let [a, b] = ["a", "b"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
+        let known = KnownConfigs::default();
+        let content = Some(ConfigFound::default());
+        let listed = Listed::from([(in_namespace("a"), content.clone())]);
+        known.only(ConfigKind::Namespaced, &a, listed);
+        assert_eq!(known.get(&in_namespace("b")), None, "b was not listed yet");
+        known.only(ConfigKind::Namespaced, &b, Listed::new());
+        assert_eq!(known.get(&in_namespace("a")), Some(content));
+        assert_eq!(known.get(&in_namespace("b")), Some(None));
+        known.forget(ConfigKind::Namespaced, &a);
+        assert_eq!(known.get(&in_namespace("a")), None);
+        assert_eq!(known.get(&in_namespace("b")), Some(None));
     }
 }

@@ -348,7 +348,7 @@ impl<'a> Run<'a> {
         self.record.report.engine = about.to_string();
         self.engine = Some(engine);
         let Home::Ours(place) = &prepared.home else {
-            let beside = beside_backend(&self.view, &self.ctx.options.namespace);
+            let beside = beside_backend(&self.view, &self.ctx.options.system_namespace);
             // Only the first operation of a Workspace has something to take over.
             if let Some(at) = beside.filter(|_| self.record.is_unreported) {
                 let list = self.ctx.store.read_list(&at).await?;
@@ -461,7 +461,7 @@ impl<'a> Run<'a> {
         report.resources.clear();
         Follower {
             clock: self.ctx.options.clock.clone(),
-            page: Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace),
+            page: Page::new(&self.ctx.client, &self.view, &self.ctx.options.system_namespace),
             gate: self.gate.clone(),
             offers: keeper.map(Keeper::offers),
             learned: self.ctx.learned.clone(),

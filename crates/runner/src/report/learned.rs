@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use super::FIELD_MANAGER;
 use crate::api::{call, words};
 
-/// The ConfigMap that it is kept in, in the runner's namespace.
-const NAME: &str = "capt-runner-durations";
+/// The ConfigMap that it is kept in, in the runner's own namespace.
+pub const DURATIONS_CONFIG_MAP: &str = "capt-runner-durations";
 const KEY: &str = "durations.json";
 /// The shortest time between two writes: it is worth little, so it may cost little.
 const PAUSE: Duration = Duration::from_secs(300);
@@ -39,7 +39,7 @@ impl Learned {
     /// What an earlier runner kept. What cannot be read is learned again.
     pub(crate) async fn load(client: &Client, namespace: &str) -> Self {
         let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let found = match call(api.get_opt(NAME)).await {
+        let found = match call(api.get_opt(DURATIONS_CONFIG_MAP)).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(
@@ -88,11 +88,11 @@ impl Learned {
         let map = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": NAME},
+            "metadata": {"name": DURATIONS_CONFIG_MAP},
             "data": {(KEY): text},
         });
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        if let Err(error) = call(self.api.patch(NAME, &params, &Patch::Apply(&map))).await {
+        if let Err(error) = call(self.api.patch(DURATIONS_CONFIG_MAP, &params, &Patch::Apply(&map))).await {
             tracing::warn!(error = words(&error), "durations of operations were not kept");
         }
     }

@@ -9,6 +9,7 @@ mod page;
 mod values;
 mod words;
 
+pub use learned::DURATIONS_CONFIG_MAP;
 pub(crate) use learned::Learned;
 pub(crate) use log::{Log, Room, readable};
 pub(crate) use missing::{may_be, missing, missing_names, missing_words, told};

@@ -67,7 +67,7 @@ impl Looking<'_> {
         };
         match ours {
             Some(place) => Some(ListPlace::State(place)),
-            None => beside_backend(&self.view, &self.ctx.options.namespace),
+            None => beside_backend(&self.view, &self.ctx.options.system_namespace),
         }
     }
 }

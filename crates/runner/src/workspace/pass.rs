@@ -254,7 +254,7 @@ impl Looking<'_> {
     async fn look(&mut self, look: Look) -> Result<(), CallError> {
         match look {
             Look::Memory => {
-                let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+                let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.system_namespace);
                 let found = page.read().await?;
                 self.record.is_unreported = found.is_none();
                 let mut report = found.unwrap_or_default().report;
@@ -406,7 +406,7 @@ impl Looking<'_> {
         if is_known(&self.record.report) {
             return Ok(());
         }
-        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.system_namespace);
         // Who never reported anything is waited for by nobody.
         let Some(mut found) = page.read().await? else {
             return Ok(());

@@ -116,7 +116,9 @@ async fn a_runner_in_another_namespace_finds_what_the_last_one_kept() {
         .await
         .unwrap();
     api.delete("vpc", &DeleteParams::default()).await.unwrap();
-    start_with(&world, &script, |options| options.namespace = "moved".to_owned());
+    start_with(&world, &script, |options| {
+        options.system_namespace = "moved".to_owned()
+    });
     world
         .until("it to be gone", async || {
             api.get_opt("vpc").await.unwrap().is_none()

@@ -26,4 +26,5 @@ mod script;
 mod stripped;
 mod support;
 mod sweeping;
+mod tenants;
 mod truth;

@@ -30,7 +30,7 @@ pub(crate) fn options(script: &Script, process: &Process) -> Options {
     let clock = process.clock.clone();
     let mut options = Options::new(Arc::new(script.clone()), "runner-1");
     options.clock = Arc::new(move || clock.now());
-    options.namespace.clone_from(&process.namespace);
+    options.system_namespace.clone_from(&process.namespace);
     options
 }
 

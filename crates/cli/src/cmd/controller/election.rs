@@ -15,9 +15,9 @@ pub(crate) struct ElectionArgs {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     leader_elect: bool,
 
-    /// Namespace of the lease [default: that of --namespace, else of the context or service account]
+    /// Namespace of the lease [default: that of the service account or context, else default]
     #[arg(long, value_name = "NAMESPACE", value_parser = args::namespace)]
-    leader_elect_namespace: Option<String>,
+    leader_election_namespace: Option<String>,
 
     /// Name of the lease. Controllers for different parts of a cluster need different ones
     #[arg(long, value_name = "NAME", default_value = "capt-controller", value_parser = args::object_name)]
@@ -74,6 +74,16 @@ impl ElectionArgs {
         })
     }
 
+    /// The namespace of the lease, if one was named.
+    pub(crate) fn lease_namespace(&self) -> Option<&str> {
+        self.leader_election_namespace.as_deref()
+    }
+
+    /// The name of the lease, unless leaders are not elected.
+    pub(crate) fn lease_name(&self) -> Option<&str> {
+        self.leader_elect.then_some(self.leader_elect_name.as_str())
+    }
+
     /// Who would lead, unless leaders are not elected.
     pub(crate) fn candidacy(&self, cluster: &Cluster) -> anyhow::Result<Option<Candidacy>> {
         if !self.leader_elect {
@@ -81,9 +91,7 @@ impl ElectionArgs {
         }
         Ok(Some(Candidacy::new(
             cluster.client.clone(),
-            self.leader_elect_namespace
-                .as_deref()
-                .unwrap_or(&cluster.namespace),
+            self.lease_namespace().unwrap_or(&cluster.namespace),
             &self.leader_elect_name,
             &self.leader_elect_identity.clone().unwrap_or_else(identity),
             self.terms().checked()?,

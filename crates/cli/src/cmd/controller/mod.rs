@@ -9,8 +9,6 @@ use anyhow::Context;
 use capt_controllers::{Concurrency, Options};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use k8s_openapi::api::core::v1::Namespace;
-use kube::{Api, Client};
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
@@ -18,13 +16,14 @@ use self::{election::ElectionArgs, term::Standing};
 use super::{
     cluster_controller::ClusterControllerArgs,
     engine::clock,
+    namespaces::NamespaceArgs,
+    own_credentials::OwnCredentialsArgs,
     process, refuse,
     signals::{Signals, StopSignal},
 };
 use crate::{
-    access::Access,
+    access::Connection,
     args,
-    objects::call_opt,
     ports::{PortArgs, Process},
 };
 
@@ -42,19 +41,14 @@ Examples:
   capt manifests crds | kubectl apply --server-side -f -
   capt manifests controller | kubectl apply --server-side -f -
 
-  # For one namespace, with Terraform run by `capt runner --name blue`
-  capt controller --watch-namespace team-a --runner blue
+  # For two namespaces, with Terraform run by `capt runner --name blue`
+  capt controller --namespace team-a --namespace team-b --runner blue
 
 Interrupt it (Ctrl-C, or SIGTERM) to stop: what is being written is finished, and the lease is given back. \
 Interrupt it twice to stop at once.")]
-#[command(mut_arg("namespace", |namespace| namespace.help(
-    "Namespace of the lease, unless --leader-elect-namespace names another; what is worked on is narrowed by \
-     --watch-namespace [default: that of the context, else default]"
-)))]
 pub(crate) struct Args {
-    /// Look at this namespace only [default: all of them]
-    #[arg(long, value_name = "NAMESPACE", value_parser = args::namespace)]
-    watch_namespace: Option<String>,
+    #[command(flatten)]
+    pub(super) namespaces: NamespaceArgs,
 
     /// Work only on objects with this value in the label cluster.x-k8s.io/watch-filter. Cluster, CAPTCluster and
     /// CAPTControlPlane need it each; what capt makes for them does not
@@ -75,13 +69,16 @@ pub(crate) struct Args {
     runner: Option<String>,
 
     #[command(flatten)]
+    own_credentials: OwnCredentialsArgs,
+
+    #[command(flatten)]
     clusters: ClusterControllerArgs,
 
     #[command(flatten)]
-    access: Access,
+    connection: Connection,
 
     #[command(flatten)]
-    election: ElectionArgs,
+    pub(super) election: ElectionArgs,
 
     #[command(flatten)]
     ports: PortArgs,
@@ -110,7 +107,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::install()?;
-    let cluster = args.access.connect().await?;
+    let cluster = args.connection.connect().await?;
     let candidacy = args.election.candidacy(&cluster)?;
     let options = args.options();
 
@@ -121,10 +118,9 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     let standing = Standing::new(counted, options.readiness.clone());
     let _ports = args.ports.open(&standing.readiness(), registry).await?;
 
-    tracing::info!(cluster = %cluster.url, "running the controllers");
-    if let Some(namespace) = &args.watch_namespace {
-        tokio::spawn(warn_if_absent(cluster.client.clone(), namespace.clone()));
-    }
+    let (namespaces, own_credentials) = (&options.namespaces, &options.own_credentials);
+    tracing::info!(cluster = %cluster.url, %namespaces, %own_credentials, "running the controllers");
+    args.namespaces.warn_of_absent(&cluster.client);
     let stop = CancellationToken::new();
     let working = term::work(cluster.client, options, candidacy, standing, stop.clone());
     let mut working = tokio::spawn(working);
@@ -146,18 +142,12 @@ async fn until_interrupted(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Says that there is no such namespace, if that is known. It may still be made.
-async fn warn_if_absent(client: Client, namespace: String) {
-    let namespaces: Api<Namespace> = Api::all(client);
-    if let Ok(None) = call_opt(namespaces.get_metadata(&namespace)).await {
-        tracing::warn!(
-            namespace,
-            "there is no such namespace, so that there is nothing to do until somebody makes it; see --watch-namespace"
-        );
-    }
-}
-
 impl Args {
+    /// Whether Workspaces are made that are of the whole cluster, whatever it knows.
+    pub(super) fn makes_cluster_scoped(&self) -> bool {
+        self.workspace_api.0 == Some(WorkspaceGroup::ClusterScoped)
+    }
+
     fn options(&self) -> Options {
         let runner = match &self.runner {
             Some(name) => Runner::Ours {
@@ -167,7 +157,8 @@ impl Args {
         };
         Options {
             workspace_api: self.workspace_api.0,
-            namespace: self.watch_namespace.clone(),
+            namespaces: self.namespaces.set(),
+            own_credentials: self.own_credentials.set(),
             watch_filter: self.watch_filter.clone(),
             cluster_controller: self.clusters.wanted(),
             concurrency: Concurrency::of_each(self.concurrency.get()),

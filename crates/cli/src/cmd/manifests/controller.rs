@@ -1,34 +1,38 @@
 //! What runs the controllers on a cluster.
 
+use anyhow::bail;
+use capt_core::tenancy::NamespaceSet;
 use serde_json::{Value, json};
 
-use super::check_arguments;
-use super::installation::{
-    CHANGE, FINISH, Installation, LEASE, PART, READ, Rule, TELL, WRITE, container_security, pod_security,
-    yaml as written,
+use super::{
+    installation::{
+        CHANGE, FINISH, Installation, LEASES, PART, READ, Rights, Rule, TELL, WRITE, container_security,
+        pod_security, yaml as written,
+    },
+    parsed,
+    tenants::{TenantArgs, refuse_system_namespaces},
 };
+use crate::{Command, cmd::refuse};
 
 /// What `capt controller` is called where it runs.
 const NAME: &str = "capt-controller";
 const HEALTH_PORT: u16 = 8081;
 const METRICS_PORT: u16 = 8080;
 
-/// What the controllers may do: groups, resources, verbs.
+/// What the controllers may do in a namespace.
 ///
 /// Nothing here runs Terraform, so no rights over state locks, pods or nodes are needed.
-const RULES: &[Rule] = &[
-    (&["apiextensions.k8s.io"], &["customresourcedefinitions"], READ),
-    (&[""], &["namespaces"], READ),
+const IN_NAMESPACES: &[Rule] = &[
     // Connection secrets, kubeconfigs and renderings are ours to write; state has marks of ours.
-    (&[""], &["secrets", "configmaps"], WRITE),
-    (&["events.k8s.io"], &["events"], TELL),
-    (
+    Rule::new(&[""], &["secrets", "configmaps"], WRITE),
+    Rule::new(&["events.k8s.io"], &["events"], TELL),
+    Rule::new(
         &["infrastructure.cluster.x-k8s.io"],
         &["captclusters", "workspacetemplates", "workspacetemplateapplies"],
         WRITE,
     ),
-    (&["controlplane.cluster.x-k8s.io"], &["captcontrolplanes"], WRITE),
-    (
+    Rule::new(&["controlplane.cluster.x-k8s.io"], &["captcontrolplanes"], WRITE),
+    Rule::new(
         &["infrastructure.cluster.x-k8s.io"],
         &[
             "captclusters/status",
@@ -37,7 +41,7 @@ const RULES: &[Rule] = &[
         ],
         PART,
     ),
-    (
+    Rule::new(
         &["infrastructure.cluster.x-k8s.io"],
         &[
             "captclusters/finalizers",
@@ -46,46 +50,51 @@ const RULES: &[Rule] = &[
         ],
         FINISH,
     ),
-    (
+    Rule::new(
         &["controlplane.cluster.x-k8s.io"],
         &["captcontrolplanes/status"],
         PART,
     ),
-    (
+    Rule::new(
         &["controlplane.cluster.x-k8s.io"],
         &["captcontrolplanes/finalizers"],
         FINISH,
     ),
-    (&["tf.m.upbound.io", "tf.upbound.io"], &["workspaces"], WRITE),
-    (
-        &["tf.m.upbound.io", "tf.upbound.io"],
-        &[
-            "providerconfigs",
-            "clusterproviderconfigs",
-            "providerconfigusages",
-        ],
+    Rule::new(&["tf.m.upbound.io"], &["workspaces"], WRITE),
+    Rule::new(
+        &["tf.m.upbound.io"],
+        &["providerconfigs", "providerconfigusages"],
         READ,
     ),
     // Written only where no Cluster API runs and capt stands in for it.
-    (&["cluster.x-k8s.io"], &["clusters"], CHANGE),
-    (&["cluster.x-k8s.io"], &["clusters/status"], PART),
-    (&["cluster.x-k8s.io"], &["clusters/finalizers"], FINISH),
-    (
+    Rule::new(&["cluster.x-k8s.io"], &["clusters"], CHANGE),
+    Rule::new(&["cluster.x-k8s.io"], &["clusters/status"], PART),
+    Rule::new(&["cluster.x-k8s.io"], &["clusters/finalizers"], FINISH),
+    Rule::new(
         &["cluster.x-k8s.io"],
         &["machines", "machinesets", "machinedeployments", "machinepools"],
         &["get", "list", "watch", "delete"],
     ),
 ];
 
-/// The lease by which one of several leads.
-const HOME_RULES: &[Rule] = &[(&["coordination.k8s.io"], &["leases"], LEASE)];
+/// What the controllers may do beyond that where they work in all namespaces.
+const OF_CLUSTER: &[Rule] = &[
+    Rule::new(&["apiextensions.k8s.io"], &["customresourcedefinitions"], READ),
+    Rule::new(&[""], &["namespaces"], READ),
+    Rule::new(&["tf.m.upbound.io"], &["clusterproviderconfigs"], READ),
+    Rule::new(&["tf.upbound.io"], &["workspaces"], WRITE),
+    Rule::new(
+        &["tf.upbound.io"],
+        &["providerconfigs", "providerconfigusages"],
+        READ,
+    ),
+];
 
 /// How it is installed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Namespace to install it in, which is made
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "capt-system")]
-    namespace: String,
+    #[command(flatten)]
+    tenants: TenantArgs,
 
     /// The image that has capt in it
     #[arg(long, value_name = "IMAGE", default_value = concat!("capt:", env!("CARGO_PKG_VERSION")))]
@@ -102,25 +111,54 @@ pub(crate) struct Args {
 
 /// The documents.
 pub(super) fn yaml(args: &Args) -> anyhow::Result<String> {
-    let installation = Installation {
-        name: NAME,
-        namespace: &args.namespace,
-        rules: RULES,
-        home_rules: HOME_RULES,
+    let options = options(args);
+    let Command::Controller(controller) = parsed(&options) else {
+        bail!("these are no options of capt controller: {}", options.join(" "));
     };
-    let mut documents = installation.account();
-    documents.push(deployment(args, &installation.labels()));
+    let namespaces = args.tenants.checked(&controller.namespaces);
+    refuse((namespaces != NamespaceSet::All && controller.makes_cluster_scoped()).then(|| {
+        "--workspace-api tf.upbound.io makes Workspaces of the whole cluster, which no Role grants. Leave out one of \
+         --workspace-api and --namespace"
+            .to_owned()
+    }));
+    let target = args.tenants.target();
+    let installation = Installation {
+        part: NAME,
+        name: NAME.to_owned(),
+        target,
+        namespaces: &namespaces,
+    };
+    let lease_namespace = controller.election.lease_namespace().unwrap_or(target);
+    refuse_system_namespaces([lease_namespace]);
+    let lease = controller.election.lease_name().map(|name| {
+        // The verb `create` cannot be limited to a name.
+        let make = Rule::new(LEASES.0, LEASES.1, &["create"]);
+        let hold = Rule::new(LEASES.0, LEASES.1, &["get", "list", "watch", "update"]).named([name]);
+        (lease_namespace.to_owned(), vec![make, hold])
+    });
+    let mut documents = installation.account(&Rights {
+        in_namespaces: IN_NAMESPACES,
+        of_cluster: OF_CLUSTER,
+        at_home: lease.into_iter().collect(),
+    });
+    documents.push(deployment(args, &options, &installation));
     written(&documents)
 }
 
-fn deployment(args: &Args, labels: &Value) -> Value {
+/// The arguments of the process.
+fn options(args: &Args) -> Vec<String> {
     let mut options = vec![
         "controller".to_owned(),
         format!("--health-address=0.0.0.0:{HEALTH_PORT}"),
         format!("--metrics-address=0.0.0.0:{METRICS_PORT}"),
     ];
+    options.extend(args.tenants.options());
     options.extend(args.options.iter().cloned());
-    check_arguments(&options);
+    options
+}
+
+fn deployment(args: &Args, options: &[String], installation: &Installation<'_>) -> Value {
+    let labels = installation.labels();
     let container = json!({
         "name": "controller",
         "image": args.image,
@@ -138,7 +176,7 @@ fn deployment(args: &Args, labels: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": NAME, "namespace": args.namespace, "labels": labels},
+        "metadata": installation.metadata(NAME, Some(installation.target)),
         "spec": {
             "replicas": args.replicas,
             "selector": {"matchLabels": {"app.kubernetes.io/name": NAME}},

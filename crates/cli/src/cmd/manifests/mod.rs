@@ -3,12 +3,13 @@
 mod controller;
 mod installation;
 mod runner;
+mod tenants;
 
 use capt_api::manifests;
 use clap::Parser as _;
 
 use super::print;
-use crate::Cli;
+use crate::{Cli, Command};
 
 /// Print the manifests that a cluster needs
 #[derive(clap::Args)]
@@ -40,6 +41,9 @@ Examples:
   capt manifests crds | kubectl apply --server-side -f -
   capt manifests controller | kubectl apply --server-side -f -
 
+  # For two namespaces, with Roles there and no rights over other Secrets
+  capt manifests controller --namespace team-a --namespace team-b | kubectl apply --server-side -f -
+
   # With an image of your own, and Terraform run by `capt runner --name blue`
   capt manifests controller --image example.test/capt:1.0 -- --runner blue")]
     Controller(controller::Args),
@@ -52,8 +56,9 @@ Examples:
   capt manifests runner --image example.test/capt-terraform:1.0 --name blue \\
     | kubectl apply --server-side -f -
 
-  # With credentials for AWS in its environment
-  capt manifests runner --env-from-secret aws-credentials | kubectl apply --server-side -f -")]
+  # For two namespaces, of which one may use the credentials for AWS in its environment
+  capt manifests runner -n team-a -n team-b --env-from-secret aws -- --own-credentials team-a \\
+    | kubectl apply --server-side -f -")]
     Runner(runner::Args),
 }
 
@@ -74,11 +79,12 @@ fn crds(foreign: bool) -> anyhow::Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Ends the process if a command that is installed would not start with its arguments, with the words that it would end with:
-/// who installs it learns that now and not from a pod that restarts for ever.
-fn check_arguments(arguments: &[String]) {
+/// The command of a process that is installed. Ends this process if that one would not start with its arguments, with the words
+/// that it would end with: who installs it learns that now and not from a pod that restarts for ever.
+fn parsed(arguments: &[String]) -> Command {
     let line = std::iter::once("capt").chain(arguments.iter().map(String::as_str));
-    if let Err(problem) = Cli::try_parse_from(line) {
-        problem.exit();
+    match Cli::try_parse_from(line) {
+        Ok(cli) => cli.command,
+        Err(problem) => problem.exit(),
     }
 }

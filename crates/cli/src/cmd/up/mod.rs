@@ -17,7 +17,8 @@ use tokio_util::task::AbortOnDropHandle;
 pub(crate) use self::running::WritesNotKept;
 use self::{place::Place, ready::Ready, running::Running};
 use super::{
-    cluster_controller::ClusterControllerArgs, engine::EngineArgs, process, refuse, signals::Signals,
+    cluster_controller::ClusterControllerArgs, engine::EngineArgs, own_credentials::OwnCredentialsArgs,
+    process, refuse, signals::Signals,
 };
 use crate::{args, listen::ListenAddress, ports::PortArgs};
 
@@ -94,6 +95,9 @@ pub(crate) struct Args {
     /// Make a sample cluster in the sandbox, show it until it is ready, and say what to try next
     #[arg(long, conflicts_with = "api_only")]
     pub(crate) demo: bool,
+
+    #[command(flatten)]
+    own_credentials: OwnCredentialsArgs,
 
     #[command(flatten)]
     clusters: ClusterControllerArgs,

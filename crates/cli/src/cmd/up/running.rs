@@ -84,17 +84,7 @@ impl Running {
         };
         let client = Client::new(api.router(), "default");
         let url = args.listen.url(serving.local_addr());
-        let workers = (!args.api_only).then(|| {
-            Workers::start(
-                &client,
-                &args.engine,
-                args.runner,
-                choice,
-                url,
-                args.clusters,
-                &counted,
-            )
-        });
+        let workers = (!args.api_only).then(|| Workers::start(&client, &args, choice, url, &counted));
         Ok(Self {
             api,
             serving,

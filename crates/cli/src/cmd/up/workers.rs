@@ -2,20 +2,15 @@
 
 use std::time::Duration;
 
-use capt_core::wta::snapshot::Runner;
+use capt_core::{tenancy::NamespaceSet, wta::snapshot::Runner};
 use capt_runner::{Which, choose::Choice};
 use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    cmd::{
-        cluster_controller::ClusterControllerArgs,
-        engine::{EngineArgs, clock},
-    },
-    ports::Process,
-};
+use super::Args;
+use crate::{cmd::engine::clock, ports::Process};
 
 /// How long anything may take to stop after it should have.
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -64,24 +59,25 @@ struct Worker {
 }
 
 impl Workers {
-    /// Starts the controllers, and the runner if there is an engine for one; else Workspaces are for the runner of this
-    /// `name`, or for provider-terraform. `url` is where clients reach the API.
+    /// Starts the controllers, and the runner if there is an engine for one; else Workspaces are for the runner that the
+    /// arguments name, or for provider-terraform. `url` is where clients reach the API.
     pub(super) fn start(
         client: &Client,
-        engine: &EngineArgs,
-        name: Option<String>,
+        args: &Args,
         choice: Option<Choice>,
         url: String,
-        clusters: ClusterControllerArgs,
         counted: &Counted,
     ) -> Self {
-        let who_runs = match (&choice, name) {
+        let who_runs = match (&choice, args.runner.clone()) {
             (Some(_), _) => Runner::Ours { label: None },
             (None, Some(name)) => Runner::Ours { label: Some(name) },
             (None, None) => Runner::Foreign,
         };
+        // Everything here is one user's.
+        let own_credentials = args.own_credentials.named().unwrap_or(NamespaceSet::All);
         let options = capt_controllers::Options {
-            cluster_controller: clusters.wanted(),
+            cluster_controller: args.clusters.wanted(),
+            own_credentials: own_credentials.clone(),
             metrics: counted.controllers.clone(),
             readiness: counted.readiness.clone(),
             ..capt_controllers::Options::new(clock(), who_runs)
@@ -95,7 +91,8 @@ impl Workers {
             grace: PATIENCE,
         };
         let runner = choice.map(|choice| {
-            let mut options = engine.options(choice, Which::All, IDENTITY.to_owned());
+            let mut options = args.engine.options(choice, Which::All, IDENTITY.to_owned());
+            options.own_credentials = own_credentials;
             options.server = Some(url);
             options.metrics = counted.runner.clone();
             let grace = options.grace + PATIENCE;

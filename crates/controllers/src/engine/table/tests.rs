@@ -57,9 +57,10 @@ impl World {
 #[tokio::test]
 async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
     let world = world();
-    world
-        .table
-        .replace(vec![row("a", 1, "red", 1), row("b", 2, "blue", 1)]);
+    world.table.replace(
+        &WatchScope::Cluster,
+        vec![row("a", 1, "red", 1), row("b", 2, "blue", 1)],
+    );
     let table = &world.table;
     world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
     world.read("absent", |reader| assert!(table.get(reader, &key("c")).is_none()));
@@ -94,25 +95,28 @@ async fn whoever_read_something_is_woken_when_that_changes_and_nobody_else() {
 async fn what_cannot_be_read_any_more_stays() {
     let world = world();
     let table = &world.table;
-    table.replace(vec![row("a", 1, "red", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("a", 1, "red", 1)]);
     world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
     world.read("served", |reader| assert!(!table.is_hidden(reader)));
-    table.hide();
+    table.hide(None);
     assert_eq!(world.woken().await, ["served"]);
     world.read("served", |reader| {
         assert!(table.is_hidden(reader) && !table.is_served(reader));
         assert!(table.get(reader, &key("a")).is_some());
     });
-    table.replace(vec![row("a", 1, "red", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("a", 1, "red", 1)]);
     assert_eq!(world.woken().await, ["served"]);
-    assert!(table.is_listed());
+    assert!(table.is_listed(&WatchScope::Cluster));
 }
 
 #[tokio::test]
 async fn what_is_not_read_any_more_is_of_no_interest() {
     let world = world();
     let table = &world.table;
-    table.replace(vec![row("a", 1, "red", 1), row("b", 2, "red", 1)]);
+    table.replace(
+        &WatchScope::Cluster,
+        vec![row("a", 1, "red", 1), row("b", 2, "red", 1)],
+    );
     world.read("one", |reader| assert!(table.get(reader, &key("a")).is_some()));
     world.read("one", |reader| assert!(table.get(reader, &key("b")).is_some()));
     table.apply(row("a", 3, "red", 2));
@@ -128,11 +132,14 @@ async fn what_is_not_read_any_more_is_of_no_interest() {
 async fn a_list_takes_out_what_is_gone() {
     let world = world();
     let table = &world.table;
-    table.replace(vec![row("a", 1, "red", 1), row("b", 2, "red", 1)]);
+    table.replace(
+        &WatchScope::Cluster,
+        vec![row("a", 1, "red", 1), row("b", 2, "red", 1)],
+    );
     world.read("one", |reader| {
         assert_eq!(table.find(reader, "color", "red").len(), 2)
     });
-    table.replace(vec![row("b", 3, "red", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("b", 3, "red", 1)]);
     assert_eq!(world.woken().await, ["one"]);
     world.read("one", |reader| {
         let found = table.find(reader, "color", "red");
@@ -200,7 +207,10 @@ async fn what_was_learned_from_an_answer_wakes_at_once_and_is_not_taken_back_by_
     let table = &world.table;
     table.learn(row("a", 5, "red", 1));
     assert_eq!(table.peek(&key("a")), None, "not all of it is known yet");
-    table.replace(vec![row("a", 4, "red", 1), row("b", 2, "blue", 1)]);
+    table.replace(
+        &WatchScope::Cluster,
+        vec![row("a", 4, "red", 1), row("b", 2, "blue", 1)],
+    );
     let size = |name: &str| table.peek(&key(name)).map(|thing| thing.1);
     let reads = || world.read("object", |reader| assert!(table.get(reader, &key("a")).is_some()));
     reads();
@@ -228,9 +238,64 @@ async fn what_was_learned_from_an_answer_wakes_at_once_and_is_not_taken_back_by_
     table.apply(row("a", 11, "red", 6));
     assert_eq!(size("a"), Some(6));
     table.learn(row("a", 12, "red", 7));
-    table.replace(vec![row("a", 11, "red", 6), row("b", 2, "blue", 1)]);
+    table.replace(
+        &WatchScope::Cluster,
+        vec![row("a", 11, "red", 6), row("b", 2, "blue", 1)],
+    );
     assert_eq!(size("a"), Some(7), "the list is older");
-    table.replace(vec![row("b", 2, "blue", 1)]);
+    table.replace(&WatchScope::Cluster, vec![row("b", 2, "blue", 1)]);
     assert_eq!((size("a"), size("b")), (None, Some(1)));
     assert!(!table.has_seen(&key("a"), 12));
+}
+
+fn within(namespace: &str, name: &str, version: u64) -> Row<(String, u32)> {
+    Row {
+        key: ObjectKey::within(namespace, name),
+        ..row(name, version, "red", 1)
+    }
+}
+
+/// Two watches fill one table, and neither knows how far the other is.
+#[test]
+fn what_a_watch_of_one_namespace_reads_changes_nothing_of_another() {
+    let [a, b] = ["a", "b"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
+    let wakes = Wakes::new(vec![]);
+    let table = Table::new("things", &wakes, BY_COLOR).of_scopes(&[a.clone(), b.clone()]);
+    let has = |namespace, name| table.peek(&ObjectKey::within(namespace, name)).is_some();
+    let reader = wakes.reader(0, &key("reader"));
+
+    table.replace(&a, vec![within("a", "x", 100)]);
+    assert_eq!(table.serving(&reader), Serving::Unknown, "b was not read yet");
+    assert!(table.is_listed(&a) && !table.is_listed(&b));
+    table.replace(&b, vec![within("b", "x", 50), within("b", "y", 51)]);
+    assert_eq!(table.serving(&reader), Serving::Yes);
+    assert!(has("a", "x") && has("b", "x") && has("b", "y"));
+
+    table.replace(&b, vec![within("b", "y", 52)]);
+    assert!(has("a", "x") && !has("b", "x") && has("b", "y"));
+
+    let written = ObjectKey::within("b", "z");
+    assert!(!table.has_seen(&written, 60), "only the watch of a is that far");
+    table.learn(within("b", "z", 60));
+    assert!(has("b", "z") && table.has_seen(&written, 60));
+    table.apply(within("b", "z", 60));
+    assert!(table.has_seen(&ObjectKey::within("b", "y"), 60));
+
+    table.hide(Some(&a));
+    assert_eq!(table.serving(&reader), Serving::Hidden);
+    assert!(has("a", "x") && table.is_listed(&b));
+    table.close();
+    assert_eq!(table.serving(&reader), Serving::No);
+    assert!(!has("a", "x") && !has("b", "y"));
+}
+
+/// A Namespace is cluster-scoped, and read by the watch of its own name.
+#[test]
+fn a_namespace_is_in_the_scope_of_its_name() {
+    let [a, b] = ["a", "b"].map(|namespace| WatchScope::Namespace(namespace.to_owned()));
+    let table = Table::new("namespaces", &Wakes::new(vec![]), BY_COLOR).of_scopes(&[a.clone(), b.clone()]);
+    table.replace(&a, vec![row("a", 1, "red", 1)]);
+    table.replace(&b, vec![row("b", 2, "red", 1)]);
+    table.replace(&a, vec![]);
+    assert!(table.peek(&key("a")).is_none() && table.peek(&key("b")).is_some());
 }

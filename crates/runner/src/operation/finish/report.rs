@@ -62,7 +62,7 @@ impl Run<'_> {
         if let Some(plan) = &mut report.plan {
             plan.awaits_approval = memory.held.as_ref().is_some_and(|held| held.plan == plan.id);
         }
-        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.namespace);
+        let page = Page::new(&self.ctx.client, &self.view, &self.ctx.options.system_namespace);
         let is_plan = self.what == What::Plan;
         let mut changes = match followed.is_published || is_plan {
             true => report::Changes::new(),

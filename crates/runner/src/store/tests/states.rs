@@ -1,6 +1,7 @@
 //! Reading, writing and removing state.
 
 use capt_api::marks;
+use capt_core::tenancy::WatchScope;
 use capt_terraform::state::{Source, State, newest};
 use capt_testkit::{Calls, Fault, Times, Verb, World};
 use k8s_openapi::{ByteString, api::core::v1::Secret};
@@ -435,7 +436,7 @@ async fn a_copy_that_nobody_can_have_left_is_not_looked_for() {
         requests.iter().any(|one| one.call.name == copy.1)
     };
     assert!(asked(Before::HardlyEver).await, "no watch told anything yet");
-    store.names().only(&[].into());
+    store.names().only(&WatchScope::Cluster, &[].into());
     assert!(!asked(Before::HardlyEver).await);
     assert!(asked(Before::Perhaps).await);
     store.names().note(&copy.0, &copy.1, true);
@@ -517,7 +518,7 @@ async fn where_a_watch_tells_the_names_no_secret_is_searched_for_and_a_gap_is_st
     store.write(&place, &mut Kept::default(), &written).await.unwrap();
     let told = names(&world).await.into_iter();
     let told = told.map(|name| (world.namespace().to_owned(), name)).collect();
-    store.names().only(&told);
+    store.names().only(&WatchScope::Cluster, &told);
     let mark = world.recorder().mark();
     assert_eq!(store.read(&place).await.unwrap().replica, Some(written));
     let asked = world.recorder().requests_since(mark);
@@ -549,7 +550,7 @@ async fn a_part_that_a_watch_did_not_tell_of_yet_is_searched_for_before_anything
     store.write(&place, &mut Kept::default(), &written).await.unwrap();
     let first = (world.namespace().to_owned(), place.location.secret_name(0));
     for told in [[].into(), [first].into()] {
-        store.names().only(&told);
+        store.names().only(&WatchScope::Cluster, &told);
         let read = store.read(&place).await.unwrap();
         assert_eq!(read.replica.as_ref(), Some(&written), "{told:?}");
     }
