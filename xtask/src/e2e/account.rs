@@ -17,7 +17,6 @@ use crate::objects::Objects;
 use crate::ours::{self, Profile};
 use crate::realkube;
 
-const NAMESPACE: &str = "capt-system";
 /// How long the API server may take to notice new rights.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -36,15 +35,37 @@ impl Part {
         }
     }
 
-    fn account(self) -> String {
+    /// The name of its service account.
+    pub(crate) fn account(self) -> String {
         format!("capt-{}", self.word())
     }
 }
 
+/// Where capt is installed, and the namespaces that it works in.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) namespace: &'a str,
+    /// All of them, if none is named.
+    pub(crate) tenants: &'a [&'a str],
+}
+
+/// Where capt is installed for all namespaces.
+pub(crate) const EVERYWHERE: Place<'static> = Place {
+    namespace: "capt-system",
+    tenants: &[],
+};
+
 /// Installs a part of capt, but for its pods, and gives a kubeconfig of its service account.
-pub(crate) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyhow::Result<PathBuf> {
+pub(crate) async fn install(
+    objects: &Objects,
+    admin: &Path,
+    part: Part,
+    place: Place<'_>,
+) -> anyhow::Result<PathBuf> {
+    let tenants = place.tenants.iter().flat_map(|name| ["--namespace", name]);
     let printed = Command::new(ours::build(Profile::Debug)?)
-        .args(["manifests", part.word(), "--target-namespace", NAMESPACE])
+        .args(["manifests", part.word(), "--target-namespace", place.namespace])
+        .args(tenants)
         .output()
         .context("running capt manifests")?;
     ensure!(printed.status.success(), "capt manifests {} failed", part.word());
@@ -52,8 +73,15 @@ pub(crate) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyh
     for document in &documents {
         apply(objects, document).await?;
     }
-    let kubeconfig = kubeconfig_of(objects, admin, NAMESPACE, &part.account()).await?;
-    wait_for_rights(&kubeconfig).await?;
+    let kubeconfig = kubeconfig_of(objects, admin, place.namespace, &part.account()).await?;
+    let secrets = match place.tenants {
+        [] => vec!["/api/v1/secrets?limit=1".to_owned()],
+        tenants => tenants
+            .iter()
+            .map(|tenant| format!("/api/v1/namespaces/{tenant}/secrets?limit=1"))
+            .collect(),
+    };
+    wait_for_rights(&kubeconfig, &secrets).await?;
     Ok(kubeconfig)
 }
 
@@ -122,16 +150,19 @@ async fn token(objects: &Objects, namespace: &str, account: &str) -> anyhow::Res
 }
 
 /// Rights that were just given are noticed a moment later.
-async fn wait_for_rights(kubeconfig: &Path) -> anyhow::Result<()> {
+pub(crate) async fn wait_for_rights(kubeconfig: &Path, paths: &[String]) -> anyhow::Result<()> {
     let client = realkube::client(kubeconfig).await?;
     let asking = async {
-        loop {
-            let request = http::Request::get("/api/v1/secrets?limit=1").body(Vec::new())?;
-            match client.request_text(request).await {
-                Ok(_) => return anyhow::Ok(()),
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        for path in paths {
+            while client
+                .request_text(http::Request::get(path).body(Vec::new())?)
+                .await
+                .is_err()
+            {
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
+        anyhow::Ok(())
     };
     tokio::time::timeout(PATIENCE, asking)
         .await

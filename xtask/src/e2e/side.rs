@@ -7,7 +7,7 @@ use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::account::{self, Part};
+use super::account::{self, EVERYWHERE, Part};
 use super::controllers::Controllers;
 use crate::cluster_api::CoreManager;
 use crate::foreign::runner::{self, Runner};
@@ -71,7 +71,8 @@ impl Side {
         let (mut runner, mut provider) = (None, None);
         match terraform {
             Terraform::Ours => {
-                let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Runner).await?;
+                let kubeconfig =
+                    account::install(&objects, &kube.kubeconfig(), Part::Runner, EVERYWHERE).await?;
                 runner = Some(Runner::start(&runner::Options {
                     kubeconfig: &kubeconfig,
                     folder: &kube.folder().join("runner"),
@@ -86,7 +87,7 @@ impl Side {
                 provider = Some(ProviderTerraform::start(&kube, options)?);
             }
         }
-        let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Controller).await?;
+        let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Controller, EVERYWHERE).await?;
         Ok(Self {
             controllers: Controllers::start(&kubeconfig, kube.folder(), terraform)?,
             runner,

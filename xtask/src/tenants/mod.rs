@@ -73,7 +73,10 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
             match result {
                 Ok(()) => println!("{:<4}{} … ok, {seconds:.1} s", row.id, row.title),
                 Err(error) => {
-                    println!("{:<4}{} … FAILED, {seconds:.1} s\n    {error:#}", row.id, row.title);
+                    println!(
+                        "{:<4}{} … FAILED, {seconds:.1} s\n    {error:#}",
+                        row.id, row.title
+                    );
                     failed.push(row.id);
                 }
             }
@@ -81,6 +84,10 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         drop(played);
         on.check()?;
     }
-    ensure!(failed.is_empty(), "tenants do not stay apart: {}", failed.join(", "));
+    ensure!(
+        failed.is_empty(),
+        "tenants do not stay apart: {}",
+        failed.join(", ")
+    );
     Ok(())
 }

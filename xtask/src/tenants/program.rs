@@ -63,7 +63,11 @@ impl Program {
     pub(super) fn check(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
             None => account::check_rights(&self.log),
-            Some(status) => bail!("{} ended with {status}:\n{}", self.name, realkube::tail(&self.log)),
+            Some(status) => bail!(
+                "{} ended with {status}:\n{}",
+                self.name,
+                realkube::tail(&self.log)
+            ),
         }
     }
 

@@ -1,17 +1,14 @@
 //! Where the attacks are played: a real API with capt on it, a tenant who attacks, and others who work.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use super::kinds::{
-    ACCOUNT, APPLY, CLUSTER_WORKSPACE, NAMESPACE, ROLE, ROLE_BINDING, SECRET, TEMPLATE, WORKSPACE,
-};
+use super::kinds::{ACCOUNT, APPLY, CLUSTER_WORKSPACE, NAMESPACE, ROLE, ROLE_BINDING, SECRET, TEMPLATE};
 use super::program::{Program, Start};
 use super::tenant::{THING, Tenant};
-use crate::e2e::account::{self, Part};
+use crate::e2e::account::{self, EVERYWHERE, Part, Place};
 use crate::objects::Objects;
 use crate::ours::{self, Profile};
 use crate::provider_terraform;
@@ -41,6 +38,21 @@ pub(super) enum Installation {
     Namespaced,
     /// For all namespaces, and Workspaces of the whole cluster are made.
     ClusterScoped,
+    /// For the namespace of the victim alone.
+    OneNamespace,
+}
+
+impl Installation {
+    /// Where it is installed, and for whom.
+    pub(super) fn place(self) -> Place<'static> {
+        match self {
+            Self::Namespaced | Self::ClusterScoped => EVERYWHERE,
+            Self::OneNamespace => Place {
+                namespace: "capt-victim",
+                tenants: &[VICTIM],
+            },
+        }
+    }
 }
 
 /// A real API with capt on it. What depends on what comes first, since fields are dropped in order.
@@ -54,15 +66,8 @@ pub(super) struct Stage {
     /// A tenant that the operator trusts with the identity of the processes.
     pub(super) listed: Tenant,
     pub(super) installation: Installation,
-    kubeconfigs: Kubeconfigs,
     engine: PathBuf,
     kube: RealKube,
-}
-
-/// As whom each part of capt reaches the API.
-struct Kubeconfigs {
-    controller: PathBuf,
-    runner: PathBuf,
 }
 
 impl Stage {
@@ -76,10 +81,6 @@ impl Stage {
         for document in printed(&["crds", "--foreign"])? {
             provider_terraform::apply_crd(&admin.client, &document).await?;
         }
-        let kubeconfigs = Kubeconfigs {
-            controller: account::install(&admin, &kube.kubeconfig(), Part::Controller).await?,
-            runner: account::install(&admin, &kube.kubeconfig(), Part::Runner).await?,
-        };
         for name in [ATTACKER, VICTIM, LISTED] {
             let namespace = json!({"metadata": {"name": name}});
             admin.create(NAMESPACE, "", namespace).await?;
@@ -91,14 +92,13 @@ impl Stage {
             listed: Tenant::new(&admin, LISTED),
             admin,
             installation,
-            kubeconfigs,
             engine: engine.to_owned(),
             kube,
         };
         let value = json!({"k": VICTIM_SECRET});
         stage.victim.secret("private", value).await?;
         stage.check_rights().await?;
-        stage.start()?;
+        stage.start().await?;
         Ok(stage)
     }
 
@@ -109,52 +109,39 @@ impl Stage {
             program.stop().await?;
         }
         self.installation = installation;
-        self.start()
+        self.start().await
     }
 
-    fn start(&mut self) -> anyhow::Result<()> {
-        let identity = || {
-            vec![
-                ("AWS_ACCESS_KEY_ID".to_owned(), PROCESS_KEY.to_owned()),
-                ("AWS_SECRET_ACCESS_KEY".to_owned(), "process".to_owned()),
-                ("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned()),
-            ]
-        };
-        let mut controller = vec!["controller", "--runner", RUNNER];
+    async fn start(&mut self) -> anyhow::Result<()> {
+        let place = self.installation.place();
+        let mut controller = arguments(&["controller", "--runner", RUNNER]);
         if self.installation == Installation::ClusterScoped {
-            controller.extend(["--workspace-api", CLUSTER_WORKSPACE.group()]);
+            controller.extend(arguments(&["--workspace-api", CLUSTER_WORKSPACE.group()]));
         }
-        let work_dir = self.work_dir().display().to_string();
-        let engine = self.engine.display().to_string();
-        let runner = [
-            "runner",
-            "--name",
-            RUNNER,
-            "--poll-interval=10m",
-            "--work-dir",
-            &work_dir,
-            "--engine-path",
-            &engine,
-        ];
-        let owned = |arguments: &[&str]| arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let mut environment = identity();
-        environment.push((RUNNER_SECRET.0.to_owned(), RUNNER_SECRET.1.to_owned()));
-        let runner = Program::start(Start {
-            name: "runner",
-            kubeconfig: &self.kubeconfigs.runner,
-            folder: self.kube.folder(),
-            arguments: owned(&runner),
-            environment,
-        })?;
-        self.programs.push(runner);
-        let controller = Program::start(Start {
-            name: "controller",
-            kubeconfig: &self.kubeconfigs.controller,
-            folder: self.kube.folder(),
-            arguments: owned(&controller),
-            environment: identity(),
-        })?;
-        self.programs.push(controller);
+        let mut runner = arguments(&["runner", "--name", RUNNER]);
+        for (option, path) in [
+            ("--work-dir", self.work_dir()),
+            ("--engine-path", self.engine.clone()),
+        ] {
+            runner.push(option.to_owned());
+            runner.push(path.display().to_string());
+        }
+        for (part, name, mut arguments) in [
+            (Part::Runner, "runner", runner),
+            (Part::Controller, "controller", controller),
+        ] {
+            let scope = place.tenants.iter().map(|tenant| format!("--namespace={tenant}"));
+            arguments.extend(scope);
+            arguments.push(format!("--own-credentials={LISTED}"));
+            let program = Program::start(Start {
+                name,
+                kubeconfig: &account::install(&self.admin, &self.kube.kubeconfig(), part, place).await?,
+                folder: self.kube.folder(),
+                arguments,
+                environment: environment(),
+            })?;
+            self.programs.push(program);
+        }
         Ok(())
     }
 
@@ -174,16 +161,20 @@ impl Stage {
     }
 
     /// What the runner reaches the API with.
-    pub(super) fn runner_kubeconfig(&self) -> &Path {
-        &self.kubeconfigs.runner
+    pub(super) fn runner_kubeconfig(&self) -> PathBuf {
+        self.kube
+            .folder()
+            .join(format!("{SYSTEM}-capt-runner.kubeconfig"))
     }
 
-    /// The kind of the Workspaces that the controllers make.
-    pub(super) fn workspace_kind(&self) -> crate::objects::Kind {
-        match self.installation {
-            Installation::Namespaced => WORKSPACE,
-            Installation::ClusterScoped => CLUSTER_WORKSPACE,
-        }
+    /// What an administrator reaches the API with.
+    pub(super) fn kubeconfig(&self) -> PathBuf {
+        self.kube.kubeconfig()
+    }
+
+    /// Whether the controllers make Workspaces of the whole cluster.
+    pub(super) fn is_cluster_scoped(&self) -> bool {
+        self.installation == Installation::ClusterScoped
     }
 
     /// Makes and destroys something of the attacker's own, as it may. What was asked for before and is still to come of it
@@ -237,6 +228,22 @@ impl Stage {
     }
 }
 
+/// The environment of each part of capt: an AWS identity, and a secret.
+fn environment() -> Vec<(String, String)> {
+    [
+        ("AWS_ACCESS_KEY_ID", PROCESS_KEY),
+        ("AWS_SECRET_ACCESS_KEY", "process"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+        RUNNER_SECRET,
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}
+
+fn arguments(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
 /// The objects of the tenant who attacks: a service account that may do everything in its namespace.
 async fn attacker(admin: &Objects, kubeconfig: &Path) -> anyhow::Result<Objects> {
     const NAME: &str = "mallory";
@@ -254,18 +261,11 @@ async fn attacker(admin: &Objects, kubeconfig: &Path) -> anyhow::Result<Objects>
     admin.create(ROLE, ATTACKER, named(everything)).await?;
     admin.create(ROLE_BINDING, ATTACKER, named(binding)).await?;
     let kubeconfig = account::kubeconfig_of(admin, kubeconfig, ATTACKER, NAME).await?;
-    let objects = Objects {
+    let secrets = format!("/api/v1/namespaces/{ATTACKER}/secrets?limit=1");
+    account::wait_for_rights(&kubeconfig, &[secrets]).await?;
+    Ok(Objects {
         client: realkube::client(&kubeconfig).await?,
-    };
-    let arriving = async {
-        while objects.list(SECRET, ATTACKER).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), arriving)
-        .await
-        .context("the rights of the attacker did not arrive")?;
-    Ok(objects)
+    })
 }
 
 /// Whether the API server refused something for want of rights.

@@ -26,7 +26,11 @@ pub(super) async fn not_allowed(stage: &Stage) -> anyhow::Result<()> {
     for (name, key, allowed) in [
         ("prod", "k", json!({marks::ALLOWED_NAMESPACES: VICTIM})),
         ("nobodys", "k", json!({marks::ALLOWED_NAMESPACES: ""})),
-        ("lent", "lent", json!({marks::ALLOWED_NAMESPACES: format!("{VICTIM}, {ATTACKER}")})),
+        (
+            "lent",
+            "lent",
+            json!({marks::ALLOWED_NAMESPACES: format!("{VICTIM}, {ATTACKER}")}),
+        ),
     ] {
         let key = json!({"namespace": SYSTEM, "name": "platform", "key": key});
         let config = json!({
@@ -74,8 +78,10 @@ pub(super) async fn of_the_runner(stage: &Stage) -> anyhow::Result<()> {
     attacker
         .secret("credentials", json!({"k": "credentials-of-its-own"}))
         .await?;
-    let own = json!({"source": "Secret", "secretRef": {"namespace": ATTACKER, "name": "credentials", "key": "k"}});
-    let victims = json!({"source": "Secret", "secretRef": {"namespace": VICTIM, "name": "private", "key": "k"}});
+    let own =
+        json!({"source": "Secret", "secretRef": {"namespace": ATTACKER, "name": "credentials", "key": "k"}});
+    let victims =
+        json!({"source": "Secret", "secretRef": {"namespace": VICTIM, "name": "private", "key": "k"}});
     for (name, credential) in [
         ("environment", &environment),
         ("file", &file),

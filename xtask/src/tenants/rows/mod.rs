@@ -2,8 +2,10 @@
 
 mod configs;
 mod references;
+mod scopes;
 mod states;
 mod takeovers;
+mod tokens;
 mod waits;
 
 use futures::future::BoxFuture;
@@ -37,6 +39,9 @@ pub(super) const ACTS: &[Act] = &[
             row("T5", "state in another namespace", |stage| {
                 Box::pin(states::play(stage))
             }),
+            row("T6", "token by the identity of the controllers", |stage| {
+                Box::pin(tokens::of_the_process(stage))
+            }),
             row("T8", "credentials of a ClusterProviderConfig", |stage| {
                 Box::pin(configs::not_allowed(stage))
             }),
@@ -60,7 +65,16 @@ pub(super) const ACTS: &[Act] = &[
             row("T5", "the same, cluster-scoped Workspaces", |stage| {
                 Box::pin(states::play(stage))
             }),
+            row("T7", "token by the keys of another tenant", |stage| {
+                Box::pin(tokens::of_a_tenant(stage))
+            }),
         ],
+    },
+    Act {
+        installation: Installation::OneNamespace,
+        rows: &[row("T11", "runner of another tenant", |stage| {
+            Box::pin(scopes::play(stage))
+        })],
     },
 ];
 

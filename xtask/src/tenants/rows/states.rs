@@ -5,7 +5,7 @@ use capt_api::foreign::marks as foreign_marks;
 use serde_json::{Value, json};
 
 use super::super::kinds::{APPLY, CONFIG, LEASE, SECRET, WORKSPACE};
-use super::super::stage::{ATTACKER, Installation, Stage, VICTIM};
+use super::super::stage::{ATTACKER, Stage, VICTIM};
 use super::super::tenant::{THING, Tenant, has_condition};
 use crate::objects::{name, summary};
 
@@ -13,28 +13,31 @@ use crate::objects::{name, summary};
 const ELSEWHERE: [&str; 2] = ["kube-system", VICTIM];
 
 pub(super) async fn play(stage: &Stage) -> anyhow::Result<()> {
-    let prefix = match stage.installation {
-        Installation::Namespaced => "kept",
-        Installation::ClusterScoped => "kept-wide",
+    let prefix = if stage.is_cluster_scoped() {
+        "kept-wide"
+    } else {
+        "kept"
     };
     let victim = &stage.victim;
     // The victim has state under a name that is known.
-    let external_name = json!({"metadata": {"annotations": {foreign_marks::EXTERNAL_NAME: format!("{prefix}-prod")}}});
+    let state = format!("{prefix}-prod");
+    let external_name = json!({"metadata": {"annotations": {foreign_marks::EXTERNAL_NAME: state}}});
     let module = format!("{THING}{}", backend(VICTIM));
     victim.workspace(prefix, &module, external_name.clone()).await?;
     victim.until_run(prefix).await?;
-    let before = kept(stage).await?;
-    ensure!(
-        before.iter().any(|one| one.contains(&format!("{prefix}-prod"))),
-        "the victim keeps no state: {before:?}"
-    );
-    match stage.installation {
-        Installation::Namespaced => by_workspaces(&stage.attacker, &external_name).await?,
-        Installation::ClusterScoped => by_templates(&stage.attacker, &external_name).await?,
+    let before = kept(stage, &state).await?;
+    ensure!(before.len() == 1, "the victim keeps no state: {before:?}");
+    if stage.is_cluster_scoped() {
+        by_templates(&stage.attacker, &external_name).await?;
+    } else {
+        by_workspaces(&stage.attacker, &external_name).await?;
     }
     stage.let_time_pass(&format!("after-t5-{prefix}")).await?;
-    let after = kept(stage).await?;
-    ensure!(before == after, "state and locks were {before:?}, and are {after:?}");
+    let after = kept(stage, &state).await?;
+    ensure!(
+        before == after,
+        "state and locks were {before:?}, and are {after:?}"
+    );
     Ok(())
 }
 
@@ -46,7 +49,8 @@ async fn by_workspaces(attacker: &Tenant, external_name: &Value) -> anyhow::Resu
     let own = attacker.get(SECRET, "tfstate-keeps-at-home-x").await?;
     ensure!(own.is_some(), "a backend in its own namespace keeps no state");
 
-    let bare = format!("{THING}terraform {{\n  backend \"kubernetes\" {{\n    secret_suffix = \"x\"\n  }}\n}}\n");
+    let bare =
+        format!("{THING}terraform {{\n  backend \"kubernetes\" {{\n    secret_suffix = \"x\"\n  }}\n}}\n");
     for namespace in ELSEWHERE {
         let ways = [
             ("module", format!("{THING}{}", backend(namespace)), json!({})),
@@ -60,7 +64,11 @@ async fn by_workspaces(attacker: &Tenant, external_name: &Value) -> anyhow::Resu
                 bare.clone(),
                 json!({"spec": {"forProvider": {"env": [{"name": "KUBE_NAMESPACE", "value": namespace}]}}}),
             ),
-            ("config", THING.to_owned(), using(attacker, namespace, "config").await?),
+            (
+                "config",
+                THING.to_owned(),
+                using(attacker, namespace, "config").await?,
+            ),
             ("file", bare.clone(), using(attacker, namespace, "file").await?),
         ];
         for (way, module, more) in ways {
@@ -90,7 +98,9 @@ async fn by_workspaces(attacker: &Tenant, external_name: &Value) -> anyhow::Resu
 async fn by_templates(attacker: &Tenant, external_name: &Value) -> anyhow::Result<()> {
     let module = format!("{THING}{}", backend(ATTACKER));
     attacker.template("keeps-at-home", &module, json!({})).await?;
-    attacker.apply("keeps-at-home-wide", "keeps-at-home", json!({})).await?;
+    attacker
+        .apply("keeps-at-home-wide", "keeps-at-home", json!({}))
+        .await?;
     attacker.until_applied("keeps-at-home-wide").await?;
     for namespace in ELSEWHERE {
         let name = format!("keeps-wide-in-{namespace}");
@@ -125,19 +135,17 @@ async fn using(attacker: &Tenant, namespace: &str, way: &str) -> anyhow::Result<
     Ok(json!({"spec": {"providerConfigRef": {"kind": "ProviderConfig", "name": name}}}))
 }
 
-/// State and locks outside the namespace of the attacker, with what they hold.
-async fn kept(stage: &Stage) -> anyhow::Result<Vec<String>> {
+/// State under a name outside the namespace of the attacker, and the locks that are held.
+async fn kept(stage: &Stage, state: &str) -> anyhow::Result<Vec<String>> {
+    let (state, lock) = (format!("tfstate-{state}-"), format!("lock-tfstate-{state}-"));
     let mut found = Vec::new();
     for namespace in ELSEWHERE {
-        for secret in stage.admin.list(SECRET, namespace).await? {
-            if name(&secret).starts_with("tfstate-") {
-                let holder = &secret["metadata"]["annotations"];
-                found.push(format!("{namespace}/{} {} {holder}", name(&secret), secret["data"]));
-            }
-        }
-        for lease in stage.admin.list(LEASE, namespace).await? {
-            if name(&lease).starts_with("lock-tfstate-") {
-                found.push(format!("{namespace}/{}", name(&lease)));
+        let objects = [SECRET, LEASE].map(|kind| stage.admin.list(kind, namespace));
+        for object in futures::future::try_join_all(objects).await?.concat() {
+            let name = name(&object);
+            let is_held = object["spec"]["holderIdentity"].is_string();
+            if name.starts_with(&state) || (name.starts_with(&lock) && (is_held || namespace != VICTIM)) {
+                found.push(format!("{namespace}/{name} {}", object["data"]));
             }
         }
     }

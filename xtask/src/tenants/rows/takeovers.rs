@@ -26,7 +26,12 @@ pub(super) async fn of_the_platform(stage: &Stage) -> anyhow::Result<()> {
     for (workspace, annotations) in workspaces.iter().zip(&others) {
         make(stage, workspace, annotations.clone()).await?;
     }
-    make(stage, "lent", json!({marks::ADOPTABLE_BY: format!("{ATTACKER}/lent")})).await?;
+    make(
+        stage,
+        "lent",
+        json!({marks::ADOPTABLE_BY: format!("{ATTACKER}/lent")}),
+    )
+    .await?;
     let mut victims = Vec::new();
     for workspace in &workspaces {
         let made = until_run(stage, workspace).await?;
@@ -36,20 +41,30 @@ pub(super) async fn of_the_platform(stage: &Stage) -> anyhow::Result<()> {
     until_run(stage, "lent").await?;
 
     for (at, workspace) in workspaces.iter().enumerate() {
-        claim(attacker, workspace, workspace, marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER).await?;
+        claim(
+            attacker,
+            workspace,
+            workspace,
+            marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER,
+        )
+        .await?;
         let uid = victims[at].0["uid"].clone();
         let status = json!({"workspaceName": workspace, "workspaceUID": uid, "applied": true});
         attacker.change_status(APPLY, workspace, status).await?;
         let other = format!("{workspace}-by-another-name");
-        claim(attacker, &other, workspace, marks::WORKSPACETEMPLATEAPPLY_FINALIZER).await?;
+        claim(
+            attacker,
+            &other,
+            workspace,
+            marks::WORKSPACETEMPLATEAPPLY_FINALIZER,
+        )
+        .await?;
         for apply in [workspace, &other] {
             attacker
                 .until_condition(APPLY, apply, "Applied", "False/WorkspaceNotOurs")
                 .await?;
             attacker.delete(APPLY, apply).await?;
-            attacker
-                .annotate(APPLY, apply, marks::LET_GO, "true")
-                .await?;
+            attacker.annotate(APPLY, apply, marks::LET_GO, "true").await?;
             attacker
                 .until_condition(APPLY, apply, "Deleting", "True/WorkspaceNotOurs")
                 .await?;
@@ -98,7 +113,7 @@ pub(super) async fn of_a_tenant(stage: &Stage) -> anyhow::Result<()> {
 
     for (apply, finalizer) in [
         ("retained", marks::LEGACY_WORKSPACETEMPLATEAPPLY_FINALIZER),
-        (workspace_name.as_str(), marks::WORKSPACETEMPLATEAPPLY_FINALIZER),
+        ("retained-too", marks::WORKSPACETEMPLATEAPPLY_FINALIZER),
     ] {
         claim(attacker, apply, &workspace_name, finalizer).await?;
         attacker
@@ -137,7 +152,11 @@ async fn claim(attacker: &Tenant, name: &str, workspace: &str, finalizer: &str) 
             marks::ADOPTABLE_BY: format!("{ATTACKER}/{name}"),
         },
     }});
-    let template = if workspace.starts_with("prod") || workspace == "lent" { "net" } else { "retained" };
+    let template = if workspace.starts_with("prod") || workspace == "lent" {
+        "net"
+    } else {
+        "retained"
+    };
     attacker.apply(name, template, claim).await
 }
 
