@@ -17,6 +17,8 @@
 //! | [`store`] | state in Secrets and its lock |
 //! | [`connection`] | outputs for whoever uses what was made |
 //! | [`process`] | Terraform as processes on this machine |
+//! | [`sandbox`] | how far these are confined |
+//! | `folder` | files of folders that they write to |
 //! | `decide` | what to do about a Workspace next: pure |
 //! | `control` | the loop over all Workspaces |
 //! | `workspace` | one Workspace: what is known about it, what its status says, what needs no engine |
@@ -32,6 +34,7 @@ mod control;
 mod decide;
 pub mod engine;
 mod events;
+mod folder;
 pub mod inputs;
 mod metrics;
 mod operation;
@@ -40,6 +43,7 @@ mod ownership;
 pub mod process;
 mod report;
 mod salt;
+pub mod sandbox;
 pub mod simulated;
 pub mod store;
 pub mod view;

@@ -11,7 +11,7 @@ use capt_terraform::{
     diagnostics,
     plan::{Plan, dependencies, parse_show},
     progress::{Durations, Operation, Tracker},
-    redact::{Redactor, Secrets, sensitive_in_plan, sensitive_in_state},
+    redact::{Format, MIN_LENGTH_ANYWHERE, Redactor, Secrets, sensitive_in_plan, sensitive_in_state},
     state::{Candidate, CreatedSince, LastGood, Location, Source, State, newest, pack, unpack},
     stream::{Event, Kind, Line, LineSplitter, parse_line},
 };
@@ -195,6 +195,21 @@ proptest! {
             sensitive_in_state(&value, &mut secrets);
             let _ = Redactor::new(&secrets).text(&String::from_utf8_lossy(&file));
         }
+    }
+
+    /// As a file of a Secret: what is read of it is taken out of it, whatever its format.
+    #[test]
+    fn a_secret_gets_an_answer(file in mutated(), format in prop::sample::select(vec![Some(Format::Hcl), Some(Format::Json), None])) {
+        let file = &file[..file.len().min(2 << 10)];
+        let text = String::from_utf8_lossy(file);
+        let mut secrets = Secrets::default();
+        match format {
+            Some(format) => secrets.variables(&text, format),
+            None => secrets.file(&text),
+        }
+        let clean = Redactor::new(&secrets).text(&text);
+        let longest = text.lines().map(str::trim).max_by_key(|line| line.len()).unwrap_or_default();
+        prop_assert!(longest.len() < MIN_LENGTH_ANYWHERE || !clean.contains(longest), "{longest} left");
     }
 
     /// As a state: it is whole or refused, never taken for less than it was, and survives being kept.

@@ -11,7 +11,7 @@ use std::{
 
 use capt_terraform::{
     plan::parse_show,
-    redact::{PLACEHOLDER, Redactor, Secrets, sensitive_in_plan, sensitive_in_state},
+    redact::{Format, PLACEHOLDER, Redactor, Secrets, sensitive_in_plan, sensitive_in_state},
     state::{Location, State, pack, unpack},
 };
 use serde_json::Value;
@@ -178,4 +178,99 @@ fn ids(module: &Value) -> BTreeMap<String, String> {
         ids.extend(self::ids(child));
     }
     ids
+}
+
+const SPELLINGS: &str = r#"
+variable "text" {}
+variable "list" {}
+variable "pin" {}
+variable "key" {}
+variable "json" {}
+resource "terraform_data" "all" {
+  input = {
+    text = var.text, list = var.list, pin = var.pin, key = var.key, json = var.json
+    base64 = base64encode("user:${var.text}"), encoded = jsonencode(var.list), url = urlencode(var.text)
+  }
+  provisioner "local-exec" {
+    command = "printenv KEY; printf %s \"$TEXT\" | od -An -tx1 -v | tr -d ' \n'; printf %s \"$LONG\" | base64 -w64; echo pin-$PIN; exit 1"
+    environment = { KEY = var.key, TEXT = var.text, LONG = var.list[1].long, PIN = var.pin }
+  }
+}
+output "all" { value = [var.text, var.list, var.pin, var.key] }
+"#;
+
+/// What Terraform prints of a file of variables, in plans for people and as JSON, in events, in errors, in its state, and what
+/// a program prints that it starts.
+#[test]
+fn nothing_that_terraform_prints_holds_a_value_of_a_secret() {
+    const LONG: &str = "correct-horse-battery-staple-and-more-of-it-so-that-base64-needs-lines";
+    let hcl = format!(
+        "text = \"a \\\"b${{\"-quoted\"}}\\\\d$${{e}} <f>\" # old\n\
+         list = [\"ab1!\", {{ long = \"{LONG}\", n = 10.50 }}]\n\
+         pin = 4711e2\n\
+         key = <<-EOT\n    line of key\n    MIIEowIBAAKCAQEA7bq1\n    EOT\n\
+         json = \"{{\\\"pass\\\": \\\"hunter22\\\"}}\"\n"
+    );
+    let json = format!(
+        r#"{{"text": "a \"b-quoted\\d${{e}} <f>", "list": ["ab1!", {{"long": "{LONG}", "n": 10.50}}], "pin": 4711e2,
+           "key": "line of key\nMIIEowIBAAKCAQEA7bq1\n", "json": "{{\"pass\": \"hunter22\"}}"}}"#
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let runs = |engine: &&str| execute(engine, directory, &["version"]).is_some();
+    let Some(engine) = ["terraform", "tofu"].into_iter().find(runs) else {
+        eprintln!("SKIPPED: neither terraform nor tofu is in PATH, so that this was not checked against one");
+        return;
+    };
+    fs::write(directory.join("main.tf"), SPELLINGS).unwrap();
+    run_with(engine, directory, &["init", "-input=false"]);
+    let parts = [
+        "-quoted",
+        "${e}",
+        "ab1!",
+        "correct-horse",
+        "10.5",
+        "471100",
+        "line of key",
+        "MIIEow",
+        "hunter22",
+        "61202262",
+    ];
+    let mut printed = String::new();
+    for (name, content, format) in [
+        ("a.tfvars", &hcl, Format::Hcl),
+        ("b.tfvars.json", &json, Format::Json),
+    ] {
+        fs::write(directory.join(name), content).unwrap();
+        let file = format!("-var-file={name}");
+        let mut secrets = Secrets::default();
+        secrets.variables(content, format);
+        let redactor = Redactor::new(&secrets);
+        let _ = fs::remove_file(directory.join("terraform.tfstate"));
+        for arguments in [
+            &["plan", "-no-color", "-out=p", &file][..],
+            &["plan", "-json", &file],
+            &["show", "-json", "p"],
+            &["apply", "-json", "-auto-approve", &file],
+            &["apply", "-no-color", "-auto-approve", &file],
+            &["output", "-no-color"],
+            &["output", "-json"],
+            &["state", "pull"],
+        ] {
+            let output = execute(engine, directory, arguments).unwrap();
+            let text = [output.stdout, output.stderr].concat();
+            let text = String::from_utf8(text).unwrap();
+            let clean = redactor.text(&text);
+            for part in parts {
+                assert!(
+                    !clean.contains(part),
+                    "{part} is in what {arguments:?} prints: {clean}"
+                );
+            }
+            printed.push_str(&text);
+        }
+    }
+    for part in parts {
+        assert!(printed.contains(part), "{part} is printed nowhere");
+    }
 }

@@ -19,6 +19,8 @@ words! {
         StateComplete = "StateComplete",
         /// No Terraform ran: all of it is made up.
         Simulated = "Simulated",
+        /// The runner confines what runs for it to its own files.
+        Sandboxed = "Sandboxed",
     }
 }
 
@@ -114,6 +116,13 @@ words! {
 
         /// No Terraform ran.
         SimulatedEngine = "SimulatedEngine",
+
+        /// Linux confines runs with Landlock.
+        Landlock = "Landlock",
+        /// The runner was started without a sandbox.
+        Disabled = "Disabled",
+        /// The kernel cannot confine runs, or only in part.
+        Unsupported = "Unsupported",
     }
 }
 

@@ -7,6 +7,7 @@ use capt_runner::{
     choose::{self, Choice, Wanted, Wish},
     engine::Engine,
     process::{self, TerraformEngine},
+    sandbox::{self, Sandbox, SandboxMode, SandboxStatus},
     simulated::SimulatedEngine,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -40,6 +41,20 @@ pub(crate) struct EngineArgs {
     /// How long Terraform may take to stop when it is asked to, before it is made to
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = args::length)]
     grace: Duration,
+
+    /// Whether runs are confined by the kernel (Landlock) to their own files and the system's programs. required: else
+    /// the runner does not start. auto: as far as the kernel can. off: they read and write whatever the runner can
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = sandbox_modes())]
+    sandbox: SandboxMode,
+
+    /// A path that all runs may read and write, besides their own; modules of this machine must be below one. Repeatable
+    #[arg(long, value_name = "PATH")]
+    sandbox_allow: Vec<PathBuf>,
+}
+
+fn sandbox_modes() -> impl TypedValueParser<Value = SandboxMode> {
+    PossibleValuesParser::new(SandboxMode::ALL.map(SandboxMode::as_str))
+        .try_map(|word| word.parse::<SandboxMode>())
 }
 
 fn engines() -> impl TypedValueParser<Value = Wanted> {
@@ -49,6 +64,13 @@ fn engines() -> impl TypedValueParser<Value = Wanted> {
 impl EngineArgs {
     /// What makes no sense together.
     pub(crate) fn contradiction(&self) -> Option<String> {
+        if let (SandboxMode::Off, [path, ..]) = (self.sandbox, self.sandbox_allow.as_slice()) {
+            return Some(format!(
+                "--sandbox-allow {} has no effect with --sandbox off, where runs read and write everything. Choose --sandbox \
+                 auto, or leave it out",
+                path.display()
+            ));
+        }
         let path = self.engine_path.as_deref();
         let path = path.filter(|_| self.engine == Wanted::Simulated)?;
         Some(format!(
@@ -63,12 +85,23 @@ impl EngineArgs {
             engine: self.engine,
             path: self.engine_path.clone(),
         };
+        let sandbox = Sandbox::new(self.sandbox, &self.sandbox_allow, &work_dir)?;
+        if self.engine != Wanted::Simulated {
+            match sandbox.status() {
+                status @ SandboxStatus::Unsupported { .. } => tracing::warn!("sandbox: {status}"),
+                status => tracing::info!("sandbox: {status}"),
+            }
+        }
+        if sandbox.status() != SandboxStatus::Disabled {
+            sandbox::hide_memory();
+        }
+        let simulated = SimulatedEngine::new(0, clock()).with_local_modules(sandbox.local_modules());
         let options = process::Options {
             grace: self.grace,
+            sandbox,
             ..process::Options::new(work_dir)?
         };
-        let simulated = Arc::new(SimulatedEngine::new(0, clock()));
-        let choice = choose::choose(&wish, simulated, |program| {
+        let choice = choose::choose(&wish, Arc::new(simulated), |program| {
             let options = options.clone();
             async move {
                 let engine = TerraformEngine::detect(program, options).await;

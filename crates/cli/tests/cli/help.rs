@@ -49,6 +49,8 @@ fn every_command_explains_itself_with_examples() {
                 "--parallelism",
                 "--poll-interval",
                 "--grace",
+                "--sandbox",
+                "[default: off]",
                 "--cluster-controller",
                 "--own-credentials",
             ],
@@ -110,6 +112,9 @@ fn every_command_explains_itself_with_examples() {
                 "--namespace",
                 "--system-namespace",
                 "--own-credentials",
+                "--sandbox",
+                "[possible values: required, auto, off]",
+                "--sandbox-allow",
             ],
         ),
         (&["manifests", "crds", "--help"], &["--foreign", "kubectl apply"]),
@@ -216,6 +221,7 @@ fn what_would_not_start_is_not_installed() {
         ("controller", "--concurrency=none", "--concurrency"),
         ("controller", "--health-address=0.0.0.0:1", "multiple times"),
         ("runner", "--engine=pulumi", "--engine"),
+        ("runner", "--sandbox=on", "--sandbox"),
     ] {
         let answer = crate::support::capt(home.path())
             .args(["manifests", what, "--", option])
@@ -385,6 +391,14 @@ fn arguments_that_contradict_each_other_are_named_with_what_to_do() {
                 "--engine-path /bin/tofu",
                 "Leave out one of the two",
             ],
+        ),
+        (
+            vec!["up", "--sandbox-allow", "/modules"],
+            &["--sandbox-allow /modules", "--sandbox off", "leave it out"],
+        ),
+        (
+            vec!["runner", "--sandbox", "off", "--sandbox-allow", "/modules"],
+            &["--sandbox-allow /modules", "--sandbox off", "leave it out"],
         ),
         (
             vec!["up", "--runner", "blue", "--workspace-runner", "embedded"],

@@ -8,6 +8,7 @@
 
 mod asking;
 mod bad_input;
+mod confined;
 mod controller;
 mod demo;
 mod examples;

@@ -21,10 +21,17 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::sandbox::SandboxStatus;
+
 /// Something that executes operations.
 pub trait Engine: Send + Sync + 'static {
     /// What it is.
     fn about(&self) -> About;
+
+    /// How far its runs are confined on this machine. None, if it runs nothing.
+    fn sandbox(&self) -> Option<SandboxStatus> {
+        None
+    }
 
     /// Makes everything ready for Terraform to run with these inputs, and finds the state that counts.
     fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>>;

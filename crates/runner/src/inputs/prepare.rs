@@ -9,12 +9,12 @@ use capt_api::foreign::{
     forprovider::{FileFormat, ForProvider, ModuleSource, RemotePullPolicy},
     providerconfig::TerraformConfig,
 };
-use capt_terraform::redact::Secrets;
+use capt_terraform::redact::{Format, Secrets};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Home, InputError, Needs, ObjectKind, Prepared, Surroundings,
+    ConfigKind, Home, InputError, Needs, ObjectKind, Prepared, Surroundings,
     home::{self, Asked},
     lookup::Data,
     needs::{KeyRef, ObjectRef},
@@ -78,7 +78,7 @@ pub(super) fn environment(
         let value = match key {
             None => {
                 let value = variable.value.clone().unwrap_or_default();
-                sensitive::named(secrets, &variable.name, &Value::String(value.clone()));
+                sensitive::public_text(secrets, &variable.name, &value);
                 value
             }
             Some(key) => {
@@ -86,8 +86,9 @@ pub(super) fn environment(
                 let value = String::from_utf8(value).map_err(|_| InputError::NotText {
                     field: key.field.clone(),
                 })?;
-                if key.object.kind == ObjectKind::Secret {
-                    secrets.file(&value);
+                match key.object.kind {
+                    ObjectKind::Secret => secrets.file(&value),
+                    ObjectKind::ConfigMap => sensitive::public_text(secrets, &variable.name, &value),
                 }
                 value
             }
@@ -118,8 +119,9 @@ pub(super) fn prepare(
     let vars = for_provider.vars.iter().flatten();
     let vars: Vec<(String, String)> = vars.map(|var| (var.key.clone(), var.value.clone())).collect();
     for (name, value) in &vars {
-        sensitive::named(&mut secrets, name, &Value::String(value.clone()));
+        sensitive::public_text(&mut secrets, name, value);
     }
+    exempt_own(view, needs, found, &mut secrets);
     let configuration = [&found.config.configuration, &found.config.backend_file];
     let told = [&for_provider.module]
         .into_iter()
@@ -161,6 +163,28 @@ pub(super) fn prepare(
             .collect(),
     };
     Ok((inputs, home))
+}
+
+/// Exempts what may be read beside a report: the Workspace's names, its module, and the text of a provider configuration
+/// of its namespace.
+fn exempt_own(view: &WorkspaceView, needs: &Needs, found: &Found, secrets: &mut Secrets) {
+    let names = [&view.name, &view.uid, view.external_name()];
+    names
+        .into_iter()
+        .chain(view.namespace.as_deref())
+        .for_each(|name| secrets.exempt(name));
+    let for_provider = &view.for_provider;
+    match (for_provider.source, for_provider.inline_format) {
+        (ModuleSource::Inline, Some(FileFormat::JSON)) => {
+            sensitive::exempt_module(secrets, &for_provider.module, Format::Json);
+        }
+        (ModuleSource::Inline, _) => sensitive::exempt_module(secrets, &for_provider.module, Format::Hcl),
+        (ModuleSource::Remote | ModuleSource::Flux, _) => secrets.exempt(&for_provider.module),
+    }
+    let configuration = found.config.configuration.as_deref();
+    if let Some(text) = configuration.filter(|_| needs.config.kind == ConfigKind::Namespaced) {
+        sensitive::exempt_module(secrets, text, Format::Hcl);
+    }
 }
 
 /// The whole, with a hash.
@@ -259,11 +283,18 @@ fn var_files(
     let mut files = Vec::with_capacity(given.len() + 1);
     for (at, (file, key)) in given.iter().zip(&needs.var_files).enumerate() {
         let content = found.value(key)?.to_vec();
-        if key.object.kind == ObjectKind::Secret {
-            secrets.file(&String::from_utf8_lossy(&content));
+        let format = match file.format {
+            Some(FileFormat::JSON) => Format::Json,
+            Some(FileFormat::HCL) | None => Format::Hcl,
+        };
+        let text = String::from_utf8_lossy(&content);
+        match key.object.kind {
+            ObjectKind::Secret => secrets.variables(&text, format),
+            ObjectKind::ConfigMap => sensitive::public_variables(secrets, &text, format),
         }
+        sensitive::in_addresses(secrets, &text);
         files.push(VarFile {
-            is_json: file.format == Some(FileFormat::JSON),
+            is_json: format == Format::Json,
             content,
             label: format!(
                 "spec.forProvider.varFiles[{at}] ({}, key {})",
@@ -274,7 +305,7 @@ fn var_files(
     if let Some(varmap) = for_provider.varmap.as_ref().filter(|varmap| !varmap.is_empty()) {
         let varmap: Map<String, Value> = varmap.clone().into_iter().collect();
         let varmap = Value::Object(varmap);
-        sensitive::named(secrets, "", &varmap);
+        sensitive::public(secrets, "", &varmap);
         files.push(VarFile {
             is_json: true,
             content: varmap.to_string().into_bytes(),

@@ -1,48 +1,74 @@
-//! Which of the inputs must not be seen.
+//! Which of the inputs must not leave, and which are public.
 //!
-//! What comes from a Secret is secret. What stands in the clear in an object that anybody may read is not, unless its
-//! name says that it should have been.
+//! What comes from a Secret is secret. What is in the clear in an object of the Workspace's own namespace is public, unless
+//! its name tells that it should be secret: it may be read there, so that hiding it in a report hides nothing and makes
+//! the report unreadable. A ClusterProviderConfig is for those who may not read it, so that its text makes nothing public.
 
-use capt_terraform::redact::Secrets;
+use capt_terraform::redact::{Format, Secrets, is_telling};
 use hcl_edit::{
-    expr::{Expression, ObjectKey},
-    structure::{Attribute, Body},
+    expr::{Expression, ObjectKey, ObjectValue},
+    structure::{Attribute, Block, Body},
     visit::{self, Visit},
 };
 use serde_json::Value;
 
 use super::backend::constant;
 
-/// Whether what is called this is likely to be secret.
-pub(super) fn is_telling(name: &str) -> bool {
-    const TELLING: [&str; 9] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "token",
-        "private_key",
-        "api_key",
-        "access_key",
-        "credential",
-    ];
-    /// Ends of names of what only points to a secret.
-    const POINTING: [&str; 8] = [
-        "_id", "_name", "_arn", "_suffix", "_path", "_file", "_ref", "_version",
-    ];
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    TELLING.iter().any(|word| name.contains(word)) && !POINTING.iter().any(|end| name.ends_with(end))
+/// A named value that stands in the clear: secret if its name is telling.
+pub(super) fn named(secrets: &mut Secrets, name: &str, value: &Value) {
+    each(name, value, &mut |value, is_secret| {
+        if is_secret {
+            secrets.json(value);
+        }
+    });
 }
 
-/// A named value that stands in the clear.
-pub(super) fn named(secrets: &mut Secrets, name: &str, value: &Value) {
+/// A named value of an object that may be read: secret if its name is telling, and public if it is not.
+pub(super) fn public(secrets: &mut Secrets, name: &str, value: &Value) {
+    each(name, value, &mut |value, is_secret| match is_secret {
+        true => secrets.json(value),
+        false => secrets.exempt_json(value),
+    });
+}
+
+/// The text of a variable of an object that may be read, which may be an expression of Terraform's language.
+pub(super) fn public_text(secrets: &mut Secrets, name: &str, text: &str) {
+    public(secrets, name, &Value::from(text));
+    if text.trim_start().starts_with(['[', '{'])
+        && let Some(value) = text.trim().parse().ok().as_ref().and_then(constant)
+    {
+        public(secrets, name, &value);
+    }
+}
+
+/// A file of variables of an object that may be read.
+pub(super) fn public_variables(secrets: &mut Secrets, text: &str, format: Format) {
+    match format {
+        Format::Json => {
+            if let Ok(value) = serde_json::from_str(text) {
+                public(secrets, "", &value);
+            }
+        }
+        Format::Hcl => {
+            let is_constant = |attribute: &Attribute| {
+                let value = constant(&attribute.value)?;
+                Some((attribute.key.as_str().to_owned(), value))
+            };
+            let body = text.parse::<Body>().unwrap_or_default();
+            for (name, value) in body.attributes().filter_map(is_constant) {
+                public(secrets, &name, &value);
+            }
+        }
+    }
+}
+
+/// Every part of a value that has one name, and whether it is secret by that.
+fn each(name: &str, value: &Value, found: &mut dyn FnMut(&Value, bool)) {
     match value {
-        _ if is_telling(name) => secrets.json(value),
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(name, field)| named(secrets, name, field)),
-        Value::Array(items) => items.iter().for_each(|item| named(secrets, name, item)),
-        _ => {}
+        _ if is_telling(name) => found(value, true),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| each(name, field, found)),
+        Value::Array(items) => items.iter().for_each(|item| each(name, item, found)),
+        _ => found(value, false),
     }
 }
 
@@ -144,16 +170,72 @@ impl Visit for Named<'_> {
         visit::visit_attr(self, node);
     }
 
-    fn visit_object_item(&mut self, key: &ObjectKey, value: &hcl_edit::expr::ObjectValue) {
-        let name = match key {
-            ObjectKey::Ident(name) => Some(name.as_str()),
-            ObjectKey::Expression(Expression::Variable(name)) => Some(name.as_str()),
-            ObjectKey::Expression(expression) => expression.as_str(),
-        };
-        if let (Some(name), Some(value)) = (name, constant(value.expr())) {
+    fn visit_object_item(&mut self, key: &ObjectKey, value: &ObjectValue) {
+        if let (Some(name), Some(value)) = (name_of(key), constant(value.expr())) {
             named(self.0, name, &value);
         }
         visit::visit_object_item(self, key, value);
+    }
+}
+
+fn name_of(key: &ObjectKey) -> Option<&str> {
+    match key {
+        ObjectKey::Ident(name) => Some(name.as_str()),
+        ObjectKey::Expression(Expression::Variable(name)) => Some(name.as_str()),
+        ObjectKey::Expression(expression) => expression.as_str(),
+    }
+}
+
+/// The constants and labels of a module, which may be read: public unless what a constant is for has a telling name.
+/// Nothing in it is secret by its name: there `http_tokens = "required"` is a setting.
+pub(super) fn exempt_module(secrets: &mut Secrets, text: &str, format: Format) {
+    match format {
+        Format::Json => {
+            if let Ok(value) = serde_json::from_str(text) {
+                each("", &value, &mut |value, is_secret| {
+                    if !is_secret {
+                        secrets.exempt_json(value);
+                    }
+                });
+            }
+        }
+        Format::Hcl => {
+            if let Ok(body) = text.parse::<Body>() {
+                Constants(secrets).visit_body(&body);
+            }
+        }
+    }
+}
+
+struct Constants<'a>(&'a mut Secrets);
+
+impl Visit for Constants<'_> {
+    fn visit_block(&mut self, node: &Block) {
+        let labels = node.labels.iter().map(|label| label.as_str());
+        labels.clone().for_each(|label| self.0.exempt(label));
+        let is_variable = node.ident.as_str() == "variable";
+        if !(is_variable && labels.clone().any(is_telling)) {
+            visit::visit_block(self, node);
+        }
+    }
+
+    fn visit_attr(&mut self, node: &Attribute) {
+        if !is_telling(node.key.as_str()) {
+            visit::visit_attr(self, node);
+        }
+    }
+
+    fn visit_object_item(&mut self, key: &ObjectKey, value: &ObjectValue) {
+        if !name_of(key).is_some_and(is_telling) {
+            self.visit_expr(value.expr());
+        }
+    }
+
+    fn visit_expr(&mut self, node: &Expression) {
+        match constant(node) {
+            Some(Value::Array(_) | Value::Object(_)) | None => visit::visit_expr(self, node),
+            Some(value) => self.0.exempt_json(&value),
+        }
     }
 }
 
@@ -223,6 +305,43 @@ mod tests {
             let mut secrets = Secrets::default();
             in_addresses(&mut secrets, text);
             assert_eq!(Redactor::new(&secrets).text(told), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn constants_of_a_module_are_public_unless_their_name_tells_otherwise() {
+        const HCL: &str = "variable \"zone\" { default = \"public-1\" }\nvariable \"db_password\" { default = \"hidden-1\" }\n\
+            resource \"public-2\" \"public-3\" {\n  list = [\"public-4\", lower(\"public-5\"), 47.110]\n  \
+            token = \"hidden-2\"\n  secrets = { a = [\"hidden-3\"] }\n  tags = { api_token = \"hidden-4\", (var.x) = \"public-6\" }\n  \
+            text = <<EOT\npublic-7\nEOT\n  part = \"hidden-5-${var.x}\"\n}\n";
+        const JSON: &str = r#"{"resource": {"x": {"y": {"list": ["public-4", 47.110], "token": "hidden-2", "secrets": {"a": ["hidden-3"]}}}}}"#;
+        for (text, format, public) in [
+            (
+                HCL,
+                Format::Hcl,
+                vec![
+                    "public-1", "public-2", "public-3", "public-4", "public-5", "public-6", "public-7",
+                    "47.11",
+                ],
+            ),
+            (JSON, Format::Json, vec!["public-4", "47.11"]),
+            ("broken {", Format::Hcl, vec![]),
+            ("{", Format::Json, vec![]),
+        ] {
+            let mut secrets = Secrets::default();
+            let hidden = ["hidden-1", "hidden-2", "hidden-3", "hidden-4", "hidden-5-"];
+            public
+                .iter()
+                .chain(&hidden)
+                .for_each(|value| secrets.value(value));
+            exempt_module(&mut secrets, text, format);
+            let redactor = Redactor::new(&secrets);
+            for value in public {
+                assert_eq!(redactor.text(value), value);
+            }
+            for value in hidden {
+                assert_eq!(redactor.text(value), "(redacted)", "{value} of {text}");
+            }
         }
     }
 }

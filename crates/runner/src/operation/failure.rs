@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use capt_api::{conditions::workspace::WorkspaceReason as Reason, run::RunReport};
 use capt_terraform::{
     diagnostics::{self, Class},
+    redact::Redactor,
     state::State,
+    stream::Diagnostic,
 };
 
 use crate::{
@@ -85,7 +87,26 @@ impl Stage {
     }
 }
 
-/// What went wrong, for people. Not redacted.
+/// The failure as it may leave. Its kind was decided before, from what Terraform printed.
+pub(crate) fn redacted(failure: &Failure, redactor: &Redactor) -> Failure {
+    let clean = |diagnostic: &Diagnostic| Diagnostic {
+        summary: redactor.text(&diagnostic.summary),
+        detail: redactor.text(&diagnostic.detail),
+        address: diagnostic
+            .address
+            .as_deref()
+            .map(|address| redactor.text(address)),
+        ..diagnostic.clone()
+    };
+    Failure {
+        message: redactor.text(&failure.message),
+        diagnostics: failure.diagnostics.iter().map(clean).collect(),
+        ..failure.clone()
+    }
+}
+
+/// What went wrong, for people. As much redacted as the failure is: how it begins and what it is cut to comes after that, so
+/// that [`Stage::of`] reads it back and no half of a secret is left.
 pub(crate) fn message(failure: &Failure, stage: Stage) -> String {
     // Whatever was said before a crash is not why it ended.
     let is_crash = failure.kind == FailureKind::Terraform(Class::Crash);
@@ -157,17 +178,29 @@ fn class_reason(class: Class) -> Reason {
 
 /// What went wrong together with what a person can do about it. Before anything is tried again, what another try would
 /// make a second time must be seen to.
-pub(crate) fn words(reason: Reason, message: &str, report: &RunReport, view: &WorkspaceView) -> String {
-    match report.missing.is_empty() {
-        true => with_advice(reason, message, view),
-        false => format!("{message}\n{}", missing_words(report, view)),
+///
+/// `message` and `report` are redacted; `about` is the same message as it was before, from which the advice follows.
+pub(crate) fn words(
+    reason: Reason,
+    message: &str,
+    about: &str,
+    report: &RunReport,
+    view: &WorkspaceView,
+) -> String {
+    let advice = match report.missing.is_empty() {
+        true => advice(reason, about, view),
+        false => Some(missing_words(report, view).into()),
+    };
+    match advice {
+        Some(advice) => format!("{message}\n{advice}"),
+        None => message.to_owned(),
     }
 }
 
-/// What went wrong together with what a person can do about it, where that is not in the words already.
-fn with_advice(reason: Reason, message: &str, view: &WorkspaceView) -> String {
+/// What a person can do about it, where that is not in the words already.
+fn advice(reason: Reason, about: &str, view: &WorkspaceView) -> Option<Cow<'static, str>> {
     let advice = match reason {
-        Reason::Network | Reason::Timeout if is_about_state(message) => {
+        Reason::Network | Reason::Timeout if is_about_state(about) => {
             "Check the settings of the backend, and that it can be reached from where the runner runs. It is tried \
              again by itself."
         }
@@ -181,15 +214,15 @@ fn with_advice(reason: Reason, message: &str, view: &WorkspaceView) -> String {
         | Reason::Interrupted
         | Reason::PluginCache => "It is tried again by itself.",
         Reason::Configuration => "Mend the module or its variables: a change is tried at once.",
-        _ => return with_retry(reason, message, view),
+        _ => return retry_advice(reason, about, view).map(Cow::Owned),
     };
-    format!("{message}\n{advice}")
+    Some(advice.into())
 }
 
 /// The same where nothing goes on before somebody asks for it.
-fn with_retry(reason: Reason, message: &str, view: &WorkspaceView) -> String {
+fn retry_advice(reason: Reason, about: &str, view: &WorkspaceView) -> Option<String> {
     let advice: Cow<'_, str> = match reason {
-        Reason::ModuleUnavailable if message.contains(BROKEN_ARCHIVE) => {
+        Reason::ModuleUnavailable if about.contains(BROKEN_ARCHIVE) => {
             "Put a whole archive where the address leads".into()
         }
         Reason::ModuleUnavailable => {
@@ -205,12 +238,10 @@ fn with_retry(reason: Reason, message: &str, view: &WorkspaceView) -> String {
         }
         Reason::DiskFull => "Make room on the disk that the runner works on".into(),
         Reason::Other => "Mend the cause".into(),
-        _ => return message.to_owned(),
+        _ => return None,
     };
-    format!(
-        "{message}\n{advice}; then ask for another try: {}",
-        view.command("retry")
-    )
+    let retry = view.command("retry");
+    Some(format!("{advice}; then ask for another try: {retry}"))
 }
 
 /// Whether a failure is about the place where state is kept.
@@ -248,6 +279,7 @@ pub(crate) fn own(class: Class, message: impl Into<String>) -> Failure {
 #[cfg(test)]
 mod tests {
     use capt_api::foreign::Workspace;
+    use capt_terraform::{redact::Secrets, stream::Severity};
 
     use super::*;
 
@@ -259,6 +291,87 @@ mod tests {
         }))
         .expect("a Workspace");
         WorkspaceView::from(&object)
+    }
+
+    fn of(reason: Reason, message: &str, view: &WorkspaceView) -> String {
+        words(reason, message, message, &RunReport::default(), view)
+    }
+
+    /// These words stand in every message of ours, and may be in a Secret too.
+    #[test]
+    fn what_is_redacted_changes_no_decision() {
+        let mut secrets = Secrets::default();
+        for word in [
+            "plan",
+            "failed",
+            "create",
+            "backend",
+            "error loading state",
+            BROKEN_ARCHIVE,
+            "retry",
+            "team",
+        ] {
+            secrets.value(word);
+        }
+        let redactor = Redactor::new(&secrets);
+        let state = own(Class::Network, "error loading state of the backend");
+        let archive = own(Class::Other, format!("{BROKEN_ARCHIVE}: gzip failed"));
+        for (failure, stage, reason, advice) in [
+            (
+                &state,
+                Stage::Observe,
+                Reason::Network,
+                "Check the settings of the backend",
+            ),
+            (
+                &archive,
+                Stage::Create,
+                Reason::ModuleUnavailable,
+                "Put a whole archive",
+            ),
+        ] {
+            let clean = message(&redacted(failure, &redactor), stage);
+            assert!(clean.contains("(redacted)"), "{clean}");
+            assert_eq!(Stage::of(&clean), Some(stage), "{clean}");
+            let about = message(failure, stage);
+            let words = words(reason, &clean, &about, &RunReport::default(), &view());
+            assert!(words.contains(advice) && words.starts_with(&clean), "{words}");
+            assert_eq!(
+                words.contains("capt retry workspace/vpc -n team"),
+                reason == Reason::ModuleUnavailable
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_is_cut_after_it_is_redacted() {
+        let secret = "correct-horse-battery-staple";
+        let mut secrets = Secrets::default();
+        secrets.value(secret);
+        let redactor = Redactor::new(&secrets);
+        let detail = format!("{} {secret} end", "x".repeat(MAX_MESSAGE - 20));
+        let diagnostic = Diagnostic {
+            severity: Severity::Error,
+            summary: "s".to_owned(),
+            detail: detail.clone(),
+            ..Diagnostic::default()
+        };
+        let failure = Failure {
+            diagnostics: vec![diagnostic],
+            ..own(Class::Other, detail)
+        };
+        for failure in [own(Class::Other, failure.message.clone()), failure] {
+            assert!(
+                message(&failure, Stage::Create).contains("correct-h"),
+                "it is cut inside of it"
+            );
+            let clean = message(&redacted(&failure, &redactor), Stage::Create);
+            assert!(
+                !clean.contains("correct") && clean.contains("x (red"),
+                "{}",
+                &clean[MAX_MESSAGE - 50..]
+            );
+        }
     }
 
     #[test]
@@ -273,15 +386,15 @@ mod tests {
             Reason::DiskFull,
             Reason::Other,
         ] {
-            let words = with_advice(reason, "it broke", &view());
+            let words = of(reason, "it broke", &view());
             assert!(
                 words.starts_with("it broke\n") && words.ends_with(retry),
                 "{words}"
             );
         }
-        let words = with_advice(Reason::Crash, "it broke", &view());
+        let words = of(Reason::Crash, "it broke", &view());
         assert!(words.contains("`capt logs workspace/vpc -n team`"), "{words}");
-        assert_eq!(with_advice(Reason::InputInvalid, "it broke", &view()), "it broke");
+        assert_eq!(of(Reason::InputInvalid, "it broke", &view()), "it broke");
         let nowhere = WorkspaceView {
             namespace: None,
             ..view()
@@ -313,7 +426,7 @@ mod tests {
             ),
         ] {
             for reason in [Reason::Network, Reason::Timeout] {
-                let words = with_advice(reason, &message, &view);
+                let words = of(reason, &message, &view);
                 assert!(
                     words.starts_with(&message) && words.ends_with("tried again by itself."),
                     "{words}"

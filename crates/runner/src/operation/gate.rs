@@ -29,7 +29,7 @@ impl Gate {
         }
     }
 
-    /// Takes note of what a state says is secret.
+    /// Takes note of what a state says is secret, and what is public by it.
     pub(crate) fn learn(&self, state: &[u8]) {
         let Ok(state) = serde_json::from_slice::<Value>(state) else {
             return;
@@ -44,9 +44,9 @@ impl Gate {
 
     fn change(&self, change: impl FnOnce(&mut Secrets)) {
         let mut inner = self.inner.lock();
-        let known = inner.secrets.len();
+        let known = inner.secrets.revision();
         change(&mut inner.secrets);
-        if inner.secrets.len() != known {
+        if inner.secrets.revision() != known {
             inner.redactor = None;
         }
     }
@@ -78,6 +78,48 @@ fn redacted(redactor: &Redactor, value: &Value) -> Value {
             .iter()
             .map(|(name, field)| (redactor.text(name), redacted(redactor, field)))
             .collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::Number(number) => {
+            let (text, clean) = (number.to_string(), redactor.text(&number.to_string()));
+            match text == clean {
+                true => value.clone(),
+                false => Value::String(clean),
+            }
+        }
+        Value::Null | Value::Bool(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_redacted_in_all_its_parts() {
+        let mut secrets = Secrets::default();
+        secrets.json(&json!([471108, "hunter22", 10.5]));
+        let gate = Gate::new(secrets);
+        let value =
+            json!({"a": [471108, 1471108, {"hunter22": "x-hunter22"}], "b": 10.50, "c": [true, null, 10]});
+        let clean = json!({"a": ["(redacted)", 1471108, {"(redacted)": "x-(redacted)"}], "b": "(redacted)", "c": [true, null, 10]});
+        assert_eq!(gate.value(&value), clean);
+    }
+
+    #[test]
+    fn a_state_teaches_what_is_secret_and_what_is_public() {
+        let mut secrets = Secrets::default();
+        secrets.value("vpc-0123456789abcdef0");
+        let gate = Gate::new(secrets);
+        assert_eq!(gate.text("vpc-0123456789abcdef0 hunter22"), "(redacted) hunter22");
+        let outputs = json!({"outputs": {
+            "vpc_id": {"value": "vpc-0123456789abcdef0", "type": "string"},
+            "pass": {"value": "hunter22", "type": "string", "sensitive": true},
+        }});
+        gate.learn(outputs.to_string().as_bytes());
+        assert_eq!(
+            gate.text("vpc-0123456789abcdef0 hunter22"),
+            "vpc-0123456789abcdef0 (redacted)"
+        );
     }
 }

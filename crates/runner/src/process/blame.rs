@@ -1,11 +1,11 @@
 //! Where a value stands that Terraform does not like. The files that it is told in have names of ours, which mean nothing to
 //! whoever wrote the value.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use capt_terraform::stream::Diagnostic;
 
-use crate::engine::Inputs;
+use crate::{engine::Inputs, folder::Folder};
 
 use super::place;
 
@@ -24,7 +24,7 @@ impl Blame {
     }
 
     /// Says it of those that are about such a file, with the folder that Terraform ran in.
-    pub(super) fn put(&self, run_in: &Path, said: &mut [Diagnostic]) {
+    pub(super) fn put(&self, folder: &Folder, run_in: &Path, said: &mut [Diagnostic]) {
         for diagnostic in said {
             self.put_in_words(diagnostic);
             let Some(range) = &mut diagnostic.range else {
@@ -36,7 +36,8 @@ impl Blame {
             match label {
                 Some(label) => range.filename.clone_from(label),
                 None => {
-                    let file = fs::read_to_string(run_in.join(name)).unwrap_or_default();
+                    let file = folder.read(run_in.join(name)).ok().flatten().unwrap_or_default();
+                    let file = String::from_utf8_lossy(&file);
                     let variable =
                         variable_at(&file, usize::try_from(range.start.line).unwrap_or(usize::MAX));
                     let variable = variable.map_or_else(String::new, |name| format!(", variable {name}"));
@@ -96,7 +97,7 @@ mod tests {
     fn a_value_is_called_by_where_somebody_wrote_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let name = "~capt-0000.auto.tfvars";
-        fs::write(
+        std::fs::write(
             folder.path().join(name),
             "size = (\n\"x\"\n)\ntags = (\n[1,\n2]\n)\n",
         )
@@ -126,7 +127,7 @@ mod tests {
                 range: Some(range),
                 ..Diagnostic::default()
             }];
-            blame.put(folder.path(), &mut said);
+            blame.put(&Folder::new(folder.path()), Path::new(""), &mut said);
             assert_eq!(capt_terraform::diagnostics::one(&said[0]), expected);
         }
     }
@@ -148,7 +149,7 @@ mod tests {
                 ),
                 ..Diagnostic::default()
             }];
-            blame.put(Path::new("/nowhere"), &mut said);
+            blame.put(&Folder::new("/nowhere"), Path::new(""), &mut said);
             said[0].detail.clone()
         };
         for (file, field) in [

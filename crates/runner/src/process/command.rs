@@ -1,6 +1,13 @@
 //! Running one command of Terraform, under a supervisor.
 
-use std::{ffi::OsString, fs, io, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
@@ -10,13 +17,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Failure;
+use crate::{engine::Failure, sandbox::Reach};
 
 use super::{
     failure::{self, machine},
-    supervise::{Order, Word},
+    supervise::{Order, Word, wrap_variable},
     tail::Tail,
-    workdir::{self, WorkDir},
+    workdir::{RUN, WorkDir},
 };
 
 /// How often it is looked at what a command has written meanwhile.
@@ -43,7 +50,10 @@ pub(super) struct Runs {
     pub(super) program: PathBuf,
     pub(super) grace: Duration,
     pub(super) folder: WorkDir,
+    /// Where Terraform runs, inside that folder.
     pub(super) run_in: PathBuf,
+    /// What Terraform may use; none, if it is not confined.
+    pub(super) reach: Option<Reach>,
     pub(super) env: Vec<(String, String)>,
     pub(super) cancel: CancellationToken,
     /// Held until nobody uses the folder any more.
@@ -113,11 +123,6 @@ impl Runs {
         .await
     }
 
-    /// The file that a command writes its standard output to.
-    pub(super) fn output(&self, name: &str) -> PathBuf {
-        self.folder.run().join(name)
-    }
-
     /// Runs Terraform with these arguments. Its standard output goes to a file of this name.
     ///
     /// If this is dropped, Terraform is asked to stop, and whoever opens the next session waits for it.
@@ -130,20 +135,25 @@ impl Runs {
         if self.cancel.is_cancelled() {
             return Err(failure::cancelled());
         }
+        let files = &self.folder.files;
+        let (stdout, stderr) = (output_file(output), output_file("stderr"));
         let order = Order {
             lock: self.folder.run_lock(),
-            stdout: self.output(output),
-            stderr: self.folder.run().join("stderr"),
+            stdout: files.path(&stdout),
+            stderr: files.path(&stderr),
             grace: self.grace,
+            reach: self.reach.clone(),
+            cwd: files.path(&self.run_in),
             program: self.program.clone(),
             args,
         };
         // What the last command wrote must not be taken for what this one writes.
-        for file in [&order.stdout, &order.stderr] {
-            workdir::remove(file).map_err(|error| machine("remove the output of the last run", &error))?;
+        for file in [&stdout, &stderr] {
+            let removed = files.remove(file);
+            removed.map_err(|error| machine("remove the output of the last run", &error))?;
         }
-        let mut stdout = Tail::new(&order.stdout);
-        let mut stderr = Tail::new(&order.stderr);
+        let mut stdout = Tail::new(files, &stdout);
+        let mut stderr = Tail::new(files, &stderr);
         let mut supervised = Supervised::start(self, &order)?;
         let mut kept = Kept::default();
         let mut hear = |listener: &mut dyn Listener, line: &[u8]| {
@@ -217,8 +227,13 @@ impl Runs {
     }
 
     fn is_free(&self) -> bool {
-        matches!(workdir::try_lock(&self.folder.run_lock()), Ok(Some(_)))
+        matches!(self.folder.try_run_lock(), Ok(Some(_)))
     }
+}
+
+/// The file that a command writes its output to.
+fn output_file(name: &str) -> PathBuf {
+    Path::new(RUN).join(name)
 }
 
 /// A supervisor that runs.
@@ -235,8 +250,8 @@ impl Supervised {
             .args(&runs.supervisor.args)
             .args(order.to_args())
             .env_clear()
-            .envs(runs.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(&runs.run_in)
+            .envs(runs.env.iter().map(|(name, value)| (wrap_variable(name), value)))
+            .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -320,10 +335,11 @@ impl Runs {
         output: &str,
     ) -> Result<(Ended, Vec<u8>), Failure> {
         let ended = self.run(args, output, &mut Deaf).await?;
-        let path = self.output(output);
-        let printed = fs::read(&path).unwrap_or_default();
-        // It may hold secrets, and nobody needs it any more.
-        let _ = fs::remove_file(&path);
-        Ok((ended, printed))
+        let path = output_file(output);
+        let printed = self.folder.files.read(&path);
+        // It may hold secrets, and it is of no more use.
+        let _ = self.folder.files.remove(&path);
+        let printed = printed.map_err(|error| machine("read the output of Terraform", &error))?;
+        Ok((ended, printed.unwrap_or_default()))
     }
 }

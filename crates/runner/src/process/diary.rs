@@ -3,9 +3,14 @@
 //! Terraform's output is not written to the disk at once, so that after a failure of the machine some of it may be gone:
 //! what ran before the machine was last started is not known any more.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-use super::workdir::{self, WorkDir};
+use crate::folder::Folder;
+
+use super::workdir::{RUN, WorkDir};
 
 /// Operations that are remembered.
 const MAX_OPERATIONS: usize = 20;
@@ -14,6 +19,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The operations of one folder.
 pub(super) struct Diary {
+    folder: Folder,
     path: PathBuf,
     boot: String,
 }
@@ -24,14 +30,15 @@ impl Diary {
         // Where that cannot be told, the machine is taken for one that does not fail.
         let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
         Self {
-            path: folder.run().join("operations"),
+            folder: folder.files.clone(),
+            path: Path::new(RUN).join("operations"),
             boot: boot.trim().to_owned(),
         }
     }
 
     /// Notes that an operation begins. Says whether nothing is known of the one that was cut short.
     pub(super) fn begin(&self, operation: &str, cut_short: Option<&str>) -> io::Result<bool> {
-        let text = workdir::read(&self.path)?.unwrap_or_default();
+        let text = self.folder.read(&self.path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let line = |operation: &str| format!("{operation} {}", self.boot);
         let cut_short = cut_short.map(line);
@@ -49,7 +56,8 @@ impl Diary {
             surplus = surplus.saturating_sub(usize::from(!is_needed));
             is_needed
         });
-        workdir::write(&self.path, (lines.join("\n") + "\n").as_bytes())?;
+        self.folder
+            .write(&self.path, (lines.join("\n") + "\n").as_bytes())?;
         Ok(is_lost)
     }
 }
@@ -60,7 +68,8 @@ mod tests {
 
     fn diary(folder: &tempfile::TempDir, boot: &str) -> Diary {
         Diary {
-            path: folder.path().join("operations"),
+            folder: Folder::new(folder.path()),
+            path: "operations".into(),
             boot: boot.to_owned(),
         }
     }
@@ -91,7 +100,7 @@ mod tests {
         for number in 0..3 * MAX_OPERATIONS {
             assert!(!diary.begin(&number.to_string(), Some("first")).unwrap());
         }
-        let text = fs::read_to_string(&diary.path).unwrap();
+        let text = fs::read_to_string(folder.path().join("operations")).unwrap();
         assert_eq!(text.lines().count(), MAX_OPERATIONS);
         for number in 0..MAX_OPERATIONS {
             diary.begin(&number.to_string(), None).unwrap();

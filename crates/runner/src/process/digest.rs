@@ -1,11 +1,13 @@
 //! Whether files changed, by their content.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use sha2::{Digest as _, Sha256};
+
+use crate::folder::{EntryKind, Folder};
 
 /// Hashes fields so that no two different lists of fields are the same bytes.
 #[derive(Default)]
@@ -27,17 +29,17 @@ impl Digest {
 }
 
 /// Everything in a folder, without what git keeps for itself.
-pub(super) fn tree(folder: &Path) -> io::Result<String> {
+pub(super) fn tree(folder: &Folder, at: &Path) -> io::Result<String> {
     let mut digest = Digest::default();
-    for path in files(folder, &|_| true)? {
+    for path in files(folder, at, &|_| true)? {
         digest.field(path.as_os_str().as_encoded_bytes());
-        let path = folder.join(path);
-        if path.is_symlink() {
-            digest.field(fs::read_link(path)?.as_os_str().as_encoded_bytes());
-        } else {
+        let path = at.join(path);
+        if let Some(target) = folder.read_link(&path)? {
+            digest.field(target.as_os_str().as_encoded_bytes());
+        } else if let Some(mut file) = folder.open(&path)? {
             // Files may be large, so that they are not read as a whole.
             let mut content = Sha256::new();
-            io::copy(&mut fs::File::open(path)?, &mut content)?;
+            io::copy(&mut file, &mut content)?;
             digest.field(&content.finalize());
         }
     }
@@ -45,22 +47,17 @@ pub(super) fn tree(folder: &Path) -> io::Result<String> {
 }
 
 /// The files in a folder and below it whose names are wanted, in order, as paths from there. Links are not followed.
-pub(super) fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+pub(super) fn files(folder: &Folder, at: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(inside) = open.pop() {
-        for entry in fs::read_dir(folder.join(&inside))? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let kind = entry.file_type()?;
+        for (name, kind) in folder.list(at.join(&inside))? {
             let path = inside.join(&name);
-            if kind.is_dir() {
-                if !matches!(name.to_str(), Some(".git" | ".terraform")) {
-                    open.push(path);
-                }
-            // Whoever reads a pipe waits for somebody to write to it.
-            } else if (kind.is_file() || kind.is_symlink()) && wanted(&name.to_string_lossy()) {
-                found.push(path);
+            match kind {
+                EntryKind::Folder if matches!(name.to_str(), Some(".git" | ".terraform")) => {}
+                EntryKind::Folder => open.push(path),
+                EntryKind::File | EntryKind::Link if wanted(&name.to_string_lossy()) => found.push(path),
+                EntryKind::File | EntryKind::Link | EntryKind::Other => {}
             }
         }
     }
@@ -70,7 +67,13 @@ pub(super) fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn tree_of(folder: &tempfile::TempDir) -> String {
+        tree(&Folder::new(folder.path()), Path::new("")).unwrap()
+    }
 
     #[test]
     fn differs_when_anything_differs() {
@@ -81,7 +84,7 @@ mod tests {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, content).unwrap();
             }
-            tree(folder.path()).unwrap()
+            tree_of(&folder)
         };
         let base = build(&[("a", "1"), ("b/c", "2")]);
         assert_eq!(base, build(&[("b/c", "2"), ("a", "1"), (".git/x", "y")]));
@@ -99,10 +102,10 @@ mod tests {
     #[test]
     fn reads_nothing_that_may_never_end() {
         let folder = tempfile::tempdir().unwrap();
-        let before = tree(folder.path()).unwrap();
+        let before = tree_of(&folder);
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
-        assert_eq!(tree(folder.path()).unwrap(), before);
+        assert_eq!(tree_of(&folder), before);
     }
 }

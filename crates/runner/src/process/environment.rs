@@ -2,9 +2,14 @@
 //!
 //! It begins empty, so that nothing of this machine gets into a run, and no run gets what another one has.
 
+use std::env;
+
 use crate::engine::Inputs;
 
-use super::workdir::WorkDir;
+use super::{
+    aws_identity::AwsIdentity,
+    workdir::{DATA, HOME, TMP, WorkDir},
+};
 
 /// What a run takes over from the environment of the runner, unless it is told otherwise: how programs are found, how
 /// the network is reached, and who is trusted. No credentials.
@@ -28,6 +33,9 @@ pub const INHERITED: &[&str] = &[
     "TZ",
 ];
 
+/// Those that name files with the certificates of who is trusted.
+pub(super) const NAMES_TRUSTED: &[&str] = &["SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
+
 /// Names that the runner needs for itself.
 const OURS: &[&str] = &["TF_DATA_DIR", "TF_WORKSPACE"];
 
@@ -38,19 +46,27 @@ pub(super) fn taken(env: &[(String, String)]) -> Option<&str> {
         .find(|name| OURS.contains(name))
 }
 
+/// The environment of the runner's own process, as far as it is text.
+pub(super) fn of_process() -> Vec<(String, String)> {
+    env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// The environment of a run.
 pub(super) fn environment(
     inherited: &[(String, String)],
+    identity: &AwsIdentity,
     folder: &WorkDir,
     plugin_cache: Option<&str>,
     inputs: &Inputs,
 ) -> Vec<(String, String)> {
     let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
-    let home = folder.home();
+    let home = folder.path(HOME);
     let ours = [
         ("HOME", path(home.clone())),
-        ("TMPDIR", path(folder.tmp())),
-        ("TF_DATA_DIR", path(folder.data())),
+        ("TMPDIR", path(folder.path(TMP))),
+        ("TF_DATA_DIR", path(folder.path(DATA))),
         ("TF_CLI_CONFIG_FILE", path(home.join(".terraformrc"))),
         ("TF_IN_AUTOMATION", "1".to_owned()),
         ("TF_INPUT", "0".to_owned()),
@@ -62,6 +78,7 @@ pub(super) fn environment(
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
     ];
     let mut environment = inherited.to_vec();
+    environment.extend(identity.env.iter().cloned());
     environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
     if let Some(cache) = plugin_cache {
         environment.push(("TF_PLUGIN_CACHE_DIR".to_owned(), cache.to_owned()));
@@ -115,7 +132,11 @@ mod tests {
             ("TF_CLI_CONFIG_FILE", "./.terraformrc"),
             ("X", "y"),
         ]);
-        let environment = environment(&inherited, &folder, Some("/cache"), &inputs);
+        let identity = AwsIdentity {
+            env: vec![("AWS_REGION".to_owned(), "theirs".to_owned())],
+            ..AwsIdentity::default()
+        };
+        let environment = environment(&inherited, &identity, &folder, Some("/cache"), &inputs);
         let last = |name: &str| {
             environment
                 .iter()
@@ -132,6 +153,7 @@ mod tests {
             ("TF_DATA_DIR", Some("/runs/u/data")),
             ("TF_PLUGIN_CACHE_DIR", Some("/cache")),
             ("TF_INPUT", Some("0")),
+            ("AWS_REGION", Some("theirs")),
             ("AWS_PROFILE", None),
         ];
         for (name, value) in expected {
@@ -148,7 +170,17 @@ mod tests {
     fn no_credential_is_inherited() {
         for name in INHERITED {
             let upper = name.to_uppercase();
-            let words = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AWS", "TF_"];
+            let words = [
+                "TOKEN",
+                "SECRET",
+                "PASSWORD",
+                "CREDENTIAL",
+                "AWS",
+                "TF_",
+                "KUBECONFIG",
+                "SSH",
+                "LD_",
+            ];
             assert!(!words.iter().any(|word| upper.contains(word)), "{name}");
         }
     }

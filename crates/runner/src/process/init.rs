@@ -15,7 +15,7 @@ use super::{
     failure::{self, machine},
     inspect::{self, About as ModuleAbout},
     listen::Ears,
-    workdir::WorkDir,
+    workdir::{SRC, WorkDir},
 };
 
 /// The file in which Terraform keeps the versions that it chose.
@@ -77,15 +77,15 @@ impl Needs<'_> {
     }
 
     fn configuration(&self, digest: &mut Digest) -> io::Result<()> {
-        let src = self.folder.src();
+        let (folder, src) = (&self.folder.files, Path::new(SRC));
         let is_tofu = self.engine.kind == EngineKind::Tofu;
         // OpenTofu lets variables say where modules are.
         let is_var = |name: &str| is_tofu && (name.ends_with(".tfvars") || name.ends_with(".tfvars.json"));
         let matters =
             |name: &str| name == LOCK_FILE || inspect::configuration(name, is_tofu).is_some() || is_var(name);
-        for path in files(&src, &matters)? {
+        for path in files(folder, src, &matters)? {
             digest.field(path.as_os_str().as_encoded_bytes());
-            digest.field(&std::fs::read(src.join(path))?);
+            digest.field(&folder.read_linked(src, &path)?.unwrap_or_default());
         }
         Ok(())
     }

@@ -1,16 +1,14 @@
 //! Hearing what Terraform says, and seeing what it writes.
 
-use std::{fs, os::unix::fs::MetadataExt as _};
-
 use capt_terraform::{
     state::{Accepted, CreatedSince, LastGood},
     stream::{Diagnostic, Event, Kind, Line, parse_line},
 };
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::engine::Told;
+use crate::{engine::Told, folder::Stamp};
 
-use super::{command::Listener, recover::StateFiles, workdir};
+use super::{command::Listener, recover::StateFiles};
 
 /// Passes on what Terraform says, and keeps what is needed to judge it.
 pub(super) struct Ears {
@@ -81,7 +79,7 @@ impl Listener for Ears {
 pub(super) struct StateWatch {
     files: StateFiles,
     last: LastGood,
-    seen: Option<(i64, i64, u64)>,
+    seen: Option<Stamp>,
 }
 
 impl StateWatch {
@@ -101,8 +99,7 @@ impl StateWatch {
 
     /// The state, if there is a new one. A file that is not whole is looked at again.
     fn look(&mut self) -> Option<Vec<u8>> {
-        let found = fs::metadata(&self.files.working).ok()?;
-        let stamp = (found.mtime(), found.mtime_nsec(), found.len());
+        let stamp = self.files.folder.stamp(&self.files.working).ok()??;
         if self.seen == Some(stamp) {
             return None;
         }
@@ -117,11 +114,11 @@ impl StateWatch {
     }
 
     fn read(&mut self) -> Option<(Option<Vec<u8>>, bool)> {
-        let file = fs::read(&self.files.working).ok()?;
+        let file = self.files.folder.read(&self.files.working).ok()??;
         match self.last.offer(&file) {
             Accepted::Newer => {
                 // A later write that is cut short would take this state with it.
-                if let Err(error) = workdir::write(&self.files.good(), &file) {
+                if let Err(error) = self.files.folder.write(&self.files.good, &file) {
                     tracing::warn!(%error, "cannot keep a copy of the state beside it");
                 }
                 Some((Some(file), true))

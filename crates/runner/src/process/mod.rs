@@ -7,6 +7,7 @@
 //! This module must never know Kubernetes: it is given bytes and gives bytes back.
 
 mod args;
+mod aws_identity;
 mod backend;
 mod blame;
 mod cache;
@@ -41,12 +42,16 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use crate::engine::{About, Engine, Failure, Inputs, Link, Opened, Remains, StateFile};
+use crate::{
+    engine::{About, Engine, Failure, Inputs, Link, Opened, Remains, StateFile},
+    sandbox::{Reach, Sandbox, SandboxStatus},
+};
 
 pub use command::Supervisor;
 pub use detect::{DetectError, OLDEST, find_program};
 pub use environment::INHERITED;
 
+use aws_identity::AwsIdentity;
 use cache::PluginCache;
 use recover::StateFiles;
 use workdir::WorkDir;
@@ -66,6 +71,8 @@ pub struct Options {
     pub plugin_cache: Option<PathBuf>,
     /// The settings of Terraform's command line, such as mirrors, for Workspaces that have none of their own.
     pub cli_config: Option<PathBuf>,
+    /// How runs are confined.
+    pub sandbox: Sandbox,
 }
 
 impl Options {
@@ -91,6 +98,7 @@ impl Options {
             inherit: INHERITED.iter().map(|name| (*name).to_owned()).collect(),
             plugin_cache: None,
             cli_config: None,
+            sandbox: Sandbox::disabled(),
         })
     }
 }
@@ -106,6 +114,7 @@ pub struct TerraformEngine {
     inherited: Vec<(String, String)>,
     cache: PluginCache,
     cli_config: Option<PathBuf>,
+    sandbox: Sandbox,
 }
 
 impl TerraformEngine {
@@ -134,13 +143,39 @@ impl TerraformEngine {
             grace: options.grace,
             supervisor: options.supervisor,
             inherited,
+            sandbox: options.sandbox,
+        })
+    }
+
+    /// What runs of a Workspace may use. None, if they are not confined.
+    fn reach(&self, folder: &WorkDir, identity: &AwsIdentity, cache: Option<&PluginCache>) -> Option<Reach> {
+        if !self.sandbox.status().restricts() {
+            return None;
+        }
+        let trusted = self
+            .inherited
+            .iter()
+            .filter(|(name, _)| environment::NAMES_TRUSTED.contains(&name.as_str()))
+            .flat_map(|(_, paths)| env::split_paths(paths));
+        let mut read = vec![self.program.clone()];
+        read.extend(trusted);
+        read.extend(cache.map(|cache| cache.path.clone()));
+        read.extend(identity.read.iter().cloned());
+        // A variable may name a path that depends on where a process runs.
+        read.retain(|path| path.is_absolute());
+        Some(Reach {
+            read,
+            write: folder
+                .of_runs()
+                .chain(self.sandbox.allowed().iter().cloned())
+                .collect(),
         })
     }
 
     /// What a session that was dropped started may still be ending.
     async fn until_idle(&self, folder: &WorkDir) {
         let until = Instant::now() + 2 * self.grace;
-        while matches!(workdir::try_lock(&folder.run_lock()), Ok(None)) && Instant::now() < until {
+        while matches!(folder.try_run_lock(), Ok(None)) && Instant::now() < until {
             sleep(Duration::from_millis(50)).await;
         }
     }
@@ -149,6 +184,10 @@ impl TerraformEngine {
 impl Engine for TerraformEngine {
     fn about(&self) -> About {
         self.about.clone()
+    }
+
+    fn sandbox(&self) -> Option<SandboxStatus> {
+        Some(self.sandbox.status())
     }
 
     fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>> {
@@ -164,7 +203,7 @@ impl Engine for TerraformEngine {
             };
             self.until_idle(&folder).await;
             let reading = tokio::task::spawn_blocking(move || {
-                let run_in = folder.src().join(folder.kept().run_in);
+                let run_in = folder.kept().run_in;
                 StateFiles::of(&folder, &workspace, &run_in).left_behind()
             });
             reading.await.unwrap_or_else(|error| Err(io::Error::other(error)))

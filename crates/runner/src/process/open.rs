@@ -5,10 +5,15 @@ use std::{fs, io, path::Path, sync::Arc, time::Duration};
 use capt_terraform::state::State;
 use tokio::time::sleep;
 
-use crate::engine::{Failure, Inputs, Link, Opened, StateHome};
+use crate::{
+    engine::{Failure, Inputs, Link, Module, Opened, StateHome, Told},
+    sandbox::LocalModules,
+};
 
 use super::{
-    TerraformEngine, backend,
+    TerraformEngine,
+    aws_identity::AwsIdentity,
+    backend,
     blame::Blame,
     command::{self, Runs},
     environment,
@@ -17,7 +22,7 @@ use super::{
     prepare::{Opening, prepare},
     recover::StateFiles,
     session::ProcessSession,
-    workdir::{self, WorkDir},
+    workdir::{self, SRC, WorkDir},
 };
 
 /// How often it is looked whether an earlier run has ended.
@@ -25,7 +30,8 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Opens a session.
 pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -> Result<Opened, Failure> {
-    check(&inputs)?;
+    let modules = engine.sandbox.local_modules();
+    check(&inputs, &modules)?;
     let Some(folder) = WorkDir::of(&engine.root, &inputs.uid) else {
         return Err(invalid(format!("{:?} is no uid", inputs.uid)));
     };
@@ -34,13 +40,28 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     let cache_path = cache
         .as_ref()
         .map(|cache| cache.path.to_string_lossy().into_owned());
+    let identity = match inputs.inherits_identity {
+        true => AwsIdentity::of(&environment::of_process(), Path::exists),
+        false => AwsIdentity::default(),
+    };
+    if inputs.inherits_identity {
+        // Without a listener nothing is shown either.
+        let _ = link.told.send(Told::Secrets(identity.secrets()));
+    }
     let mut runs = Runs {
         engine: engine.about.to_string(),
         supervisor: engine.supervisor.clone(),
         program: engine.program.clone(),
         grace: engine.grace,
-        env: environment::environment(&engine.inherited, &folder, cache_path.as_deref(), &inputs),
-        run_in: folder.src(),
+        env: environment::environment(
+            &engine.inherited,
+            &identity,
+            &folder,
+            cache_path.as_deref(),
+            &inputs,
+        ),
+        run_in: SRC.into(),
+        reach: engine.reach(&folder, &identity, cache.as_ref()),
         cancel: link.cancel.clone(),
         folder: folder.clone(),
         lock: Arc::new(lock),
@@ -53,6 +74,8 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         cache,
         folder,
         inputs,
+        identity,
+        modules,
     });
     let this = opening.clone();
     // State comes first: fetching a module may take away the folder in which it was left.
@@ -68,7 +91,8 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         missing: found.missing.clone(),
         ..failure
     })?;
-    let files = StateFiles::of(&runs.folder, &opening.inputs.terraform_workspace, &runs.run_in);
+    let run_in = runs.run_in.strip_prefix(SRC).unwrap_or(&runs.run_in);
+    let files = StateFiles::of(&runs.folder, &opening.inputs.terraform_workspace, run_in);
     if !is_ours {
         backend::push(&runs).await?;
         found.missing = backend::missing(&runs, &files).await?;
@@ -92,7 +116,10 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
 }
 
 /// What can be told to be wrong without looking at the module.
-fn check(inputs: &Inputs) -> Result<(), Failure> {
+fn check(inputs: &Inputs, modules: &LocalModules) -> Result<(), Failure> {
+    if let Module::Remote { address, .. } = &inputs.module {
+        modules.check(address).map_err(invalid)?;
+    }
     for file in &inputs.files {
         let is_base = Path::new(&file.name).file_name() == Some(file.name.as_ref());
         if !is_base || place::is_taken(&file.name) {
@@ -128,7 +155,7 @@ async fn wait_for_turn(folder: &WorkDir, link: &Link) -> Result<fs::File, Failur
                 None => folder.try_session_lock()?,
                 held => held,
             };
-            let is_free = workdir::try_lock(&folder.run_lock())?.is_some();
+            let is_free = folder.try_run_lock()?.is_some();
             Ok((held, is_free))
         };
         let (held, is_free) = command::off_thread(move || on_disk(trying())).await?;

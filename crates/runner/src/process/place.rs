@@ -2,18 +2,21 @@
 
 use std::{
     fs, io,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
-use crate::engine::{Failure, Inputs};
+use crate::{
+    engine::{Failure, Inputs},
+    folder::EntryKind,
+};
 
 use super::{
+    aws_identity::AwsIdentity,
     failure::invalid,
     inspect::About,
     open::on_disk,
     variables,
-    workdir::{self, Kept, WorkDir, make_folder, write_if_changed},
+    workdir::{self, HOME, Kept, SRC, STATES, WorkDir},
 };
 
 /// The file that puts the state where the runner looks for it. Its name makes it replace what the module says.
@@ -28,34 +31,55 @@ pub(super) fn is_taken(name: &str) -> bool {
 }
 
 /// The backend that a module has in its own files and that leads out of the folder it runs in.
-pub(super) fn backend_of_module(path: &Path, inputs: &Inputs, is_tofu: bool) -> io::Result<Option<String>> {
+pub(super) fn backend_of_module(
+    folder: &WorkDir,
+    run_in: &Path,
+    inputs: &Inputs,
+    is_tofu: bool,
+) -> io::Result<Option<String>> {
     let is_own = |name: &str| name != OVERRIDE_FILE && inputs.files.iter().all(|file| file.name != name);
-    let own = About::of_files(path, is_tofu, is_own)?;
+    let own = About::of_files(&folder.files, run_in, is_tofu, is_own)?;
     Ok(own.backend.filter(|_| own.keeps_elsewhere))
 }
 
 /// Files that are looked for in the home folder. Settings of the command line are in `cli_config`, unless there are own ones.
-pub(super) fn home(cli_config: Option<&Path>, folder: &WorkDir, inputs: &Inputs) -> io::Result<()> {
-    let home = folder.home();
+pub(super) fn home(
+    cli_config: Option<&Path>,
+    folder: &WorkDir,
+    inputs: &Inputs,
+    identity: &AwsIdentity,
+) -> io::Result<()> {
+    let home = Path::new(HOME);
+    let files = &folder.files;
     let given = |name: &str| inputs.files.iter().find(|file| file.name == name);
     let settings = match (given(".terraformrc"), cli_config) {
         (Some(file), _) => file.content.clone(),
         (None, Some(path)) => fs::read(path)?,
         (None, None) => Vec::new(),
     };
-    write_if_changed(&home.join(".terraformrc"), &settings)?;
+    files.write_if_changed(home.join(".terraformrc"), &settings)?;
     let credentials = home.join(".git-credentials");
     let git = match given(".git-credentials") {
         Some(file) => {
-            write_if_changed(&credentials, &file.content)?;
+            files.write_if_changed(&credentials, &file.content)?;
             "[credential]\n\thelper = store\n"
         }
         None => {
-            workdir::remove(&credentials)?;
+            files.remove(&credentials)?;
             ""
         }
     };
-    write_if_changed(&home.join(".gitconfig"), git.as_bytes())
+    files.write_if_changed(home.join(".gitconfig"), git.as_bytes())?;
+    let sso = home.join(".aws/sso");
+    match &identity.sso_cache {
+        Some(cache) => {
+            files.make(&sso)?;
+            files.link(cache, sso.join("cache"))
+        }
+        // A run may have a folder of its own there.
+        None if files.kind(sso.join("cache"))? == Some(EntryKind::Link) => files.remove(sso.join("cache")),
+        None => Ok(()),
+    }
 }
 
 /// The names of the files with variables: one for those that are given as text, if there are any, and the others.
@@ -80,16 +104,18 @@ pub(super) fn files(
     run_in: &Path,
     var_files: &[String],
 ) -> io::Result<()> {
+    let src = Path::new(SRC);
     let given = inputs.files.iter().map(|file| &file.name);
     let wanted: Vec<PathBuf> = given.chain(var_files).map(|name| run_in.join(name)).collect();
     for path in kept.files.iter().filter(|path| !wanted.contains(path)) {
-        workdir::remove(&folder.src().join(path))?;
+        folder.files.remove(src.join(path))?;
     }
     kept.files = wanted;
     run_in.clone_into(&mut kept.run_in);
     folder.keep(kept)?;
     for file in &inputs.files {
-        write_if_changed(&folder.src().join(run_in).join(&file.name), &file.content)?;
+        let path = src.join(run_in).join(&file.name);
+        folder.files.write_if_changed(path, &file.content)?;
     }
     Ok(())
 }
@@ -102,47 +128,47 @@ pub(super) fn state(
     about: &About,
     is_ours: bool,
 ) -> io::Result<()> {
+    let (files, run_in) = (&folder.files, Path::new(SRC).join(run_in));
     let replaced = run_in.join(OVERRIDE_FILE);
+    let (states, default) = (folder.path(STATES), folder.path(workdir::state("default")));
+    // For Terraform only: the runner reads nothing through them.
     let links = [
-        (run_in.join("terraform.tfstate.d"), folder.states()),
-        (run_in.join("terraform.tfstate"), folder.state("default")),
+        (run_in.join("terraform.tfstate.d"), &states),
+        (run_in.join("terraform.tfstate"), &default),
     ];
     let has_backend = about.backend.is_some();
     if !is_ours || has_backend {
         // With a state in the folder that it runs in, Terraform would not begin to use a backend without moving it there.
         for (link, target) in &links {
-            if fs::read_link(link).is_ok_and(|found| found == *target) {
-                workdir::remove(link)?;
+            if files.read_link(link)?.as_ref() == Some(*target) {
+                files.remove(link)?;
             }
         }
     }
     if !is_ours {
-        return workdir::remove(&replaced);
+        return files.remove(&replaced);
     }
-    let state = folder.state(&inputs.terraform_workspace);
-    make_folder(state.parent().unwrap_or(Path::new("/")))?;
+    let state = workdir::state(&inputs.terraform_workspace);
+    files.make(state.parent().unwrap_or(Path::new(STATES)))?;
     // Without a backend Terraform keeps state in the folder it runs in, and then it need not be initialised for it.
     if !has_backend {
         for (link, target) in links {
-            if fs::read_link(&link).is_ok_and(|found| found == target) {
-                continue;
-            }
-            workdir::remove(&link)?;
-            symlink(&target, &link)?;
+            files.link(target, link)?;
         }
-        return workdir::remove(&replaced);
+        return files.remove(&replaced);
     }
-    let path = |path: PathBuf| serde_json::Value::from(path.to_string_lossy().into_owned());
+    let path = |path: &Path| serde_json::Value::from(path.to_string_lossy().into_owned());
     let text = format!(
         "terraform {{\n  backend \"local\" {{\n    path          = {}\n    workspace_dir = {}\n  }}\n}}\n",
-        path(folder.state("default")),
-        path(folder.states()),
+        path(&default),
+        path(&states),
     );
-    write_if_changed(&replaced, text.as_bytes())
+    files.write_if_changed(&replaced, text.as_bytes())
 }
 
 /// Writes the files with variables.
 pub(super) fn variables(
+    folder: &WorkDir,
     run_in: &Path,
     inputs: &Inputs,
     about: &About,
@@ -152,17 +178,18 @@ pub(super) fn variables(
         [] => None,
         vars => Some(variables::file(vars, about).map_err(invalid)?.into_bytes()),
     };
+    let run_in = Path::new(SRC).join(run_in);
     let given = inputs.var_files.iter().map(|file| file.content.clone());
     for (name, content) in names.iter().zip(text.into_iter().chain(given)) {
-        on_disk(write_if_changed(&run_in.join(name), &content))?;
+        on_disk(folder.files.write_if_changed(run_in.join(name), &content))?;
     }
     Ok(())
 }
 
-/// Whether this is a folder that is inside, links followed.
-pub(super) fn is_inside(path: &Path, outer: &Path) -> bool {
-    match (path.canonicalize(), outer.canonicalize()) {
-        (Ok(path), Ok(outer)) => path.is_dir() && path.starts_with(outer),
-        _ => false,
-    }
+/// The folder of the module that a path leads to, as a path without links. None if it leads out of the module.
+pub(super) fn resolve(folder: &WorkDir, run_in: &Path) -> Option<PathBuf> {
+    let src = folder.path(SRC).canonicalize().ok()?;
+    let found = src.join(run_in).canonicalize().ok()?;
+    let inside = found.strip_prefix(src).ok()?;
+    found.is_dir().then(|| inside.to_owned())
 }

@@ -9,12 +9,16 @@ use std::{
 
 use capt_terraform::{diagnostics::Class, state::State};
 
-use crate::engine::{
-    About as EngineAbout, EngineKind, Failure, FailureKind, Inputs, Link, Module, Phase, StateHome, Told,
+use crate::{
+    engine::{
+        About as EngineAbout, EngineKind, Failure, FailureKind, Inputs, Link, Module, Phase, StateHome, Told,
+    },
+    sandbox::LocalModules,
 };
 
 use super::{
     args::Arguments,
+    aws_identity::AwsIdentity,
     backend,
     cache::PluginCache,
     command::Runs,
@@ -27,7 +31,7 @@ use super::{
     place,
     recover::{Found, StateFiles},
     source,
-    workdir::{Kept, WorkDir, make_folder},
+    workdir::{Kept, SRC, WorkDir, make_folder},
 };
 
 /// What a session is opened with, shared by its steps.
@@ -38,6 +42,9 @@ pub(super) struct Opening {
     pub(super) cache: Option<PluginCache>,
     pub(super) folder: WorkDir,
     pub(super) inputs: Inputs,
+    pub(super) identity: AwsIdentity,
+    /// Where modules may come from on this machine.
+    pub(super) modules: LocalModules,
 }
 
 /// Puts everything in its place, and installs what the module needs.
@@ -56,7 +63,7 @@ pub(super) async fn prepare(
         && must_fetch
     {
         tell_phase();
-        kept = source::fetch(runs, kept, address).await?;
+        kept = source::fetch(runs, kept, address, opening.modules.clone()).await?;
     }
     let this = opening.clone();
     let Placed {
@@ -66,14 +73,19 @@ pub(super) async fn prepare(
         arguments,
         needed,
     } = runs.aside(move || this.place(kept, has_state)).await?;
-    runs.run_in.clone_from(&run_in);
+    runs.run_in = Path::new(SRC).join(&run_in);
     if let Some(needed) = needed {
         tell_phase();
-        let needs = opening.needs(&run_in, &arguments);
+        let path = opening.folder.path(&runs.run_in);
+        let needs = opening.needs(&path, &arguments);
         let cache = opening.cache.as_ref().zip(needed.turn);
-        init::init(runs, &needs, cache, Ears::new(link.told.clone())).await?;
+        let mut filling = runs.clone();
+        if let (Some(reach), Some((cache, _))) = (&mut filling.reach, &cache) {
+            reach.write.push(cache.path.clone());
+        }
+        init::init(&filling, &needs, cache, Ears::new(link.told.clone())).await?;
         let (this, arguments) = (opening.clone(), arguments.clone());
-        runs.aside(move || this.keep_installed(kept, &run_in, &arguments))
+        runs.aside(move || this.keep_installed(kept, &path, &arguments))
             .await?;
     }
     // Init refuses a workspace that is not there yet; everything else makes it. Some backends know no workspaces, and
@@ -88,7 +100,7 @@ pub(super) async fn prepare(
 /// Everything is in its place.
 struct Placed {
     kept: Kept,
-    /// Where Terraform runs.
+    /// The folder of the module that Terraform runs in, without a link in its path.
     run_in: PathBuf,
     about: About,
     arguments: Arguments,
@@ -128,9 +140,13 @@ impl Opening {
         if let Some(cache) = &self.cache {
             on_disk(make_folder(&cache.path))?;
         }
-        on_disk(place::home(self.cli_config.as_deref(), folder, inputs))?;
-        let earlier = folder.src().join(&kept.run_in);
-        let files = StateFiles::of(folder, &inputs.terraform_workspace, &earlier);
+        on_disk(place::home(
+            self.cli_config.as_deref(),
+            folder,
+            inputs,
+            &self.identity,
+        ))?;
+        let files = StateFiles::of(folder, &inputs.terraform_workspace, &kept.run_in);
         let is_lost = on_disk(Diary::of(folder).begin(&inputs.operation, inputs.cut_short.as_deref()))?;
         let found = match &inputs.state {
             StateHome::Ours { replica, staged } => ours(&files, replica.as_deref(), staged.as_deref())?,
@@ -153,10 +169,11 @@ impl Opening {
                 address,
                 if_not_present,
             } => on_disk(source::must_fetch(
-                &self.folder.src(),
+                &self.folder,
                 kept.fetched.as_ref(),
                 address,
                 *if_not_present,
+                &self.modules,
             ))?,
         };
         Ok((kept, must_fetch))
@@ -170,18 +187,17 @@ impl Opening {
             _ => PathBuf::new(),
         };
         let run_in = source::run_in(&subfolder, &inputs.entrypoint)?;
-        let path = folder.src().join(&run_in);
-        if !place::is_inside(&path, &folder.src()) {
+        let Some(run_in) = place::resolve(folder, &run_in) else {
             return Err(invalid(format!(
                 "The module has no folder {:?}. Correct the entrypoint.",
                 run_in.display().to_string()
             )));
-        }
+        };
         let var_files = place::var_files(inputs);
         on_disk(place::files(folder, inputs, &mut kept, &run_in, &var_files))?;
 
         let is_tofu = self.engine.kind == EngineKind::Tofu;
-        let about = on_disk(About::of_folder(&path, is_tofu))?;
+        let about = on_disk(About::of_folder(&folder.files, &run_in, is_tofu))?;
         if !is_ours && about.backend.is_none() && !about.unreadable {
             return Err(invalid(
                 "There are settings for a backend, and the module has none, so that its state would be kept nowhere. \
@@ -193,18 +209,19 @@ impl Opening {
             && matches!(inputs.module, Module::Remote { .. })
             && is_ours
             && !has_state
-            && let Some(backend) = on_disk(place::backend_of_module(&path, inputs, is_tofu))?
+            && let Some(backend) = on_disk(place::backend_of_module(folder, &run_in, inputs, is_tofu))?
         {
             return Err(hidden(&backend));
         }
-        on_disk(place::state(folder, inputs, &path, &about, is_ours))?;
-        place::variables(&path, inputs, &about, &var_files)?;
+        on_disk(place::state(folder, inputs, &run_in, &about, is_ours))?;
+        place::variables(folder, &run_in, inputs, &about, &var_files)?;
         let arguments = Arguments::new(inputs.args.clone()).map_err(invalid)?;
+        let path = folder.path(Path::new(SRC).join(&run_in));
         let needed = on_disk(self.needed(&mut kept, &path, &about, &arguments))?;
         on_disk(folder.keep(&kept))?;
         Ok(Placed {
             kept,
-            run_in: path,
+            run_in,
             about,
             arguments,
             needed,

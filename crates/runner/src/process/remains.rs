@@ -3,15 +3,21 @@
 //! Here it is only told what is in their folders, and what of it no state file tells; whether that is kept elsewhere is
 //! known to the caller.
 
-use std::{collections::HashSet, fs, io, path::Path};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fs, io,
+    path::Path,
+};
 
-use capt_terraform::state::ERRORED_STATE_FILE;
-
-use crate::engine::Remains;
+use crate::{
+    engine::Remains,
+    folder::{EntryKind, MAX_FILE},
+};
 
 use super::{
+    backend,
     recover::StateFiles,
-    workdir::{self, WorkDir},
+    workdir::{GOOD, STATES, WorkDir, is_uid},
 };
 
 /// Folders of Workspaces that are not among these, and that nobody uses.
@@ -39,7 +45,7 @@ pub(super) fn remains(root: &Path, living: &HashSet<String>) -> io::Result<Vec<R
 /// Removes a folder, unless somebody uses it. Says whether it is gone.
 pub(super) fn remove_idle(folder: &WorkDir) -> bool {
     let session = folder.try_session_lock();
-    let run = workdir::try_lock(&folder.run_lock());
+    let run = folder.try_run_lock();
     match (session, run) {
         (Ok(Some(_session)), Ok(Some(_run))) => folder.remove().is_ok(),
         _ => false,
@@ -47,7 +53,7 @@ pub(super) fn remove_idle(folder: &WorkDir) -> bool {
 }
 
 fn is_idle(folder: &WorkDir) -> bool {
-    let locks = (folder.try_session_lock(), workdir::try_lock(&folder.run_lock()));
+    let locks = (folder.try_session_lock(), folder.try_run_lock());
     matches!(locks, (Ok(Some(_)), Ok(Some(_))))
 }
 
@@ -66,24 +72,27 @@ fn of_folder(folder: &WorkDir, uid: String) -> Remains {
 type Found = (Vec<(String, Vec<u8>)>, Option<String>);
 
 fn read(folder: &WorkDir) -> io::Result<Found> {
-    let run_in = folder.src().join(folder.kept().run_in);
+    let run_in = folder.kept().run_in;
     let mut states = Vec::new();
+    let mut bytes = 0;
     for workspace in workspaces(folder)? {
         let files = StateFiles::of(folder, &workspace, &run_in);
-        for path in [&files.working, &files.good()] {
-            if let Some(file) = workdir::read(path)? {
+        for path in [&files.working, &files.good, &files.former_good] {
+            if let Some(file) = folder.files.read(path)? {
+                bytes += file.len() as u64;
+                // A run may have left any number of them.
+                if bytes > MAX_FILE {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
                 states.push((workspace.clone(), file));
             }
         }
     }
-    let output = StateFiles::of(folder, "", &run_in).output;
-    let errored = [
-        run_in.join(ERRORED_STATE_FILE),
-        folder.run().join(ERRORED_STATE_FILE),
-    ];
-    let unsettled = if errored.iter().any(|path| path.exists()) {
+    let files = StateFiles::of(folder, "", &run_in);
+    let is_there = |path: &Path| folder.files.kind(path).map(|kind| kind.is_some());
+    let unsettled = if is_there(&files.errored)? || is_there(&backend::aside())? {
         Some("it has a state that Terraform could not write where it belongs")
-    } else if output.exists() {
+    } else if is_there(&files.output)? {
         Some("an apply was cut short in it, and what it made may be in no state")
     } else {
         None
@@ -91,20 +100,24 @@ fn read(folder: &WorkDir) -> io::Result<Found> {
     Ok((states, unsettled.map(str::to_owned)))
 }
 
-/// The Terraform workspaces that have a folder for their state.
-fn workspaces(folder: &WorkDir) -> io::Result<Vec<String>> {
-    let folders = match fs::read_dir(folder.states()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        folders => folders?,
-    };
-    folders
-        .map(|folder| Ok(folder?.file_name().to_string_lossy().into_owned()))
-        .collect()
+/// The Terraform workspaces that there is a state of.
+fn workspaces(folder: &WorkDir) -> io::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for (name, kind) in folder.files.list(STATES)? {
+        if kind == EntryKind::Folder {
+            found.insert(name.to_string_lossy().into_owned());
+        }
+    }
+    for (name, _) in folder.files.list(GOOD)? {
+        found.extend(name.to_string_lossy().strip_suffix(".tfstate").map(str::to_owned));
+    }
+    found.retain(|name| is_uid(name));
+    Ok(found)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::workdir, *};
 
     const UID: &str = "6c2085c7-7f8d-ed8f-1167-18fe477c768b";
 
@@ -124,9 +137,20 @@ mod tests {
     fn every_state_in_a_folder_is_told_and_what_no_state_tells() {
         let root = tempfile::tempdir().unwrap();
         let folder = folder(root.path());
-        workdir::write(&folder.state("blue"), b"one").unwrap();
-        workdir::write(&folder.state("blue").with_file_name("good.tfstate"), b"two").unwrap();
-        workdir::write(&folder.state("default"), b"three").unwrap();
+        for (path, content) in [
+            (workdir::state("blue"), "one"),
+            (workdir::former_good_state("blue"), "two"),
+            (workdir::good_state("green"), "three"),
+            (workdir::state("default"), "four"),
+            (workdir::state(" is no name"), "five"),
+        ] {
+            folder.files.write(path, content.as_bytes()).unwrap();
+        }
+        let victim = root.path().join("victim");
+        fs::write(&victim, "six").unwrap();
+        folder.files.write("state/link/x", b"").unwrap();
+        folder.files.link(&victim, workdir::state("link")).unwrap();
+        folder.files.link(root.path(), "state/linked").unwrap();
         let mut found = only(root.path());
         found.states.sort();
         let states: Vec<(&str, &[u8])> = found
@@ -136,7 +160,12 @@ mod tests {
             .collect();
         assert_eq!(
             states,
-            [("blue", &b"one"[..]), ("blue", b"two"), ("default", b"three")]
+            [
+                ("blue", &b"one"[..]),
+                ("blue", b"two"),
+                ("default", b"four"),
+                ("green", b"three")
+            ]
         );
         assert_eq!(found.unsettled, None);
 
@@ -163,7 +192,7 @@ mod tests {
         assert!(remains(root.path(), &HashSet::new()).unwrap().is_empty());
         assert!(!remove_idle(&folder));
         drop(session);
-        let run = workdir::try_lock(&folder.run_lock()).unwrap();
+        let run = folder.try_run_lock().unwrap();
         assert!(remains(root.path(), &HashSet::new()).unwrap().is_empty());
         assert!(!remove_idle(&folder));
         drop(run);

@@ -1,6 +1,11 @@
 //! A session: Terraform, ready to run for one Workspace.
 
-use std::{collections::BTreeMap, ffi::OsString, io};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
 use capt_terraform::{
     diagnostics::Class,
@@ -12,7 +17,10 @@ use capt_terraform::{
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::engine::{Applied, Failure, FailureKind, Goal, Phase, Planned, Session, Told};
+use crate::{
+    engine::{Applied, Failure, FailureKind, Goal, Phase, Planned, Session, Told},
+    folder::EntryKind,
+};
 
 use super::{
     args::Arguments,
@@ -22,8 +30,13 @@ use super::{
     failure::{self, machine},
     listen::{Ears, StateWatch},
     recover::{APPLY_OUTPUT, StateFiles},
-    workdir,
+    workdir::PLAN,
 };
+
+/// The plan that was made last.
+fn plan_file() -> PathBuf {
+    Path::new(PLAN).join("plan")
+}
 
 /// Terraform, ready to run for one Workspace.
 pub(super) struct ProcessSession {
@@ -79,23 +92,29 @@ impl ProcessSession {
     async fn make_plan(&mut self, goal: Goal) -> Result<Planned, Failure> {
         self.tell(Told::Phase(Phase::Plan));
         self.planned = None;
-        let file = self.plan_file();
-        workdir::remove(&file).map_err(|error| machine("remove the last plan", &error))?;
+        let files = self.runs.folder.files.clone();
+        files
+            .remove(plan_file())
+            .map_err(|error| machine("remove the last plan", &error))?;
         let mut ears = Ears::new(self.told.clone());
-        let args = self.arguments.plan(goal, &file);
+        let args = self.arguments.plan(goal, &files.path(plan_file()));
         let ended = self.runs.run(args, "plan.ndjson", &mut ears).await?;
-        self.blame.put(&self.runs.run_in, &mut ears.said);
+        self.blame.put(&files, &self.runs.run_in, &mut ears.said);
         let plan = match ended.exit {
             Exit::Code(0) if !ended.cancelled => Plan::from_events(&ears.planned),
             // An interrupted plan may look like a short one, and a crash of a Go program has the same code.
-            Exit::Code(2) if !ended.cancelled && file.exists() => self.shown().await?,
+            Exit::Code(2) if !ended.cancelled && self.has_plan() => self.shown().await?,
             _ => {
-                workdir::remove(&file).map_err(|error| machine("remove a failed plan", &error))?;
+                files
+                    .remove(plan_file())
+                    .map_err(|error| machine("remove a failed plan", &error))?;
                 return Err(failure::command(&self.runs.engine, "plan", &ended, ears.said));
             }
         };
         if plan.errored {
-            workdir::remove(&file).map_err(|error| machine("remove a failed plan", &error))?;
+            files
+                .remove(plan_file())
+                .map_err(|error| machine("remove a failed plan", &error))?;
             let failure = failure::new(FailureKind::Terraform(Class::Other), "planning failed half-way");
             return Err(Failure {
                 diagnostics: ears.said,
@@ -123,7 +142,7 @@ impl ProcessSession {
 
     /// What is in the plan file.
     async fn shown(&mut self) -> Result<Plan, Failure> {
-        let args = [OsString::from("show"), "-json".into(), self.plan_file().into()];
+        let args = [OsString::from("show"), "-json".into(), self.plan_path().into()];
         let (ended, json) = self.runs.printed(args.into(), "show.json").await?;
         if ended.exit != Exit::Code(0) {
             return Err(failure::command(&self.runs.engine, "show", &ended, Vec::new()));
@@ -146,7 +165,7 @@ impl ProcessSession {
         let args = [
             OsString::from("show"),
             "-no-color".into(),
-            self.plan_file().into(),
+            self.plan_path().into(),
         ];
         let (ended, text) = self.runs.printed(args.into(), "show.txt").await?;
         match ended.exit {
@@ -167,10 +186,10 @@ impl ProcessSession {
         self.files
             .note_replaced(&self.replaced)
             .map_err(|error| self.with_state(machine("write down what is replaced", &error)))?;
-        let args = self.arguments.apply(goal, &self.plan_file());
+        let args = self.arguments.apply(goal, &self.plan_path());
         let ended = self.runs.run(args, APPLY_OUTPUT, &mut ears).await;
         // It is of no use any more, and it holds every value in the clear.
-        let _ = workdir::remove(&self.plan_file());
+        let _ = self.runs.folder.files.remove(plan_file());
         if let Some(mut watch) = ears.watch.take() {
             if let Some(state) = watch.flush() {
                 self.tell(Told::State(state));
@@ -247,8 +266,15 @@ impl ProcessSession {
         }
     }
 
-    fn plan_file(&self) -> std::path::PathBuf {
-        self.runs.folder.run().join("plan")
+    fn plan_path(&self) -> PathBuf {
+        self.runs.folder.path(plan_file())
+    }
+
+    fn has_plan(&self) -> bool {
+        matches!(
+            self.runs.folder.files.kind(plan_file()),
+            Ok(Some(EntryKind::File))
+        )
     }
 
     /// Nobody may be listening any more, which changes nothing for Terraform.

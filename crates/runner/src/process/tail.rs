@@ -8,8 +8,11 @@ use std::{
 
 use capt_terraform::stream::LineSplitter;
 
+use crate::folder::Folder;
+
 /// The lines of a file as they come. The file need not be there yet.
 pub(super) struct Tail {
+    folder: Folder,
     path: PathBuf,
     file: Option<File>,
     lines: LineSplitter,
@@ -17,8 +20,9 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(folder: &Folder, path: &Path) -> Self {
         Self {
+            folder: folder.clone(),
             path: path.to_owned(),
             file: None,
             lines: LineSplitter::default(),
@@ -29,11 +33,7 @@ impl Tail {
     /// Calls `line` for each line that was completed since the last call.
     pub(super) fn pull(&mut self, mut line: impl FnMut(&[u8])) -> io::Result<()> {
         if self.file.is_none() {
-            match File::open(&self.path) {
-                Ok(file) => self.file = Some(file),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Err(error) => return Err(error),
-            }
+            self.file = self.folder.open(&self.path)?;
         }
         let Some(file) = &mut self.file else {
             return Ok(());
@@ -65,7 +65,7 @@ mod tests {
     fn follows_a_file_as_it_grows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let mut tail = Tail::new(&path);
+        let mut tail = Tail::new(&Folder::new(folder.path()), Path::new("out"));
         let mut seen = Vec::new();
         let mut note = |line: &[u8]| seen.push(String::from_utf8_lossy(line).into_owned());
         tail.pull(&mut note).unwrap();

@@ -1,28 +1,59 @@
 //! What is kept on disk for one Workspace.
 //!
-//! | path | what |
-//! |---|---|
-//! | `src/` | the module; Terraform runs in here, or below |
-//! | `data/` | what `init` installed |
-//! | `state/<workspace>/` | the state, if it is ours |
-//! | `run/` | plan, variables and output of the last run, and which operations there were |
-//! | `home/`, `tmp/` | for Terraform and what it starts |
-//! | `kept.json` | what is known about all that |
-//! | `session.lock`, `run.lock` | held while a session is open, and while Terraform runs |
+//! | path | what | who writes it |
+//! |---|---|---|
+//! | `src/` | the module; Terraform runs in here, or below | both |
+//! | `fetching/` | where a module is fetched to before it takes the place of the last one | both |
+//! | `data/` | what `init` installed | runs |
+//! | `state/<workspace>/` | the state, if it is ours | both |
+//! | `plan/` | the plan that was made last | runs |
+//! | `home/`, `tmp/` | for Terraform and what it starts | both |
+//! | `run/` | output of the last run, which operations there were, and the state for a backend that did not take it | the runner |
+//! | `good/` | the last whole state of each Terraform workspace | the runner |
+//! | `kept.json` | what is known about all that | the runner |
+//! | `session.lock`, `run.lock` | held while a session is open, and while Terraform runs | the runner |
+//!
+//! What runs write to is read and written through [`Folder`] only. A confined run sees none of what the runner alone writes.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
+    fs,
+    fs::File,
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Component, Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
+
+use crate::folder::Folder;
+
+pub(super) const SRC: &str = "src";
+pub(super) const FETCHING: &str = "fetching";
+pub(super) const DATA: &str = "data";
+pub(super) const STATES: &str = "state";
+pub(super) const PLAN: &str = "plan";
+pub(super) const HOME: &str = "home";
+pub(super) const TMP: &str = "tmp";
+pub(super) const RUN: &str = "run";
+pub(super) const GOOD: &str = "good";
+
+/// What a run may write to.
+const OF_RUNS: [&str; 7] = [SRC, FETCHING, DATA, STATES, PLAN, HOME, TMP];
+
+const KEPT: &str = "kept.json";
+const RUN_LOCK: &str = "run.lock";
+const SESSION_LOCK: &str = "session.lock";
+
+/// The plan file of earlier versions, which holds values in the clear.
+const FORMER_PLAN: &str = "run/plan";
 
 /// The folder of one Workspace.
 #[derive(Clone, Debug)]
 pub(super) struct WorkDir {
     root: PathBuf,
+    uid: String,
+    /// Everything in it.
+    pub(super) files: Folder,
 }
 
 /// What is remembered from session to session. Whatever is not true any more costs time and nothing else.
@@ -53,85 +84,86 @@ pub(super) struct Fetched {
 impl WorkDir {
     /// The folder of the Workspace with this uid; nothing is made yet. None if that is no uid.
     pub(super) fn of(root: &Path, uid: &str) -> Option<Self> {
-        is_uid(uid).then(|| Self { root: root.join(uid) })
+        is_uid(uid).then(|| Self {
+            root: root.to_owned(),
+            uid: uid.to_owned(),
+            files: Folder::new(root.join(uid)),
+        })
     }
 
     /// Makes what is missing.
     pub(super) fn make(&self) -> io::Result<()> {
-        for part in [
-            self.root.clone(),
-            self.src(),
-            self.data(),
-            self.run(),
-            self.home(),
-            self.tmp(),
-        ] {
-            make_folder(&part)?;
+        make_folder(&self.files.path(""))?;
+        // A confined run is let at these, so that none may be a link that an unconfined one left.
+        for part in OF_RUNS {
+            self.files.make(part)?;
         }
-        Ok(())
+        self.files.make(RUN)?;
+        self.files.remove(FORMER_PLAN)
     }
 
-    pub(super) fn src(&self) -> PathBuf {
-        self.root.join("src")
+    /// The whole path of something in it, for Terraform.
+    pub(super) fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
+        self.files.path(inside)
     }
 
-    /// Where a module is fetched to before it takes the place of the last one.
-    pub(super) fn fetching(&self) -> PathBuf {
-        self.root.join("fetching")
+    /// What a run may write to.
+    pub(super) fn of_runs(&self) -> impl Iterator<Item = PathBuf> {
+        OF_RUNS.into_iter().map(|part| self.path(part))
     }
 
-    pub(super) fn data(&self) -> PathBuf {
-        self.root.join("data")
+    /// The lock that is held while Terraform runs. None if it is held.
+    pub(super) fn try_run_lock(&self) -> io::Result<Option<File>> {
+        self.files.try_lock(RUN_LOCK)
     }
 
-    pub(super) fn run(&self) -> PathBuf {
-        self.root.join("run")
-    }
-
-    pub(super) fn home(&self) -> PathBuf {
-        self.root.join("home")
-    }
-
-    pub(super) fn tmp(&self) -> PathBuf {
-        self.root.join("tmp")
-    }
-
-    /// The folder that has one folder for each Terraform workspace.
-    pub(super) fn states(&self) -> PathBuf {
-        self.root.join("state")
-    }
-
-    /// The state file of a Terraform workspace.
-    pub(super) fn state(&self, workspace: &str) -> PathBuf {
-        self.states().join(workspace).join("terraform.tfstate")
-    }
-
-    /// The lock that is held while Terraform runs.
+    /// The whole path of that lock.
     pub(super) fn run_lock(&self) -> PathBuf {
-        self.root.join("run.lock")
+        self.path(RUN_LOCK)
     }
 
     /// The lock that is held while a session is open. None if it is held.
     pub(super) fn try_session_lock(&self) -> io::Result<Option<File>> {
-        try_lock(&self.root.join("session.lock"))
+        self.files.try_lock(SESSION_LOCK)
     }
 
     /// What is remembered.
     pub(super) fn kept(&self) -> Kept {
-        let file = fs::read(self.root.join("kept.json")).unwrap_or_default();
-        serde_json::from_slice(&file).unwrap_or_default()
+        let file = self.files.read(KEPT).ok().flatten().unwrap_or_default();
+        let kept: Kept = serde_json::from_slice(&file).unwrap_or_default();
+        // An unconfined run may have written it.
+        let is_inside = |path: &PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
+        match is_inside(&kept.run_in) && kept.files.iter().all(is_inside) {
+            true => kept,
+            false => Kept::default(),
+        }
     }
 
     /// Remembers.
     pub(super) fn keep(&self, kept: &Kept) -> io::Result<()> {
         let file = serde_json::to_vec(kept)?;
-        write_if_changed(&self.root.join("kept.json"), &file)
+        self.files.write_if_changed(KEPT, &file)
     }
 
     /// Removes everything.
     pub(super) fn remove(&self) -> io::Result<()> {
-        or_not_there(fs::remove_dir_all(&self.root))
+        Folder::new(&self.root).remove(&self.uid)
     }
+}
+
+/// The state file of a Terraform workspace.
+pub(super) fn state(workspace: &str) -> PathBuf {
+    Path::new(STATES).join(workspace).join("terraform.tfstate")
+}
+
+/// The copy of the last whole state file of a Terraform workspace.
+pub(super) fn good_state(workspace: &str) -> PathBuf {
+    Path::new(GOOD).join(format!("{workspace}.tfstate"))
+}
+
+/// The same in the folder of an earlier version, where a run could write to it.
+pub(super) fn former_good_state(workspace: &str) -> PathBuf {
+    state(workspace).with_file_name("good.tfstate")
 }
 
 /// A name that is safe as that of a folder, as uids are.
@@ -144,79 +176,9 @@ pub(super) fn is_uid(text: &str) -> bool {
     first && text.len() <= 253 && text.bytes().all(safe)
 }
 
-/// The lock on this file, which is made if it is not there. None if somebody else holds it.
-pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600);
-    let file = options.open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
 /// Makes a folder, and those above it, that only we can look into.
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-/// Replaces a file at once or not at all. It may be gone if the machine fails right after.
-pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace(path, content, |_| Ok(()))
-}
-
-/// The same for a file that must survive a failure of the machine.
-pub(super) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace(path, content, File::sync_all)
-}
-
-fn replace(path: &Path, content: &[u8], settle: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    make_folder(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".capt-").tempfile_in(folder)?;
-    file.write_all(content)?;
-    settle(file.as_file())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// Replaces a file if it is not the same already.
-pub(super) fn write_if_changed(path: &Path, content: &[u8]) -> io::Result<()> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    if is_file && fs::read(path).is_ok_and(|found| found == content) {
-        return Ok(());
-    }
-    write(path, content)
-}
-
-/// The content of a file, if it is there.
-pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(content) => Ok(Some(content)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Removes whatever is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => or_not_there(fs::remove_dir_all(path)),
-        _ => or_not_there(fs::remove_file(path)),
-    }
-}
-
-fn or_not_there(done: io::Result<()>) -> io::Result<()> {
-    match done {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
 }
 
 #[cfg(test)]
@@ -243,8 +205,21 @@ mod tests {
         folder.keep(&Kept::default()).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&root.path().join("u")), 0o700);
-        assert_eq!(mode(&folder.src()), 0o700);
+        assert_eq!(mode(&folder.path(SRC)), 0o700);
         assert_eq!(mode(&root.path().join("u/kept.json")), 0o600);
+    }
+
+    #[test]
+    fn a_run_writes_nothing_that_only_the_runner_does() {
+        let folder = WorkDir::of(Path::new("/runs"), "u").unwrap();
+        let own = [RUN, GOOD, KEPT, RUN_LOCK, SESSION_LOCK].map(|part| folder.path(part));
+        for part in folder.of_runs() {
+            assert!(
+                part.starts_with("/runs/u") && part != Path::new("/runs/u"),
+                "{part:?}"
+            );
+            assert!(own.iter().all(|own| !own.starts_with(&part)), "{part:?}");
+        }
     }
 
     #[test]
@@ -272,7 +247,14 @@ mod tests {
         };
         folder.keep(&kept).unwrap();
         assert_eq!(folder.kept(), kept);
-        fs::write(root.path().join("u/kept.json"), "{torn").unwrap();
+        for forged in [
+            r#"{"run_in": "../../other"}"#,
+            r#"{"files": ["/etc/passwd"]}"#,
+            "{torn",
+        ] {
+            fs::write(root.path().join("u/kept.json"), forged).unwrap();
+            assert_eq!(folder.kept(), Kept::default(), "{forged}");
+        }
         assert_eq!(folder.kept(), Kept::default());
         folder.remove().unwrap();
         folder.remove().unwrap();

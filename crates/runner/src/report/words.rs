@@ -150,12 +150,12 @@ pub(crate) fn drift(plan: &Plan, redactor: &Redactor) -> String {
         .drift
         .iter()
         .take(5)
-        .map(|change| format!("{} ({})", change.address, change.action))
+        .map(|change| format!("{} ({})", redactor.text(&change.address), change.action))
         .collect();
     if plan.drift.len() > words.len() {
         words.push(format!("{} more", plan.drift.len() - words.len()));
     }
-    redactor.text(&format!("changed by somebody else: {}", words.join(", ")))
+    format!("changed by somebody else: {}", words.join(", "))
 }
 
 /// Progress as it is reported.

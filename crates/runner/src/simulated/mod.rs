@@ -51,6 +51,7 @@ use self::{
 use crate::{
     Clock,
     engine::{About, Engine, EngineKind, Failure, FailureKind, Inputs, Link, Opened, Phase, StateHome, Told},
+    sandbox::LocalModules,
 };
 
 /// Bytes of a message.
@@ -62,6 +63,7 @@ pub struct SimulatedEngine {
     clock: Clock,
     memory: Arc<Mutex<Memory>>,
     modules: source::Modules,
+    local: LocalModules,
 }
 
 /// What outlives a session, by uid of the Workspace.
@@ -80,7 +82,14 @@ impl SimulatedEngine {
             clock,
             memory: Arc::default(),
             modules: source::Modules::default(),
+            local: LocalModules::Any,
         }
+    }
+
+    /// Modules of this machine come from nowhere else than there.
+    #[must_use]
+    pub fn with_local_modules(self, local: LocalModules) -> Self {
+        Self { local, ..self }
     }
 
     async fn opened(&self, inputs: Inputs, link: Link) -> Result<Opened, Failure> {
@@ -92,7 +101,7 @@ impl SimulatedEngine {
         tell.event(|events| events.log("Simulated: no Terraform runs, and nothing real is made"));
         let configuration = self
             .modules
-            .load(&inputs)
+            .load(&inputs, &self.local)
             .await
             .map_err(|error| no_module(&error))?;
         let behaviour = behaviour(&configuration, &inputs);
@@ -247,6 +256,7 @@ fn no_module(error: &SourceError) -> Failure {
             "Could not download module",
             format!("{error}: {source}"),
         ),
+        SourceError::Forbidden(_) => (FailureKind::InvalidInput, "Module not allowed", error.to_string()),
         SourceError::Unreadable(unreadable) => (
             FailureKind::Terraform(Class::Configuration),
             "Argument or block definition required",

@@ -162,17 +162,18 @@ fn changes(planned: &Planned) -> Vec<String> {
 async fn a_module_is_read_once_for_many_workspaces_and_few_are_remembered() {
     let modules = source::Modules::default();
     let module = |number: usize| format!("locals {{\n  number = {number}\n}}");
-    let first = modules.load(&World::new(&module(0)).inputs).await.unwrap();
-    let again = modules.load(&World::new(&module(0)).inputs).await.unwrap();
+    let load = async |inputs: &Inputs| modules.load(inputs, &LocalModules::Any).await;
+    let first = load(&World::new(&module(0)).inputs).await.unwrap();
+    let again = load(&World::new(&module(0)).inputs).await.unwrap();
     assert!(Arc::ptr_eq(&first, &again));
-    let other = modules.load(&World::new(&module(1)).inputs).await.unwrap();
+    let other = load(&World::new(&module(1)).inputs).await.unwrap();
     assert!(!Arc::ptr_eq(&first, &other));
     // The same text means something else as JSON.
     let mut json = World::new(&module(0)).inputs;
     json.module = Module::Json(module(0));
-    assert!(modules.load(&json).await.is_err());
+    assert!(load(&json).await.is_err());
     for number in 2..20 {
-        modules.load(&World::new(&module(number)).inputs).await.unwrap();
+        load(&World::new(&module(number)).inputs).await.unwrap();
     }
     drop((first, again));
     let weak = Arc::downgrade(&other);

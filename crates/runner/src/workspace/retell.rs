@@ -115,7 +115,7 @@ impl Telling<'_> {
             }
             reason => reason,
         };
-        let words = failure_words(reason, text, self.report, self.view);
+        let words = failure_words(reason, text, text, self.report, self.view);
         self.say((Type::Failing, ConditionStatus::True, reason), &words);
         self.standing.observed_generation = Some(self.operation.generation);
         if let Some(stage) = Stage::of(text) {

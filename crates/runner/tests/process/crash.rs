@@ -125,7 +125,7 @@ async fn finish(world: &World, inputs: &Inputs) {
 
 /// Waits until something is being made, and then this long.
 async fn moment(world: &World, after: Duration) {
-    let output = world.path("root").join(chain().uid).join("run/apply.ndjson");
+    let output = world.root().join(chain().uid).join("run/apply.ndjson");
     let is_making = || std::fs::read_to_string(&output).is_ok_and(|text| text.contains("apply_start"));
     until("something is made", is_making).await;
     tokio::time::sleep(after).await;
@@ -222,7 +222,7 @@ async fn the_runner_is_killed() {
 
 /// What an apply began to make, and of which nobody ever heard more.
 fn in_flight(world: &World) -> BTreeSet<String> {
-    let output = world.path("root").join(chain().uid).join("run/apply.ndjson");
+    let output = world.root().join(chain().uid).join("run/apply.ndjson");
     let text = std::fs::read_to_string(output).unwrap_or_default();
     let mut open = BTreeSet::new();
     for line in text.lines() {

@@ -8,7 +8,7 @@ use capt_terraform::{
     state::{Source, State},
 };
 
-use crate::support::{World, addresses, engine, inputs, program, until, with_replica, write_script};
+use crate::support::{World, addresses, engine, inputs, outside, program, until, with_replica, write_script};
 
 #[tokio::test]
 async fn a_failed_resource_is_tainted_and_replaced() {
@@ -138,7 +138,7 @@ async fn a_plan_for_another_state_is_stale() {
     let mut session = world.open(&inputs).await.unwrap();
     session.plan(Goal::Converge).await.unwrap();
     let path = world
-        .path("root")
+        .root()
         .join(&inputs.uid)
         .join("state/sandbox/terraform.tfstate");
     let mut state: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -167,7 +167,7 @@ async fn a_state_that_could_not_be_written_is_picked_up() {
     let mut other = state["resources"][0].clone();
     other["name"] = "left".into();
     state["resources"].as_array_mut().unwrap().push(other);
-    let errored = world.path("root").join(&inputs.uid).join("src/errored.tfstate");
+    let errored = world.root().join(&inputs.uid).join("src/errored.tfstate");
     fs::write(&errored, state.to_string()).unwrap();
     let mut session = world.open(&with_replica(inputs, &applied.state)).await.unwrap();
     let (source, found) = session.opened.state.clone().unwrap();
@@ -190,7 +190,9 @@ async fn a_state_that_could_not_be_written_is_picked_up() {
 async fn scripted(script: &str) -> Option<World> {
     let real = program()?;
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("scripted");
+    let outside = outside(folder.path());
+    fs::create_dir(&outside).unwrap();
+    let path = outside.join("scripted");
     let text = format!(
         "#!/bin/sh\nREAL={}\n[ \"$1\" = version ] && exec $REAL version\n{script}\nexec $REAL \"$@\"\n",
         real.display()
@@ -270,7 +272,7 @@ async fn a_backend_of_the_user_is_used_as_it_is() {
     // What Terraform could not write there the last time goes there first.
     let mut state: serde_json::Value = serde_json::from_slice(&applied.state).unwrap();
     state["serial"] = (state["serial"].as_u64().unwrap() + 1).into();
-    let errored = world.path("root").join(&inputs.uid).join("src/errored.tfstate");
+    let errored = world.root().join(&inputs.uid).join("src/errored.tfstate");
     fs::write(&errored, state.to_string()).unwrap();
     drop(world.open(&inputs).await.unwrap());
     assert!(!errored.exists());
@@ -315,7 +317,7 @@ async fn what_a_backend_of_the_user_lost_is_listed() {
     // The stream of an apply that was cut short, after the backend had been given its state for the last time.
     let line = serde_json::json!({"@level": "info", "@message": "x", "type": "apply_complete", "hook": {
         "resource": {"addr": "terraform_data.lost"}, "action": "create", "id_key": "id", "id_value": "1"}});
-    let output = world.path("root").join(&inputs.uid).join("run/apply.ndjson");
+    let output = world.root().join(&inputs.uid).join("run/apply.ndjson");
     fs::write(&output, format!("{line}\n")).unwrap();
     for _ in 0..2 {
         let session = world.open(&inputs).await.unwrap();
@@ -359,7 +361,7 @@ async fn what_was_dropped_at_the_second_interrupt_is_listed_by_the_next_session(
     inputs.terraform_workspace = "default".to_owned();
     let mut session = world.open(&inputs).await.unwrap();
     session.plan(Goal::Converge).await.unwrap();
-    let output = world.path("root").join(&inputs.uid).join("run/apply.ndjson");
+    let output = world.root().join(&inputs.uid).join("run/apply.ndjson");
     let cancel = session.cancel.clone();
     let stop = async {
         let is_making = || fs::read_to_string(&output).is_ok_and(|text| text.contains("apply_start"));

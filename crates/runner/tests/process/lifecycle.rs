@@ -93,7 +93,7 @@ async fn creates_updates_replaces_and_destroys() {
     assert!(State::parse(&applied.state).unwrap().is_empty());
     drop(session);
     world.engine.forget(&inputs(MODULE).uid).await;
-    assert!(!world.path("root").join(inputs(MODULE).uid).exists());
+    assert!(!world.root().join(inputs(MODULE).uid).exists());
 }
 
 const SECRETIVE: &str = r#"
@@ -175,7 +175,7 @@ async fn nobody_else_can_read_what_is_kept() {
     let Some(world) = World::new().await else { return };
     let inputs = inputs(MODULE);
     world.converge(&inputs).await;
-    let folder = world.path("root").join(&inputs.uid);
+    let folder = world.root().join(&inputs.uid);
     let mut open = vec![folder.clone()];
     let mut files = 0;
     while let Some(path) = open.pop() {
@@ -317,7 +317,7 @@ async fn providers_are_shared_without_a_race() {
     for opened in futures::future::join_all(all).await {
         let uid = opened.unwrap();
         let installed = world
-            .path("root")
+            .root()
             .join(uid)
             .join("data/providers/example.com/some/fake/1.0.0");
         assert!(
@@ -327,5 +327,5 @@ async fn providers_are_shared_without_a_race() {
                 .exists()
         );
     }
-    assert!(world.path("root/plugin-cache").exists());
+    assert!(world.root().join("plugin-cache").exists());
 }

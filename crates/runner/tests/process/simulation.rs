@@ -1,6 +1,6 @@
 //! The simulation, judged by the real one: each takes the other's state for its own, and they agree about outputs.
 
-use std::{path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use capt_runner::{
     engine::{Engine, Goal, Inputs, Link, Module, Planned, StateHome},
@@ -70,12 +70,18 @@ output "cidr" {
 }
 "#;
 
-fn sandbox(name: &str, vars: &[(&str, &str)]) -> Inputs {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+fn sandbox(world: &World, name: &str, vars: &[(&str, &str)]) -> Inputs {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../terraform/sandbox")
         .join(name);
+    let folder = world.path(name);
+    fs::create_dir_all(&folder).unwrap();
+    let files = fs::read_dir(shipped).unwrap().map(Result::unwrap);
+    for file in files.filter(|file| file.file_type().unwrap().is_file()) {
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
     let mut inputs = inputs_of(Module::Remote {
-        address: folder.canonicalize().unwrap().to_string_lossy().into_owned(),
+        address: folder.to_string_lossy().into_owned(),
         if_not_present: true,
     });
     inputs.vars = vars
@@ -86,7 +92,7 @@ fn sandbox(name: &str, vars: &[(&str, &str)]) -> Inputs {
     inputs
 }
 
-fn modules() -> Vec<(&'static str, Inputs)> {
+fn modules(world: &World) -> Vec<(&'static str, Inputs)> {
     let vpc = [
         ("cluster_name", "demo"),
         ("region", "eu-west-1"),
@@ -102,8 +108,8 @@ fn modules() -> Vec<(&'static str, Inputs)> {
     ];
     vec![
         ("everything", inputs(MODULE)),
-        ("vpc", sandbox("vpc", &vpc)),
-        ("eks", sandbox("eks", &eks)),
+        ("vpc", sandbox(world, "vpc", &vpc)),
+        ("eks", sandbox(world, "eks", &eks)),
     ]
 }
 
@@ -140,7 +146,7 @@ async fn simulate(inputs: Inputs, applies: bool) -> (Planned, Vec<u8>) {
 #[tokio::test]
 async fn terraform_takes_over_what_was_simulated() {
     let Some(world) = World::new().await else { return };
-    for (name, inputs) in modules() {
+    for (name, inputs) in modules(&world) {
         let (_, state) = simulate(inputs.clone(), true).await;
         let mut session = world
             .open(&with_state(&inputs, state, SIMULATED_LINEAGE, ""))
@@ -167,7 +173,7 @@ async fn terraform_takes_over_what_was_simulated() {
 #[tokio::test]
 async fn a_simulation_finds_nothing_to_change_in_what_terraform_made() {
     let Some(world) = World::new().await else { return };
-    for (name, inputs) in modules() {
+    for (name, inputs) in modules(&world) {
         let mut session = world.open(&inputs).await.unwrap();
         session.plan(Goal::Converge).await.unwrap();
         let real = session.apply().await.unwrap().state;

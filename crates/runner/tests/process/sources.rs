@@ -74,7 +74,7 @@ async fn a_folder_is_fetched_when_it_changed() {
     assert_eq!(addresses(&world.converge(&inputs).await), ["terraform_data.root"]);
     assert_eq!(world.calls(), ["get", "plan", "show", "show", "apply"]);
     // Whatever Terraform leaves beside the module stays while the module is the same.
-    let beside = world.path("root").join(&inputs.uid).join("src/left");
+    let beside = world.root().join(&inputs.uid).join("src/left");
     fs::write(&beside, "").unwrap();
     drop(world.open(&inputs).await.unwrap());
     assert!(beside.exists());
@@ -265,7 +265,7 @@ async fn files_come_and_go() {
     let state = world.converge(&inputs).await;
     assert_eq!(state.outputs["files"].value, "a.txt,b.txt");
     assert_eq!(state.outputs["home"].value, true);
-    let home = world.path("root").join(&inputs.uid).join("home");
+    let home = world.root().join(&inputs.uid).join("home");
     assert_eq!(state.outputs["env"].value, home.display().to_string());
     assert!(
         fs::read_to_string(home.join(".gitconfig"))

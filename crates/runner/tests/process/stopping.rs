@@ -205,7 +205,7 @@ async fn folders_of_nobody_are_found_and_those_in_use_are_not() {
     assert!(!world.engine.forget_idle(&uids[2]).await);
     drop(open);
     assert!(world.engine.forget_idle(&uids[2]).await);
-    let exists = |uid: &String| world.path("root").join(uid).exists();
+    let exists = |uid: &String| world.root().join(uid).exists();
     assert_eq!(uids.iter().map(exists).collect::<Vec<_>>(), [true, true, false]);
     let states = &world.engine.remains(&living).await.unwrap()[0].states;
     assert!(!states.is_empty() && states.iter().all(|(workspace, _)| workspace == "sandbox"));

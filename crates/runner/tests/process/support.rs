@@ -14,6 +14,7 @@ use capt_runner::{
         Told,
     },
     process::{Options, Supervisor, TerraformEngine, find_program},
+    sandbox::{Sandbox, SandboxMode},
 };
 use capt_terraform::{redact::Secrets, state::State};
 use tempfile::TempDir;
@@ -63,8 +64,10 @@ impl World {
     pub(crate) async fn counting() -> Option<Self> {
         let program = program()?;
         let folder = tempfile::tempdir().unwrap();
-        let calls = folder.path().join("calls");
-        let script = folder.path().join("counted");
+        let outside = outside(folder.path());
+        fs::create_dir(&outside).unwrap();
+        let calls = outside.join("calls");
+        let script = outside.join("counted");
         let text = format!(
             "#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n",
             calls.display(),
@@ -86,7 +89,7 @@ impl World {
 
     /// The commands that were run since the last time, without `version`.
     pub(crate) fn calls(&self) -> Vec<String> {
-        let path = self.folder.path().join("calls");
+        let path = self.path("calls");
         let text = fs::read_to_string(&path).unwrap_or_default();
         let _ = fs::remove_file(path);
         let first = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
@@ -96,9 +99,14 @@ impl World {
             .collect()
     }
 
-    /// A path on it.
+    /// Where everything is kept that belongs to Workspaces.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    /// A path on it that all runs may read and write.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        outside(self.folder.path()).join(name)
     }
 
     /// Opens a session.
@@ -130,9 +138,21 @@ pub(crate) async fn engine(folder: &Path, program: &Path, grace: Duration) -> Te
     TerraformEngine::detect(program, options).await.unwrap()
 }
 
-/// Options for an engine that keeps its files in this folder.
+/// What all runs of a machine with this folder may read and write.
+pub(crate) fn outside(folder: &Path) -> PathBuf {
+    folder.join("outside")
+}
+
+/// Options for an engine that keeps its files in this folder. Its runs are confined, unless `CAPT_TEST_SANDBOX` says how
+/// far they are.
 pub(crate) fn options(folder: &Path) -> Options {
-    let mut options = Options::new(folder.join("root")).unwrap();
+    let root = folder.join("root");
+    let outside = outside(folder);
+    fs::create_dir_all(&outside).unwrap();
+    let mode = env::var("CAPT_TEST_SANDBOX").map_or(SandboxMode::Auto, |mode| mode.parse().unwrap());
+    let sandbox = Sandbox::new(mode, &[outside], &root).unwrap();
+    let mut options = Options::new(root).unwrap();
+    options.sandbox = sandbox;
     options.supervisor = Supervisor {
         program: env!("CARGO_BIN_EXE_capt-supervise").into(),
         args: Vec::new(),

@@ -5,7 +5,10 @@ use capt_api::{
     marks,
     run::{LOG_KEY, PREVIOUS_LOG_KEY},
 };
-use capt_terraform::diagnostics::Class;
+use capt_terraform::{
+    diagnostics::Class,
+    stream::{Diagnostic, Severity},
+};
 use capt_testkit::World;
 use serde_json::json;
 
@@ -286,6 +289,93 @@ async fn no_secret_is_seen_anywhere_although_terraform_prints_it() {
     for (reason, note) in events(&world, "vpc").await {
         assert!(!note.contains(SECRET), "{reason}: {note}");
     }
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn no_value_of_a_secret_with_variables_is_in_a_report() {
+    const VARIABLES: &str = "db_pass = \"hun1\" # of the old one\n\
+        db = { user = \"ada-l\", pass = [\"say \\\"hi2\\\"\"], pin = 4711e2 }\n\
+        key = <<EOT\ncorrect-horse\nbattery-staple\nEOT\n\
+        version = \"1.31.2\"\n";
+    const VALUES: [&str; 6] = [
+        "hun1",
+        "ada-l",
+        "say \"hi2\"",
+        "471100",
+        "correct-horse",
+        "battery-staple",
+    ];
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    let leak = format!("invalid: {}", VALUES.join(", "));
+    script.with(|stage| {
+        stage.prints = VALUES.iter().map(|value| format!("is {value}")).collect();
+        stage.prints.push(serde_json::to_string(&leak).unwrap());
+        stage.prints.push("version 1.31.2".to_owned());
+        stage.outputs = Some(json!({
+            "version": {"value": "1.31.2", "type": "string"},
+            "url": {"value": "db://ada-l:hun1@host", "type": "string"},
+        }));
+        stage.apply_failures.push_back(failure(Class::Denied, &leak));
+        stage.warnings.push(Diagnostic {
+            severity: Severity::Warning,
+            summary: "unused".to_owned(),
+            detail: leak.clone(),
+            ..Diagnostic::default()
+        });
+    });
+    start_with(&world, &script, no_polls);
+    put_secret(&world, "credentials", "vars", VARIABLES).await;
+    let mut object = workspace("vpc", &["a"]);
+    object["spec"]["forProvider"]["varFiles"] =
+        json!([{"source": "SecretKey", "secretKeyRef": {"name": "credentials", "key": "vars"}}]);
+    create(&world, object).await;
+    until(&world, "vpc", "Failing", "True Denied").await;
+    let words = message(&world, "vpc", "Synced").await;
+    let redacted = ["(redacted)"; VALUES.len()].join(", ");
+    assert_eq!(words, format!("create failed: invalid: {redacted}"));
+    annotate(&world, "vpc", capt_api::marks::RETRY_REQUESTED, "now").await;
+    until_settled(&world, "vpc").await;
+
+    let data = page(&world, "vpc").await.unwrap().data.unwrap();
+    for key in [LOG_KEY, PREVIOUS_LOG_KEY] {
+        assert_eq!(
+            data[key].matches("is (redacted)").count(),
+            VALUES.len(),
+            "{}",
+            data[key]
+        );
+    }
+    let vpc = get(&world, "vpc").await;
+    let outputs = serde_json::to_value(&vpc).unwrap()["status"]["atProvider"]["outputs"].clone();
+    assert_eq!(
+        outputs,
+        json!({"version": "1.31.2"}),
+        "what has a secret in it is left out"
+    );
+    let vpc = format!("{vpc:?}");
+    let events = format!("{:?}", events(&world, "vpc").await);
+    assert!(events.contains("(redacted)"), "{events}");
+    let texts = data
+        .iter()
+        .map(|(key, text)| (key.as_str(), text))
+        .chain([("status", &vpc), ("events", &events)]);
+    for (place, text) in texts {
+        for value in VALUES.into_iter().chain(["hi2"]) {
+            assert!(!text.contains(value), "{value} is in {place}: {text}");
+        }
+    }
+
+    // An output that is not sensitive is public, as soon as a state has it.
+    let more = json!({"spec": {"forProvider": {"module": module(&["a", "b"])}}});
+    patch(&world, "vpc", more).await;
+    world
+        .until("the version to be in the log", async || {
+            let data = page(&world, "vpc").await.unwrap().data.unwrap();
+            data[LOG_KEY].contains("version 1.31.2") && data[LOG_KEY].contains("is (redacted)")
+        })
+        .await;
     world.finish().await;
 }
 

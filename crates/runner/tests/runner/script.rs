@@ -15,6 +15,7 @@ use capt_runner::{
         About, Applied, Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, Module, Opened, Phase,
         Planned, Remains, Session, StateFile, StateHome, Told,
     },
+    sandbox::SandboxStatus,
 };
 use capt_terraform::{
     diagnostics::Class,
@@ -75,6 +76,8 @@ pub(crate) struct Stage {
     pub(crate) outputs: Option<Value>,
     /// The engine is a simulation.
     pub(crate) is_simulated: bool,
+    /// How far runs are confined, if it is another way.
+    pub(crate) sandbox: Option<SandboxStatus>,
     /// The module turns out to have a backend of its own.
     pub(crate) has_hidden_backend: bool,
     /// What changes is replaced, and the new one is made first.
@@ -143,6 +146,11 @@ impl Engine for Script {
             },
             version: "1.11.4".to_owned(),
         }
+    }
+
+    fn sandbox(&self) -> Option<SandboxStatus> {
+        let confined = SandboxStatus::Confined { abi: 7 };
+        self.with(|stage| (!stage.is_simulated).then(|| stage.sandbox.unwrap_or(confined)))
     }
 
     fn open(&self, inputs: Inputs, link: Link) -> BoxFuture<'_, Result<Opened, Failure>> {

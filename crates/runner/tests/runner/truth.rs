@@ -6,7 +6,7 @@ use capt_api::{
     foreign::{ProviderConfigUsage, Workspace},
     marks,
 };
-use capt_runner::engine::Failure;
+use capt_runner::{engine::Failure, sandbox::SandboxStatus};
 use capt_terraform::{
     diagnostics::Class,
     state::Created,
@@ -280,6 +280,37 @@ async fn a_simulation_says_that_it_is_one() {
     script.with(|stage| stage.is_simulated = false);
     annotate(&world, "vpc", marks::RETRY_REQUESTED, "for real").await;
     until(&world, "vpc", "Simulated", "False SimulatedEngine").await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_condition_has_how_far_runs_are_confined() {
+    let world = World::embedded_only().await;
+    let script = Script::default();
+    script.with(|stage| stage.is_simulated = true);
+    start(&world, &script);
+    create(&world, workspace("vpc", &["a"])).await;
+    until_settled(&world, "vpc").await;
+    assert_eq!(says(&world, "vpc", "Sandboxed").await, None);
+
+    script.with(|stage| stage.is_simulated = false);
+    annotate(&world, "vpc", marks::RETRY_REQUESTED, "for real").await;
+    until(&world, "vpc", "Sandboxed", "True Landlock").await;
+    let words = message(&world, "vpc", "Sandboxed").await;
+    assert!(
+        words.contains("ABI 7") && words.contains("not restricted"),
+        "{words}"
+    );
+    for (status, expected) in [
+        (SandboxStatus::Unsupported { abi: 2 }, "False Unsupported"),
+        (SandboxStatus::Disabled, "False Disabled"),
+    ] {
+        script.with(|stage| stage.sandbox = Some(status));
+        annotate(&world, "vpc", marks::RETRY_REQUESTED, expected).await;
+        until(&world, "vpc", "Sandboxed", expected).await;
+        let words = message(&world, "vpc", "Sandboxed").await;
+        assert_eq!(words, status.to_string());
+    }
     world.finish().await;
 }
 

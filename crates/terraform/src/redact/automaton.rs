@@ -4,9 +4,14 @@
 //! back and nothing more; that is why this is not left to a library.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     iter::successors,
 };
+
+use super::forms::{MIN_LENGTH_ANYWHERE, Reach};
+
+/// What is looked for, and where it counts.
+pub(super) type Patterns = BTreeMap<Vec<u8>, Reach>;
 
 /// A place in the automaton: the longest end of the input that begins some pattern.
 pub(super) type State = u32;
@@ -24,9 +29,13 @@ struct Node {
     sibling: State,
     fallback: State,
     depth: u32,
-    /// Length of the longest pattern that ends here; 0 if none does.
+    /// Length of the longest pattern that counts anywhere and ends here; 0 if none does.
     found: u32,
+    /// Lengths of the patterns that count as tokens and end here, one bit for each: they are short.
+    tokens: u16,
 }
+
+const _: () = assert!(MIN_LENGTH_ANYWHERE <= u16::BITS as usize);
 
 /// All patterns.
 pub(super) struct Automaton {
@@ -45,11 +54,11 @@ impl Default for Automaton {
 }
 
 impl Automaton {
-    pub(super) fn new(patterns: &BTreeSet<Vec<u8>>) -> Self {
+    pub(super) fn new(patterns: &Patterns) -> Self {
         let mut automaton = Self::default();
-        automaton.nodes.reserve(patterns.iter().map(Vec::len).sum());
-        for pattern in patterns {
-            automaton.insert(pattern);
+        automaton.nodes.reserve(patterns.keys().map(Vec::len).sum());
+        for (pattern, reach) in patterns {
+            automaton.insert(pattern, *reach);
         }
         automaton.link();
         automaton
@@ -75,9 +84,21 @@ impl Automaton {
         self.nodes[state as usize].depth as usize
     }
 
-    /// Length of the longest pattern that the last bytes are.
+    /// Length of the longest pattern that counts anywhere and that the last bytes are.
     pub(super) fn found(&self, state: State) -> usize {
         self.nodes[state as usize].found as usize
+    }
+
+    /// Lengths of the patterns that count as tokens and that the last bytes are, the longest first.
+    pub(super) fn tokens(&self, state: State) -> impl Iterator<Item = usize> {
+        let lengths = self.nodes[state as usize].tokens;
+        let is_one = move |length: &usize| lengths & (1 << length) != 0;
+        (0..MIN_LENGTH_ANYWHERE).rev().filter(is_one)
+    }
+
+    /// Whether the last bytes are a pattern that counts as a token.
+    pub(super) fn has_tokens(&self, state: State) -> bool {
+        self.nodes[state as usize].tokens != 0
     }
 
     fn edge(&self, state: State, byte: u8) -> Option<State> {
@@ -93,7 +114,7 @@ impl Automaton {
         })
     }
 
-    fn insert(&mut self, pattern: &[u8]) {
+    fn insert(&mut self, pattern: &[u8], reach: Reach) {
         let mut state = ROOT;
         for byte in pattern {
             state = match self.edge(state, *byte) {
@@ -101,8 +122,11 @@ impl Automaton {
                 None => self.grow(state, *byte),
             };
         }
-        let depth = self.nodes[state as usize].depth;
-        self.nodes[state as usize].found = depth;
+        let node = &mut self.nodes[state as usize];
+        match reach {
+            Reach::Anywhere => node.found = node.depth,
+            Reach::Token => node.tokens |= 1 << pattern.len(),
+        }
     }
 
     fn grow(&mut self, from: State, byte: u8) -> State {
@@ -129,10 +153,11 @@ impl Automaton {
             while child != ROOT {
                 let Node { byte, sibling, .. } = self.nodes[child as usize];
                 let fallback = self.next(self.nodes[state as usize].fallback, byte);
-                let found = self.nodes[fallback as usize].found;
+                let Node { found, tokens, .. } = self.nodes[fallback as usize];
                 let node = &mut self.nodes[child as usize];
                 node.fallback = fallback;
                 node.found = node.found.max(found);
+                node.tokens |= tokens;
                 queue.push_back(child);
                 child = sibling;
             }

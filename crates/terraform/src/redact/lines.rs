@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{PLACEHOLDER, forms::MIN_LENGTH};
+use super::PLACEHOLDER;
 
 /// A line and its place: which secret, and which line of it.
 type Place = (u32, u32);
@@ -18,6 +18,8 @@ const TAIL: usize = 64;
 const MAX_LINE: usize = 4096;
 /// Lines that are held back.
 const MAX_HELD: usize = 64;
+/// Bytes of short lines that together differ from ordinary words.
+const MIN_RUN: usize = 6;
 /// Places of one line that are known; who repeats a line more often than this is found by the others.
 const MAX_PLACES: usize = 16;
 
@@ -31,8 +33,8 @@ pub(super) struct Sequences {
 
 impl Sequences {
     /// The lines of these secrets; of each line what `clean` leaves of it.
-    pub(super) fn new<'a>(
-        secrets: impl Iterator<Item = &'a Vec<Option<String>>>,
+    pub(super) fn new(
+        secrets: impl Iterator<Item = Vec<Option<String>>>,
         clean: impl Fn(&str) -> Vec<u8>,
     ) -> Self {
         let mut sequences = Self::default();
@@ -116,7 +118,7 @@ struct Run {
 impl Run {
     /// Long enough to be told from ordinary words.
     fn is_secret(&self) -> bool {
-        self.lines > 1 && (self.has_gone || self.bytes >= MIN_LENGTH)
+        self.lines > 1 && (self.has_gone || self.bytes >= MIN_RUN)
     }
 }
 

@@ -5,20 +5,34 @@
 //! we collect every value that is known to be secret and take out whatever equals one of them, in all the spellings
 //! that a secret has on its way through JSON, base64 and URLs, also when it arrives in pieces.
 //!
-//! This module must never know where bytes come from or go to. What is too short to be told from ordinary words
-//! ([`MIN_LENGTH`]) is not taken out: who chooses such a secret cannot be helped, and a log without the word `yes` helps
-//! nobody.
+//! What is taken out depends on how likely it stands in ordinary text too:
+//!
+//! | a value of | is taken out |
+//! |---|---|
+//! | [`MIN_LENGTH_ANYWHERE`] bytes and more | wherever it stands |
+//! | [`MIN_LENGTH`] bytes and more | where it is a whole token (`token` says what that is) |
+//! | less | never: a log without the word `yes` could not be read |
+//! | `true`, `false`, `null`; what is public, by [`Secrets::exempt`] | never |
+//!
+//! What passes it ends in ConfigMaps and events: every subject that may `get configmaps` reads it, as the built-in
+//! ClusterRole `view` allows. This module must never know more of where bytes come from or go to.
 
 mod automaton;
+mod document;
 mod forms;
 mod lines;
+mod names;
+mod number;
 mod secrets;
 mod sources;
 mod stream;
+mod token;
 
 use std::fmt;
 
-pub use forms::{MIN_LENGTH, MIN_PART_LENGTH};
+pub use document::Format;
+pub use forms::{MIN_LENGTH, MIN_LENGTH_ANYWHERE};
+pub use names::is_telling;
 pub use secrets::Secrets;
 pub use sources::{sensitive_in_plan, sensitive_in_state};
 pub use stream::RedactedStream;
@@ -41,19 +55,26 @@ impl Redactor {
     #[must_use]
     pub fn new(secrets: &Secrets) -> Self {
         let whole = Self {
-            automaton: Automaton::new(secrets.patterns()),
+            automaton: Automaton::new(&secrets.patterns()),
             sequences: Sequences::default(),
         };
         let sequences = Sequences::new(secrets.sequences(), |line| whole.text(line).into_bytes());
         Self { sequences, ..whole }
     }
 
-    /// The text without secrets.
+    /// The text without secrets. Where it was cut (it ends with `…`), half a secret is one too.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
+        const CUT: &str = "…";
         let mut clean = Vec::with_capacity(text.len());
         let mut stream = self.stream();
-        stream.push(text.as_bytes(), &mut clean);
+        match text.strip_suffix(CUT) {
+            Some(begun) => {
+                stream.push_cut(begun.as_bytes(), &mut clean);
+                stream.push(CUT.as_bytes(), &mut clean);
+            }
+            None => stream.push(text.as_bytes(), &mut clean),
+        }
         stream.finish(&mut clean);
         String::from_utf8(clean)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

@@ -1,17 +1,20 @@
-//! What Terraform's own files say is secret.
+//! What Terraform's own files say is secret, and what they say is not.
 
 use serde_json::Value;
 
-use super::Secrets;
+use super::{Secrets, is_telling};
 
-/// Sensitive outputs and attributes of a state file.
+/// Sensitive outputs and attributes of a state file. Its other outputs are public, and so are the names of resources.
 pub fn sensitive_in_state(state: &Value, secrets: &mut Secrets) {
-    for output in fields(&state["outputs"]) {
+    for (name, output) in state["outputs"].as_object().into_iter().flatten() {
         if output["sensitive"] == Value::Bool(true) {
             secrets.json(&output["value"]);
+        } else {
+            exempt_output(name, &output["value"], secrets);
         }
     }
     for resource in items(&state["resources"]) {
+        exempt_names(resource, &resource["module"], secrets);
         for instance in items(&resource["instances"]) {
             for path in items(&instance["sensitive_attributes"]) {
                 if let Some(value) = at_path(&instance["attributes"], items(path)) {
@@ -22,7 +25,8 @@ pub fn sensitive_in_state(state: &Value, secrets: &mut Secrets) {
     }
 }
 
-/// Sensitive variables, outputs and attributes of `terraform show -json PLAN`, which prints all of them in the clear.
+/// Sensitive variables, outputs and attributes of `terraform show -json PLAN`, which prints all of them in the clear. Its
+/// other outputs are public, and so are the names of resources.
 pub fn sensitive_in_plan(plan: &Value, secrets: &mut Secrets) {
     let declared = &plan["configuration"]["root_module"]["variables"];
     for (name, variable) in plan["variables"].as_object().into_iter().flatten() {
@@ -33,13 +37,42 @@ pub fn sensitive_in_plan(plan: &Value, secrets: &mut Secrets) {
     let resources = items(&plan["resource_changes"])
         .iter()
         .chain(items(&plan["resource_drift"]));
-    let changes = resources
-        .map(|resource| &resource["change"])
-        .chain(fields(&plan["output_changes"]));
-    for change in changes {
-        marked(&change["before"], &change["before_sensitive"], secrets);
-        marked(&change["after"], &change["after_sensitive"], secrets);
+    for resource in resources {
+        exempt_names(resource, &resource["module_address"], secrets);
+        marked_change(&resource["change"], secrets);
     }
+    for (name, change) in plan["output_changes"].as_object().into_iter().flatten() {
+        marked_change(change, secrets);
+        for (value, mark) in [("before", "before_sensitive"), ("after", "after_sensitive")] {
+            if change[mark] == Value::Bool(false) {
+                exempt_output(name, &change[value], secrets);
+            }
+        }
+    }
+}
+
+/// An output that is not sensitive stands in the status. One whose name is telling should have been.
+fn exempt_output(name: &str, value: &Value, secrets: &mut Secrets) {
+    if !is_telling(name) {
+        secrets.exempt_json(value);
+    }
+}
+
+/// Names of resources and modules are from the module's text and make addresses, which would all be the same without them.
+/// Keys in brackets are values.
+fn exempt_names(resource: &Value, module: &Value, secrets: &mut Secrets) {
+    let names = ["type", "name"]
+        .iter()
+        .filter_map(|field| resource[field].as_str());
+    let module = module.as_str().unwrap_or_default();
+    let module = module.split('[').flat_map(|part| part.rsplit(']').next());
+    let modules = module.flat_map(|part| part.split('.'));
+    names.chain(modules).for_each(|name| secrets.exempt(name));
+}
+
+fn marked_change(change: &Value, secrets: &mut Secrets) {
+    marked(&change["before"], &change["before_sensitive"], secrets);
+    marked(&change["after"], &change["after_sensitive"], secrets);
 }
 
 /// Collects what a tree of marks of the same shape as the value marks.
@@ -91,8 +124,4 @@ fn one_step<'a>(value: &'a Value, key: &Value) -> Option<&'a Value> {
 
 fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn fields(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_object().into_iter().flatten().map(|(_, field)| field)
 }

@@ -61,6 +61,7 @@ Interrupt it (Ctrl-C, or SIGTERM) to stop: operations of Terraform are asked to 
 and it exits with 0; the next start goes on. Interrupt it twice to stop at once; no write that it has \
 acknowledged is lost even then, and what Terraform made is found by the next start. If it cannot go on, such \
 as when the disk takes no more writes, it says so, finishes, and exits with 1.")]
+#[command(mut_arg("sandbox", |sandbox| sandbox.default_value("off")))]
 pub(crate) struct Args {
     /// Directory for objects, certificates and the kubeconfig [default: the platform's data directory, such
     /// as ~/.local/share/capt; with --in-memory, one that is removed at the end]

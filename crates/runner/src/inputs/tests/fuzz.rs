@@ -1,5 +1,7 @@
 //! Whatever a configuration looks like, it gets an answer, and the same one from everybody who asks.
 
+mod redaction;
+
 use capt_core::wta::location;
 use capt_terraform::redact::Secrets;
 use proptest::prelude::*;

@@ -65,7 +65,8 @@ impl Run<'_> {
             match end {
                 // The plan can be approved all the same.
                 End::Well(Verdict::Held { .. }) => {
-                    unhanded = Some(self.gate.text(&failure::message(&failure, Stage::Publish)));
+                    let clean = failure::redacted(&failure, &self.gate.redactor());
+                    unhanded = Some(failure::message(&clean, Stage::Publish));
                     is_tried_again = failure.kind.is_transient();
                 }
                 _ => {

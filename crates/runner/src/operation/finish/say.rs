@@ -18,20 +18,23 @@ use crate::{
     decide::What,
     engine::FailureKind,
     events::News,
-    report::{missing_names, missing_words, warnings},
+    report::{missing_names, missing_words, told, warnings},
+    sandbox::SandboxStatus,
 };
 
 impl Run<'_> {
-    /// What there is to say, in words that may leave.
+    /// What there is to say, in words that may leave. Only what others wrote is redacted: our own words, a plan's name and
+    /// a command have to stay what they are.
     pub(super) fn message(&self, end: &End) -> Option<String> {
         let text = match end {
             End::Badly(failure) => {
-                let mut text = failure::message(failure, self.stage);
+                let clean = failure::redacted(failure, &self.gate.redactor());
+                let mut text = failure::message(&clean, self.stage);
                 if self.what == What::Destroy
                     && let Some(left) = self.state.as_ref().and_then(failure::left)
                 {
                     text.push_str("; ");
-                    text.push_str(&left);
+                    text.push_str(&self.gate.text(&left));
                 }
                 text
             }
@@ -47,7 +50,7 @@ impl Run<'_> {
             End::Interrupted => "stopped, because the runner stops".to_owned(),
             End::Well(_) => return None,
         };
-        Some(self.gate.text(&text))
+        Some(text)
     }
 
     /// Which sort of thing went wrong, as the report tells it.
@@ -85,10 +88,10 @@ impl Run<'_> {
         self.say_engine();
         let is_taken_up = self.is_taken_up() && unhanded.is_none();
         let generation = self.about.generation;
-        let report = &self.record.report;
+        let report = told(&self.record.report, &self.gate.redactor());
         let standing = &mut self.record.standing;
         let text = message.unwrap_or_default();
-        match report.missing.is_empty() {
+        match self.record.report.missing.is_empty() {
             _ if matches!(end, End::Badly(failure) if failure.kind == FailureKind::StateMissing) => {
                 let verdict = (Type::StateComplete, False, Reason::StateMissing);
                 standing.say(verdict, text, generation, now);
@@ -96,7 +99,7 @@ impl Run<'_> {
             true if self.record.is_state_doubted => {}
             true => standing.take_back((Type::StateComplete, True, Reason::Complete), generation, now),
             false => {
-                let words = self.gate.text(&missing_words(report, &self.view));
+                let words = missing_words(&report, &self.view);
                 let verdict = (Type::StateComplete, False, Reason::ResourcesMissing);
                 standing.say(verdict, &words, generation, now);
             }
@@ -159,7 +162,8 @@ impl Run<'_> {
                     generation,
                     now,
                 );
-                let words = self.gate.text(&failure::words(reason, text, report, &self.view));
+                let about = failure::message(failure, self.stage);
+                let words = failure::words(reason, text, &about, &report, &self.view);
                 standing.say((Type::Failing, True, reason), &words, generation, now);
                 // The plan that waited is forgotten with the failure; the next one asks again.
                 standing.take_back((Type::ApprovalNeeded, False, Reason::NotNeeded), generation, now);
@@ -203,12 +207,30 @@ impl Run<'_> {
             ),
             false => {}
         }
+        self.set_sandboxed();
+    }
+
+    /// Sets how far runs are confined, if a real engine runs them.
+    fn set_sandboxed(&mut self) {
+        let Some(status) = self.engine.as_ref().and_then(|engine| engine.sandbox()) else {
+            return;
+        };
+        let (value, reason) = match status {
+            SandboxStatus::Confined { .. } => (ConditionStatus::True, Reason::Landlock),
+            SandboxStatus::Unsupported { .. } => (ConditionStatus::False, Reason::Unsupported),
+            SandboxStatus::Disabled => (ConditionStatus::False, Reason::Disabled),
+        };
+        let condition = (Type::Sandboxed, value, reason);
+        let (generation, now) = (self.about.generation, self.ctx.now());
+        let standing = &mut self.record.standing;
+        standing.say(condition, &status.to_string(), generation, now);
     }
 
     /// Tells people by events.
     pub(super) async fn tell_people(&self, end: &End, message: Option<&str>) {
         let text = message.unwrap_or_default();
         let herald = &self.ctx.herald;
+        let report = told(&self.record.report, &self.gate.redactor());
         match end {
             End::Well(Verdict::Settled { applied: Some(true) }) => {
                 herald
@@ -222,10 +244,10 @@ impl Run<'_> {
             End::Well(Verdict::Destroyed) => {
                 let note = match self.record.report.missing.is_empty() {
                     true => "everything was destroyed".to_owned(),
-                    false => self.gate.text(&format!(
+                    false => format!(
                         "everything was destroyed that the state had, and not what it never had: {}",
-                        missing_names(&self.record.report)
-                    )),
+                        missing_names(&report)
+                    ),
                 };
                 herald.tell(&self.view, News::Deleted, &note).await;
             }
@@ -244,8 +266,7 @@ impl Run<'_> {
         // Of what is destroyed that is said when it goes.
         let goes = matches!(end, End::Well(Verdict::Destroyed));
         if !self.record.report.missing.is_empty() && !goes {
-            let words = missing_words(&self.record.report, &self.view);
-            let words = self.gate.text(&words);
+            let words = missing_words(&report, &self.view);
             herald.tell(&self.view, News::StateIncomplete, &words).await;
         }
     }

@@ -4,7 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    io,
     path::Path,
 };
 
@@ -13,6 +13,10 @@ use hcl_edit::{
     structure::{Block, Body},
 };
 use serde_json::Value;
+
+use crate::folder::{EntryKind, Folder};
+
+use super::workdir::SRC;
 
 /// What a module says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,26 +45,32 @@ pub(super) enum Reading {
 }
 
 impl About {
-    /// What the module in this folder says about itself.
-    pub(super) fn of_folder(folder: &Path, is_tofu: bool) -> io::Result<Self> {
-        Self::of_files(folder, is_tofu, |_| true)
+    /// What the module in this folder of the source says about itself.
+    pub(super) fn of_folder(folder: &Folder, run_in: &Path, is_tofu: bool) -> io::Result<Self> {
+        Self::of_files(folder, run_in, is_tofu, |_| true)
     }
 
     /// The same, by some of its files.
-    pub(super) fn of_files(folder: &Path, is_tofu: bool, counts: impl Fn(&str) -> bool) -> io::Result<Self> {
+    pub(super) fn of_files(
+        folder: &Folder,
+        run_in: &Path,
+        is_tofu: bool,
+        counts: impl Fn(&str) -> bool,
+    ) -> io::Result<Self> {
         let mut about = Self::default();
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+        let src = Path::new(SRC);
+        for (file, kind) in folder.list(src.join(run_in))? {
+            let name = file.to_string_lossy();
             let is_json = match configuration(&name, is_tofu).filter(|_| counts(&name)) {
-                Some(is_json) => is_json,
-                None => continue,
+                Some(is_json) if kind != EntryKind::Folder => is_json,
+                _ => continue,
             };
-            match fs::read_to_string(entry.path()) {
-                Ok(text) if is_json => about.json(&text),
-                Ok(text) => about.hcl(&text),
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => about.unreadable = true,
-                Err(error) => return Err(error),
+            // A module may share files among its folders by links.
+            let content = folder.read_linked(src, &run_in.join(&file))?;
+            match content.and_then(|content| String::from_utf8(content).ok()) {
+                Some(text) if is_json => about.json(&text),
+                Some(text) => about.hcl(&text),
+                None => about.unreadable = true,
             }
         }
         Ok(about)

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -11,11 +11,11 @@ use capt_terraform::{
     stream::{Kind, Line, parse_line},
 };
 
-use crate::engine::StateFile;
+use crate::{engine::StateFile, folder::Folder};
 
 use super::{
     tail::Tail,
-    workdir::{self, WorkDir},
+    workdir::{self, RUN, WorkDir},
 };
 
 /// The output of an apply, from its beginning until all that it made is known to be in the state.
@@ -24,9 +24,6 @@ pub(super) const APPLY_OUTPUT: &str = "apply.ndjson";
 const ENDED_OUTPUT: &str = "apply.last.ndjson";
 /// The ids of what that apply replaces, by address.
 const REPLACED_FILE: &str = "apply.replaced.json";
-/// The last state file that was seen whole. Terraform writes in place, and may be killed while it does.
-const GOOD_STATE_FILE: &str = "good.tfstate";
-
 /// A state file that did not count when a session was opened.
 const REPLACED_STATE_FILE: &str = "replaced.tfstate";
 
@@ -43,11 +40,17 @@ pub(super) struct Found {
     pub(super) is_lost: bool,
 }
 
-/// The files in which the state of a run may be.
+/// The files in which the state of a run may be, as paths in the folder of the Workspace.
 #[derive(Clone, Debug)]
 pub(super) struct StateFiles {
+    /// The folder of the Workspace.
+    pub(super) folder: Folder,
     /// Where Terraform writes it.
     pub(super) working: PathBuf,
+    /// Where a copy of the last whole state is kept. Terraform writes in place, and may be killed while it does.
+    pub(super) good: PathBuf,
+    /// Where an earlier version kept it.
+    pub(super) former_good: PathBuf,
     /// Where Terraform writes it if it cannot write it there.
     pub(super) errored: PathBuf,
     /// What the last apply said.
@@ -55,26 +58,26 @@ pub(super) struct StateFiles {
 }
 
 impl StateFiles {
+    /// Those of a Terraform workspace that runs in this folder of the module.
     pub(super) fn of(folder: &WorkDir, workspace: &str, run_in: &Path) -> Self {
         Self {
-            working: folder.state(workspace),
-            errored: run_in.join(ERRORED_STATE_FILE),
-            output: folder.run().join(APPLY_OUTPUT),
+            folder: folder.files.clone(),
+            working: workdir::state(workspace),
+            good: workdir::good_state(workspace),
+            former_good: workdir::former_good_state(workspace),
+            errored: Path::new(workdir::SRC).join(run_in).join(ERRORED_STATE_FILE),
+            output: Path::new(RUN).join(APPLY_OUTPUT),
         }
-    }
-
-    /// Where a state that was seen whole is kept.
-    pub(super) fn good(&self) -> PathBuf {
-        self.working.with_file_name(GOOD_STATE_FILE)
     }
 
     /// What stands on this machine, and what the last apply made.
     fn on_this_machine(&self) -> io::Result<(Vec<StateFile>, CreatedSince)> {
         let (dump, created) = self.spoken()?;
         let files = [
-            (Source::WorkingFile, workdir::read(&self.working)?),
-            (Source::WorkingFile, workdir::read(&self.good())?),
-            (Source::ErroredFile, workdir::read(&self.errored)?),
+            (Source::WorkingFile, self.folder.read(&self.working)?),
+            (Source::WorkingFile, self.folder.read(&self.good)?),
+            (Source::WorkingFile, self.folder.read(&self.former_good)?),
+            (Source::ErroredFile, self.folder.read(&self.errored)?),
             (Source::EmergencyDump, dump),
         ];
         let there = files
@@ -128,31 +131,34 @@ impl StateFiles {
     /// Makes the state that was found the one that Terraform goes on from.
     pub(super) fn settle(&self, found: &Found) -> io::Result<()> {
         let file = found.state.as_ref().map(|(_, file)| file);
-        let working = workdir::read(&self.working)?;
+        let working = self.folder.read(&self.working)?;
         if working.as_ref() != file {
             if working.is_some() {
-                // It does not count, but somebody may want to look at it.
-                fs::rename(&self.working, self.working.with_file_name(REPLACED_STATE_FILE))?;
+                // It does not count, but a person may want to look at it.
+                let replaced = self.working.with_file_name(REPLACED_STATE_FILE);
+                self.folder.rename(&self.working, replaced)?;
             }
             if let Some(file) = file {
-                workdir::write_durably(&self.working, file)?;
+                self.folder.write_durably(&self.working, file)?;
             }
         }
-        workdir::remove(&self.errored)
+        self.folder.remove(&self.former_good)?;
+        self.folder.remove(&self.errored)
     }
 
     /// Writes down what the next apply replaces, so that it can be told from what it makes.
     pub(super) fn note_replaced(&self, replaced: &BTreeMap<String, String>) -> io::Result<()> {
         let path = self.output.with_file_name(REPLACED_FILE);
         match replaced.is_empty() {
-            true => workdir::remove(&path),
-            false => workdir::write(&path, &serde_json::to_vec(replaced)?),
+            true => self.folder.remove(&path),
+            false => self.folder.write(&path, &serde_json::to_vec(replaced)?),
         }
     }
 
     /// Everything that the last apply made is in the state.
     pub(super) fn complete(&self) -> io::Result<()> {
-        match fs::rename(&self.output, self.output.with_file_name(ENDED_OUTPUT)) {
+        let ended = self.output.with_file_name(ENDED_OUTPUT);
+        match self.folder.rename(&self.output, ended) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
@@ -160,12 +166,12 @@ impl StateFiles {
 
     /// The state that Terraform printed when it could write it nowhere, and what it reported as made.
     fn spoken(&self) -> io::Result<(Option<Vec<u8>>, CreatedSince)> {
-        let replaced = workdir::read(&self.output.with_file_name(REPLACED_FILE))?;
+        let replaced = self.folder.read(self.output.with_file_name(REPLACED_FILE))?;
         // Without it, what is replaced is known from the output, and only its ids are not.
         let replaced = replaced.and_then(|text| serde_json::from_slice(&text).ok());
         let mut dump = None;
         let mut created = CreatedSince::replacing(replaced.unwrap_or_default());
-        Tail::new(&self.output).finish(|line| {
+        Tail::new(&self.folder, &self.output).finish(|line| {
             let Line::Event(event) = parse_line(line) else {
                 return;
             };

@@ -36,12 +36,9 @@ impl World {
     }
 
     fn files(&self) -> StateFiles {
-        let path = self.folder.path();
-        StateFiles {
-            working: path.join("state/terraform.tfstate"),
-            errored: path.join("errored.tfstate"),
-            output: path.join(APPLY_OUTPUT),
-        }
+        let folder = WorkDir::of(self.folder.path(), "u").unwrap();
+        folder.make().unwrap();
+        StateFiles::of(&folder, "w", Path::new(""))
     }
 }
 
@@ -97,13 +94,13 @@ fn the_newest_whole_state_of_the_same_history_counts() {
         let files = world.files();
         let all = [
             (&files.working, working),
-            (&files.good(), good),
+            (&files.good, good),
             (&files.errored, errored),
             (&files.output, output),
         ];
         for (path, content) in all {
             if let Some(content) = content {
-                workdir::write(path, content).unwrap();
+                files.folder.write(path, content).unwrap();
             }
         }
         let found = files.find(replica, None).unwrap();
@@ -114,13 +111,14 @@ fn the_newest_whole_state_of_the_same_history_counts() {
         assert_eq!(seen, expected, "case {number}");
         files.settle(&found).unwrap();
         assert_eq!(
-            workdir::read(&files.working).unwrap().as_deref(),
+            files.folder.read(&files.working).unwrap().as_deref(),
             expected.map(|(_, file)| file)
         );
-        assert!(!files.errored.exists());
+        assert_eq!(files.folder.kind(&files.errored).unwrap(), None);
     }
     let world = World::new();
-    workdir::write(&world.files().output, dump.as_bytes()).unwrap();
+    let files = world.files();
+    files.folder.write(&files.output, dump.as_bytes()).unwrap();
     let found = world.files().find(Some(&old), None).unwrap();
     let (source, file) = found.state.unwrap();
     assert_eq!(source, Source::EmergencyDump);
@@ -132,7 +130,7 @@ fn lists_what_is_in_no_state_until_it_is_complete() {
     let world = World::new();
     let files = world.files();
     let output = format!("{}\n{}\n{{\"@level\":\"in", made("kept", "1"), made("lost", "2"));
-    workdir::write(&files.output, output.as_bytes()).unwrap();
+    files.folder.write(&files.output, output.as_bytes()).unwrap();
     let replica = state(1, "a", &[("kept", "1")]);
     let found = files.find(Some(&replica), None).unwrap();
     let missing: Vec<_> = found
@@ -145,4 +143,38 @@ fn lists_what_is_in_no_state_until_it_is_complete() {
     files.complete().unwrap();
     files.complete().unwrap();
     assert!(files.find(Some(&replica), None).unwrap().missing.is_empty());
+}
+
+#[test]
+fn a_copy_of_an_earlier_version_is_not_lost() {
+    let world = World::new();
+    let files = world.files();
+    let (old, new) = (state(1, "a", &[]), state(2, "a", &[]));
+    files.folder.write(&files.working, b"{torn").unwrap();
+    files.folder.write(&files.former_good, &new).unwrap();
+    let found = files.find(Some(&old), None).unwrap();
+    assert_eq!(found.state, Some((Source::WorkingFile, new.clone())));
+    files.settle(&found).unwrap();
+    assert_eq!(files.folder.read(&files.working).unwrap(), Some(new));
+    assert_eq!(files.folder.kind(&files.former_good).unwrap(), None);
+}
+
+#[test]
+fn what_a_run_plants_is_no_state() {
+    let world = World::new();
+    let files = world.files();
+    let (own, foreign) = (state(1, "a", &[]), state(9, "a", &[("victim", "1")]));
+    let victim = world.folder.path().join("victim.tfstate");
+    std::fs::write(&victim, &foreign).unwrap();
+    for path in [&files.working, &files.errored, &files.former_good] {
+        let whole = files.folder.path(path);
+        std::fs::create_dir_all(whole.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&victim, &whole).unwrap();
+        assert_eq!(std::fs::read(&whole).unwrap(), foreign);
+    }
+    let found = files.find(Some(&own), None).unwrap();
+    assert_eq!(found.state, Some((Source::Replica, own.clone())));
+    files.settle(&found).unwrap();
+    assert_eq!(files.folder.read(&files.working).unwrap(), Some(own));
+    assert_eq!(std::fs::read(&victim).unwrap(), foreign);
 }

@@ -14,23 +14,33 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    io,
     path::{Component, Path, PathBuf},
 };
 
 use serde::Deserialize;
 
-use crate::engine::{BROKEN_ARCHIVE, Failure, FailureKind, Module};
+use crate::{
+    engine::{BROKEN_ARCHIVE, Failure, FailureKind, Module},
+    folder::{EntryKind, Folder},
+    sandbox::LocalModules,
+};
 
 use super::{
     command::{Exit, Runs},
     digest,
     failure::{self, invalid, machine, plain},
-    workdir::{self, Fetched, Kept, WorkDir, make_folder},
+    workdir::{FETCHING, Fetched, Kept, SRC, WorkDir},
 };
 
 /// The name under which a module is called by the configuration that fetches it.
 const CALL: &str = "module";
+
+/// Where Terraform puts what it fetches, in the folder that it fetches to.
+const DATA: &str = "data";
+
+/// Where it puts the package of that module.
+const PACKAGE: &str = "data/modules/module";
 
 /// The folder in `src` that the module's address and the entrypoint lead to.
 ///
@@ -60,58 +70,66 @@ pub(super) fn write_text(folder: &WorkDir, kept: &mut Kept, module: &Module) -> 
         Module::Json(text) => ("main.tf.json", "main.tf", text),
         Module::Remote { .. } => return Ok(()),
     };
+    let (files, src) = (&folder.files, Path::new(SRC));
     if kept.fetched.is_some() {
         // A crash in between must not leave a folder that is taken for the module that was fetched.
         kept.fetched = None;
         folder.keep(kept)?;
-        workdir::remove(&folder.src())?;
-        make_folder(&folder.src())?;
+        files.remove(src)?;
+        files.make(src)?;
     }
-    workdir::remove(&folder.src().join(other))?;
-    workdir::write_if_changed(&folder.src().join(name), text.as_bytes())
+    files.remove(src.join(other))?;
+    files.write_if_changed(src.join(name), text.as_bytes())
 }
 
 /// Whether a module has to be fetched to this folder, by what is known of what is there.
 pub(super) fn must_fetch(
-    src: &Path,
+    folder: &WorkDir,
     kept: Option<&Fetched>,
     address: &str,
     if_not_present: bool,
+    modules: &LocalModules,
 ) -> io::Result<bool> {
     let Some(kept) = kept.filter(|kept| kept.address == address) else {
         return Ok(true);
     };
     // An empty module would mean that everything is to be destroyed.
-    if fs::read_dir(src)?.next().is_none() {
+    if folder.files.list(SRC)?.is_empty() {
         return Ok(true);
     }
     if if_not_present || is_commit(address) {
         return Ok(false);
     }
-    match local(address) {
-        Some(path) => Ok(digest::tree(&path)? != kept.content),
+    match local(address, modules)? {
+        Some((package, at)) => Ok(digest::tree(&package, &at)? != kept.content),
         None => Ok(true),
     }
 }
 
 /// Fetches a module, and puts it where the last one was if it is another one.
-pub(super) async fn fetch(runs: &Runs, mut kept: Kept, address: &str) -> Result<Kept, Failure> {
+pub(super) async fn fetch(
+    runs: &Runs,
+    mut kept: Kept,
+    address: &str,
+    modules: LocalModules,
+) -> Result<Kept, Failure> {
     if address.starts_with("./") || address.starts_with("../") {
         return Err(invalid(format!(
             "The module {address:?} is a path that begins nowhere. Name a whole path, or another address that \
              Terraform can fetch."
         )));
     }
-    let fetching = runs.folder.fetching();
-    let data = fetching.join("data");
+    let fetching = Path::new(FETCHING);
+    let data = runs.folder.path(fetching.join(DATA));
     let call = format!("module \"{CALL}\" {{\n  source = {}\n}}\n", quoted(address));
     let mut runs = runs.clone();
-    runs.run_in.clone_from(&fetching);
+    runs.run_in = fetching.to_owned();
     runs.env
         .push(("TF_DATA_DIR".to_owned(), data.to_string_lossy().into_owned()));
+    let files = runs.folder.files.clone();
     let fresh = move || {
-        workdir::remove(&fetching)?;
-        workdir::write(&fetching.join("main.tf"), call.as_bytes())
+        files.remove(fetching)?;
+        files.write(fetching.join("main.tf"), call.as_bytes())
     };
     let failed = |error| machine("make a folder for the module", &error);
     runs.aside(move || fresh().map_err(failed)).await?;
@@ -119,58 +137,87 @@ pub(super) async fn fetch(runs: &Runs, mut kept: Kept, address: &str) -> Result<
     let (ended, _) = runs.printed(args.into(), "get.txt").await?;
     let (folder, address) = (runs.folder.clone(), address.to_owned());
     let engine = runs.engine.clone();
+    let failed = |error| machine("put the module in its place", &error);
     runs.aside(move || {
-        let package = data.join("modules").join(CALL);
+        let package = package(&folder, &address, &modules).map_err(failed)?;
         // A module that was fetched and makes no sense is told about later, when it is clear where.
-        let was_fetched = package.is_dir() && !ended.stderr.contains(&format!("module \"{CALL}\""));
-        if ended.cancelled || !(ended.exit == Exit::Code(0) || was_fetched) {
+        let package = package.filter(|_| {
+            let is_fetched =
+                ended.exit == Exit::Code(0) || !ended.stderr.contains(&format!("module \"{CALL}\""));
+            is_fetched && !ended.cancelled
+        });
+        let Some(package) = package else {
             let failure = failure::command(&engine, "get", &ended, Vec::new());
             let has_copy = kept.fetched.as_ref().is_some_and(|kept| kept.address == address);
             return Err(unavailable(&address, has_copy, failure));
-        }
-        let subfolder = subfolder(&data, &package, &address);
-        swap(&folder, &mut kept, &address, &package, subfolder)
-            .map_err(|error| machine("put the module in its place", &error))?;
+        };
+        let subfolder = subfolder(&folder, &address).map_err(failed)?;
+        swap(&folder, &mut kept, &address, &package, subfolder).map_err(failed)?;
         Ok(kept)
     })
     .await
+}
+
+/// Where a package that was fetched is.
+enum Package {
+    /// In the folder that it was fetched to.
+    Fetched,
+    /// It is a folder of this machine, and Terraform made nothing but a link to it.
+    Local(Folder, PathBuf),
+}
+
+/// The package that was fetched, if there is one. A link is not asked where it leads to.
+fn package(folder: &WorkDir, address: &str, modules: &LocalModules) -> io::Result<Option<Package>> {
+    match folder.files.kind(Path::new(FETCHING).join(PACKAGE))? {
+        Some(EntryKind::Folder) => Ok(Some(Package::Fetched)),
+        Some(EntryKind::Link) => {
+            let local = local(address, modules)?;
+            Ok(local.map(|(folder, at)| Package::Local(folder, at)))
+        }
+        Some(EntryKind::File | EntryKind::Other) | None => Ok(None),
+    }
 }
 
 fn swap(
     folder: &WorkDir,
     kept: &mut Kept,
     address: &str,
-    package: &Path,
+    package: &Package,
     subfolder: PathBuf,
 ) -> io::Result<()> {
-    let is_link = fs::symlink_metadata(package)?.is_symlink();
-    let content = digest::tree(package)?;
+    let files = &folder.files;
+    let fetched_to = Path::new(FETCHING).join(PACKAGE);
+    let content = match package {
+        Package::Fetched => digest::tree(files, &fetched_to)?,
+        Package::Local(local, at) => digest::tree(local, at)?,
+    };
     let fetched = Fetched {
         address: address.to_owned(),
         subfolder,
         content,
     };
     // What Terraform and its providers wrote beside a module is not thrown away for the same module.
-    let is_there = fs::read_dir(folder.src())?.next().is_some();
+    let is_there = !files.list(SRC)?.is_empty();
     let is_same = |kept: &Fetched| is_there && kept.content == fetched.content;
     if !kept.fetched.as_ref().is_some_and(is_same) {
-        let package = if is_link {
-            let copy = folder.fetching().join("copy");
-            copy_tree(package, &copy)?;
-            copy
-        } else {
-            package.to_owned()
+        let package = match package {
+            Package::Fetched => fetched_to,
+            Package::Local(local, at) => {
+                let copy = Path::new(FETCHING).join("copy");
+                files.copy_from(local, at, &copy)?;
+                copy
+            }
         };
         // A crash in between must not leave a folder that is taken for the module that was fetched.
         kept.fetched = None;
         kept.files.clear();
         folder.keep(kept)?;
-        workdir::remove(&folder.src())?;
-        fs::rename(package, folder.src())?;
+        files.remove(SRC)?;
+        files.rename(package, SRC)?;
     }
     kept.fetched = Some(fetched);
     folder.keep(kept)?;
-    workdir::remove(&folder.fetching())
+    files.remove(FETCHING)
 }
 
 /// Whether an address names a commit, which never changes.
@@ -182,19 +229,23 @@ fn is_commit(address: &str) -> bool {
     reference.is_some_and(|name| name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The folder of this machine that an address names.
-fn local(address: &str) -> Option<PathBuf> {
-    let path = address.strip_prefix("file://").unwrap_or(address);
+/// The folder of this machine that an address names, if modules may come from there.
+fn local(address: &str, modules: &LocalModules) -> io::Result<Option<(Folder, PathBuf)>> {
+    let path = address.strip_prefix("file::").unwrap_or(address);
+    let path = path.strip_prefix("file://").unwrap_or(path);
     if !path.starts_with('/') {
-        return None;
+        return Ok(None);
     }
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     let package = path.split_once("//").map_or(path, |(package, _)| package);
-    Some(package.into()).filter(|path: &PathBuf| path.is_dir())
+    match modules.find(Path::new(package)) {
+        Some((folder, at)) if folder.has_folder(&at)? => Ok(Some((folder, at))),
+        _ => Ok(None),
+    }
 }
 
 /// The folder in a package that an address names: as Terraform says, or else as the address says.
-fn subfolder(data: &Path, package: &Path, address: &str) -> PathBuf {
+fn subfolder(folder: &WorkDir, address: &str) -> io::Result<PathBuf> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Manifest {
@@ -206,21 +257,23 @@ fn subfolder(data: &Path, package: &Path, address: &str) -> PathBuf {
         key: String,
         dir: PathBuf,
     }
-    let manifest = fs::read(data.join("modules/modules.json")).unwrap_or_default();
-    let told = serde_json::from_slice::<Manifest>(&manifest)
+    let fetching = Path::new(FETCHING);
+    let manifest = folder.files.read(fetching.join("data/modules/modules.json"))?;
+    let told = serde_json::from_slice::<Manifest>(&manifest.unwrap_or_default())
         .ok()
         .and_then(|manifest| {
             let entry = manifest.modules.into_iter().find(|entry| entry.key == CALL)?;
             // It is a path from where Terraform ran, or a whole one.
-            let dir = data.parent()?.join(entry.dir);
+            let dir = folder.path(fetching).join(entry.dir);
+            let package = folder.path(fetching.join(PACKAGE));
             dir.strip_prefix(package).ok().map(Path::to_owned)
         });
-    told.unwrap_or_else(|| {
+    Ok(told.unwrap_or_else(|| {
         let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
         let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
         rest.split_once("//")
             .map_or_else(PathBuf::new, |(_, folder)| folder.into())
-    })
+    }))
 }
 
 fn unavailable(address: &str, has_copy: bool, failure: Failure) -> Failure {
@@ -301,24 +354,6 @@ fn quoted(address: &str) -> String {
         .replace('"', "\\\"")
         .replace('\n', "\\n");
     format!("\"{}\"", escaped.replace("${", "$${").replace("%{", "%%{"))
-}
-
-/// A copy of a folder with everything in it.
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    make_folder(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
-        } else if kind.is_dir() {
-            copy_tree(&source, &target)?;
-        } else if kind.is_file() {
-            fs::copy(&source, &target)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::{fs, os::unix::fs::symlink};
+
 use capt_terraform::diagnostics::Class;
 
 use super::*;
@@ -23,22 +25,31 @@ fn an_entrypoint_stays_inside() {
     }
 }
 
+fn workdir(root: &tempfile::TempDir) -> WorkDir {
+    let folder = WorkDir::of(root.path(), "u").unwrap();
+    folder.make().unwrap();
+    folder
+}
+
 #[test]
 fn fetches_only_what_may_have_changed() {
-    let (folder, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    fs::write(folder.path().join("main.tf"), "").unwrap();
-    let path = folder.path().to_str().unwrap().to_owned();
+    let (package, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(package.path().join("main.tf"), "").unwrap();
+    let path = package.path().to_str().unwrap().to_owned();
     let commit = format!("git::https://x.example/y.git?depth=1&ref={}", "0a".repeat(20));
     let branch = "git::https://x.example/y.git?ref=main".to_owned();
-    let content = digest::tree(folder.path()).unwrap();
+    let content = digest::tree(&Folder::new(package.path()), Path::new("")).unwrap();
     let kept = |address: &str, content: &str| Fetched {
         address: address.to_owned(),
         subfolder: PathBuf::new(),
         content: content.to_owned(),
     };
-    let src = folder.path();
-    let gone = must_fetch(empty.path(), Some(&kept(&branch, "x")), &branch, true);
-    assert!(gone.unwrap());
+    let folder = workdir(&root);
+    let must = |kept: Option<&Fetched>, address: &str, if_not_present| {
+        must_fetch(&folder, kept, address, if_not_present, &LocalModules::Any).unwrap()
+    };
+    assert!(must(Some(&kept(&branch, "x")), &branch, true), "it is empty");
+    folder.files.write("src/main.tf", b"").unwrap();
     let cases = [
         (None, &branch, true, true),
         (Some(kept("other", "x")), &branch, true, true),
@@ -50,7 +61,7 @@ fn fetches_only_what_may_have_changed() {
         (Some(kept(&path, "x")), &path, true, false),
     ];
     for (kept, address, if_not_present, expected) in cases {
-        let found = must_fetch(src, kept.as_ref(), address, if_not_present).unwrap();
+        let found = must(kept.as_ref(), address, if_not_present);
         assert_eq!(found, expected, "{address} {if_not_present} {kept:?}");
     }
 }
@@ -58,13 +69,24 @@ fn fetches_only_what_may_have_changed() {
 #[test]
 fn knows_addresses_of_this_machine() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_str().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let path = root.to_str().unwrap();
+    let open = LocalModules::Below(vec![root.clone()]);
+    let closed = LocalModules::Below(Vec::new());
     for address in [
         path.to_owned(),
         format!("{path}//sub"),
         format!("file://{path}?archive=false"),
+        format!("file::{path}"),
     ] {
-        assert_eq!(local(&address).as_deref(), Some(folder.path()), "{address}");
+        let found = |modules| {
+            let found = local(&address, modules).unwrap();
+            found.map(|(folder, at)| folder.path(at))
+        };
+        let expected = Some(root.join(""));
+        assert_eq!(found(&LocalModules::Any), expected, "{address}");
+        assert_eq!(found(&open), expected, "{address}");
+        assert_eq!(found(&closed), None, "{address}");
     }
     for address in [
         "git::file:///x",
@@ -72,8 +94,40 @@ fn knows_addresses_of_this_machine() {
         "hashicorp/vpc/aws",
         "/there/is/no/such",
     ] {
-        assert_eq!(local(address), None, "{address}");
+        assert_eq!(local(address, &LocalModules::Any).unwrap(), None, "{address}");
     }
+}
+
+#[test]
+fn a_package_that_is_a_link_is_only_the_folder_that_the_address_names() {
+    let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = workdir(&root);
+    let (secret, open) = (other.path().join("secret"), other.path().join("open"));
+    for path in [&secret, &open] {
+        fs::create_dir(path).unwrap();
+    }
+    fs::write(secret.join("state"), "hunter2").unwrap();
+    fs::write(open.join("main.tf"), "").unwrap();
+    symlink(secret.join("state"), open.join("state")).unwrap();
+    folder.files.make("fetching/data/modules").unwrap();
+    folder
+        .files
+        .link(&secret, "fetching/data/modules/module")
+        .unwrap();
+    assert!(folder.path("fetching/data/modules/module/state").exists());
+    let modules = LocalModules::Below(vec![open.canonicalize().unwrap()]);
+    for address in ["git::https://x.example/y.git", &secret.display().to_string()] {
+        assert!(
+            package(&folder, address, &modules).unwrap().is_none(),
+            "{address}"
+        );
+    }
+    let address = open.display().to_string();
+    let package = package(&folder, &address, &modules).unwrap().unwrap();
+    swap(&folder, &mut Kept::default(), &address, &package, PathBuf::new()).unwrap();
+    let names = folder.files.list("src").unwrap();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!(folder.files.kind("src/state").unwrap(), Some(EntryKind::Link));
 }
 
 #[test]
@@ -83,9 +137,8 @@ fn an_address_is_only_an_address() {
 
 #[test]
 fn finds_the_folder_in_the_package() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let package = data.join("modules/module");
+    let root = tempfile::tempdir().unwrap();
+    let folder = workdir(&root);
     let cases = [
         ("git::https://x.example/y.git//sub/dir?ref=v1", "sub/dir"),
         ("git::https://x.example/y.git?ref=v1", ""),
@@ -93,7 +146,7 @@ fn finds_the_folder_in_the_package() {
     ];
     for (address, expected) in cases {
         assert_eq!(
-            subfolder(&data, &package, address),
+            subfolder(&folder, address).unwrap(),
             Path::new(expected),
             "{address}"
         );
@@ -101,12 +154,9 @@ fn finds_the_folder_in_the_package() {
     let manifest = serde_json::json!({"Modules": [
         {"Key": "", "Source": "", "Dir": "."},
         {"Key": "module", "Source": "x", "Dir": "data/modules/module/inner"}]});
-    workdir::write(
-        &data.join("modules/modules.json"),
-        manifest.to_string().as_bytes(),
-    )
-    .unwrap();
-    assert_eq!(subfolder(&data, &package, "registry/x/y"), Path::new("inner"));
+    let path = "fetching/data/modules/modules.json";
+    folder.files.write(path, manifest.to_string().as_bytes()).unwrap();
+    assert_eq!(subfolder(&folder, "registry/x/y").unwrap(), Path::new("inner"));
 }
 
 #[test]

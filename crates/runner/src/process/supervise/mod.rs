@@ -5,6 +5,10 @@
 //! after a while. In the end nothing that was started is left. It holds the lock of the working directory for as long,
 //! and so does Terraform, whose standard input is the lock file: whoever comes next can tell that somebody still runs.
 //!
+//! A program may be confined. Then a thread of the supervisor confines itself and starts the program, so that nothing of
+//! ours runs between the two, and the other threads still see all processes. The supervisor shares nothing else with the
+//! program: variables that are meant for the program have other names in the supervisor's environment.
+//!
 //! It knows a program and its files, and must never know what the program is for.
 
 mod order;
@@ -12,6 +16,7 @@ mod stop;
 mod sweep;
 
 use std::{
+    env,
     ffi::OsString,
     fs::{File, OpenOptions, TryLockError},
     io::{self, Write as _},
@@ -21,12 +26,18 @@ use std::{
     },
     path::Path,
     process::{Child, Command, ExitCode},
+    thread,
     time::Duration,
 };
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::{
+    fs::OFlags,
+    process::{Pid, WaitId, WaitIdOptions, waitid},
+};
 
-pub(super) use order::{Order, Word};
+use crate::sandbox::{self, Reach};
+
+pub(super) use order::{Order, Word, wrap_variable};
 use stop::Stop;
 
 /// How often a lock that somebody else holds is looked at.
@@ -43,6 +54,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    sandbox::hide_memory();
     // State and plans hold secrets, and Terraform would make them readable for everybody.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let word = match supervise(&order) {
@@ -64,11 +76,14 @@ fn supervise(order: &Order) -> io::Result<Word> {
     let mut command = Command::new(&order.program);
     command
         .args(&order.args)
+        .env_clear()
+        .envs(order::unwrap_variables(env::vars_os()))
+        .current_dir(&order.cwd)
         .stdin(lock.try_clone()?)
         .stdout(stdout)
         .stderr(stderr)
         .process_group(0);
-    let Some(mut child) = stop.unless_asked(|| command.spawn())? else {
+    let Some(mut child) = stop.unless_asked(|| start(&mut command, order.reach.as_ref()))? else {
         return Ok(Word::Cancelled);
     };
     drop(command);
@@ -81,6 +96,19 @@ fn supervise(order: &Order) -> io::Result<Word> {
     sweep::everything();
     drop(lock);
     word
+}
+
+/// Starts the program, confined to what it may use.
+fn start(command: &mut Command, reach: Option<&Reach>) -> io::Result<Child> {
+    let Some(reach) = reach else {
+        return command.spawn();
+    };
+    let confined = || {
+        sandbox::restrict_thread(reach)?;
+        command.spawn()
+    };
+    let started = thread::scope(|scope| scope.spawn(confined).join());
+    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts the program failed")))
 }
 
 /// Waits for the end, and ends the group while its number cannot belong to anybody else yet.
@@ -99,13 +127,7 @@ fn wait(child: &mut Child, pid: Pid, stop: &Stop) -> io::Result<Word> {
 
 /// The lock of the working directory. A supervisor whose runner died may still be ending its Terraform.
 fn lock(order: &Order, stop: &Stop) -> io::Result<Option<File>> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&order.lock)?;
+    let file = own_file().read(true).truncate(false).open(&order.lock)?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
@@ -119,9 +141,18 @@ fn lock(order: &Order, stop: &Stop) -> io::Result<Option<File>> {
 }
 
 fn fresh(path: &Path) -> io::Result<File> {
+    own_file().truncate(true).open(path)
+}
+
+/// A file that only the runner and its supervisors open.
+fn own_file() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.create(true).write(true).truncate(true).mode(0o600);
-    options.open(path)
+    options
+        .create(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options
 }
 
 /// The runner may be gone, and then nobody needs to hear it.

@@ -1,10 +1,24 @@
 //! What a supervisor is told, and what it tells.
 
-use std::{ffi::OsString, io, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::PathBuf,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
-/// What to run, and how. Environment and working directory of the program are those of the supervisor.
+use crate::sandbox::Reach;
+
+/// How the names of the program's environment variables begin in the environment of its supervisor. With their own names
+/// they would have a meaning there too: a user may choose `LD_PRELOAD`, and the supervisor is not confined.
+const VARIABLE: &str = "CAPT_RUN_";
+
+/// What stands in the place of paths if there are none to be named, because the program is not confined.
+const NOT_CONFINED: &str = "-";
+
+/// What to run, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Order {
     /// The file whose lock says that something runs.
@@ -15,6 +29,10 @@ pub(in crate::process) struct Order {
     pub(in crate::process) stderr: PathBuf,
     /// How long the program may take to stop when it is asked to.
     pub(in crate::process) grace: Duration,
+    /// What the program may use; none, if it is not confined.
+    pub(in crate::process) reach: Option<Reach>,
+    /// The folder to run in.
+    pub(in crate::process) cwd: PathBuf,
     /// The program.
     pub(in crate::process) program: PathBuf,
     /// Its arguments.
@@ -29,8 +47,17 @@ impl Order {
             self.stdout.clone().into(),
             self.stderr.clone().into(),
             self.grace.as_millis().to_string().into(),
-            self.program.clone().into(),
         ];
+        match &self.reach {
+            None => args.push(NOT_CONFINED.into()),
+            Some(reach) => {
+                for paths in [&reach.read, &reach.write] {
+                    args.push(paths.len().to_string().into());
+                    args.extend(paths.iter().map(OsString::from));
+                }
+            }
+        }
+        args.extend([OsString::from(&self.cwd), OsString::from(&self.program)]);
         args.extend(self.args.iter().cloned());
         args
     }
@@ -48,10 +75,50 @@ impl Order {
                 .and_then(|text| text.parse().ok())
                 .map(Duration::from_millis)
                 .ok_or("the time to stop is no number")?,
+            reach: reach(&mut next)?,
+            cwd: next()?.into(),
             program: next()?.into(),
             args: args.collect(),
         })
     }
+}
+
+fn reach(next: &mut impl FnMut() -> Result<OsString, &'static str>) -> Result<Option<Reach>, &'static str> {
+    let first = next()?;
+    if first == NOT_CONFINED {
+        return Ok(None);
+    }
+    let read = paths(&first, next)?;
+    let second = next()?;
+    let write = paths(&second, next)?;
+    Ok(Some(Reach { read, write }))
+}
+
+fn paths(
+    count: &OsStr,
+    next: &mut impl FnMut() -> Result<OsString, &'static str>,
+) -> Result<Vec<PathBuf>, &'static str> {
+    let count: usize = count
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .ok_or("the count of paths is no number")?;
+    (0..count).map(|_| next().map(PathBuf::from)).collect()
+}
+
+/// A variable of the program, in the environment of its supervisor.
+pub(in crate::process) fn wrap_variable(name: &str) -> String {
+    format!("{VARIABLE}{name}")
+}
+
+/// The variables of the program in the environment of its supervisor.
+pub(super) fn unwrap_variables(
+    all: impl IntoIterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    all.into_iter().filter_map(|(name, value)| {
+        let name = name.as_bytes().strip_prefix(VARIABLE.as_bytes())?;
+        Some((OsString::from_vec(name.to_vec()), value))
+    })
 }
 
 /// What a supervisor tells, one line each: at most that it started the program, and in the end what became of it.
