@@ -169,13 +169,14 @@ pub(crate) async fn wait_for_rights(kubeconfig: &Path, paths: &[String]) -> anyh
         .with_context(|| format!("the rights did not arrive in {PATIENCE:?}"))?
 }
 
-/// Fails if a log tells of anything that the API server refused.
-pub(crate) fn check_rights(log: &Path) -> anyhow::Result<()> {
+/// Fails if a log tells of anything that the API server refused, but for what it refuses in these words.
+pub(crate) fn check_rights(log: &Path, expected: &[&str]) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(log)?;
     let refused: Vec<&str> = text
         .lines()
         // As the server words it; a message of Terraform's that has the word is none of ours.
         .filter(|line| line.contains("is forbidden: User "))
+        .filter(|line| !expected.iter().any(|words| line.contains(words)))
         .take(5)
         .collect();
     ensure!(

@@ -117,7 +117,7 @@ impl Side {
             provider.check_alive()?;
         }
         if let Some(runner) = &self.runner {
-            account::check_rights(runner.log())?;
+            account::check_rights(runner.log(), &[])?;
         }
         self.controllers.check_alive()
     }

@@ -35,6 +35,8 @@ pub(super) const ACCOUNT: Kind = kind("", "v1", "ServiceAccount", "serviceaccoun
 pub(super) const SECRET: Kind = kind("", "v1", "Secret", "secrets");
 pub(super) const CONFIG_MAP: Kind = kind("", "v1", "ConfigMap", "configmaps");
 pub(super) const EVENT: Kind = kind("events.k8s.io", "v1", "Event", "events");
+/// Events as those see them who may view a namespace.
+pub(super) const CORE_EVENT: Kind = kind("", "v1", "Event", "events");
 pub(super) const LEASE: Kind = kind("coordination.k8s.io", "v1", "Lease", "leases");
 pub(super) const ROLE: Kind = kind("rbac.authorization.k8s.io", "v1", "Role", "roles");
 pub(super) const ROLE_BINDING: Kind = kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings");

@@ -26,6 +26,8 @@ pub(super) struct Start<'a> {
     pub(super) arguments: Vec<String>,
     /// All of its environment, beside what finds programs, its home and the API.
     pub(super) environment: Vec<(String, String)>,
+    /// What the API server may refuse, in its words.
+    pub(super) expected: &'static [&'static str],
 }
 
 /// A running `capt`.
@@ -33,6 +35,7 @@ pub(super) struct Program {
     name: &'static str,
     child: Child,
     log: PathBuf,
+    expected: &'static [&'static str],
 }
 
 impl Program {
@@ -56,24 +59,20 @@ impl Program {
             name: start.name,
             child,
             log,
+            expected: start.expected,
         })
     }
 
-    /// Fails if it has ended by itself, or was refused what it asked the API for.
+    /// Fails if it has ended by itself, or was refused what it asked the API for and needs.
     pub(super) fn check(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
-            None => account::check_rights(&self.log),
+            None => account::check_rights(&self.log, self.expected),
             Some(status) => bail!(
                 "{} ended with {status}:\n{}",
                 self.name,
                 realkube::tail(&self.log)
             ),
         }
-    }
-
-    /// What it logged.
-    pub(super) fn log(&self) -> anyhow::Result<String> {
-        std::fs::read_to_string(&self.log).with_context(|| format!("reading {}", self.log.display()))
     }
 
     /// Asks it to stop, and waits until it has.

@@ -16,6 +16,8 @@ use crate::realkube::{self, RealKube};
 
 /// The name of the runner, as Workspaces are labelled with it.
 pub(super) const RUNNER: &str = "capt";
+/// The name of a runner that confines nothing, for those whom its operator trusts with everything.
+pub(super) const OPEN_RUNNER: &str = "open";
 /// The namespace that capt is installed in.
 pub(super) const SYSTEM: &str = "capt-system";
 /// The namespace of the tenant who attacks.
@@ -53,6 +55,14 @@ impl Installation {
             },
         }
     }
+
+    /// What the API server refuses it, in its words: no Role grants what is cluster-scoped.
+    fn refused(self) -> &'static [&'static str] {
+        match self {
+            Self::Namespaced | Self::ClusterScoped => &[],
+            Self::OneNamespace => &[".tf.upbound.io is forbidden: User "],
+        }
+    }
 }
 
 /// A real API with capt on it. What depends on what comes first, since fields are dropped in order.
@@ -78,9 +88,7 @@ impl Stage {
         let admin = Objects {
             client: realkube::client(&kube.kubeconfig()).await?,
         };
-        for document in printed(&["crds", "--foreign"])? {
-            provider_terraform::apply_crd(&admin.client, &document).await?;
-        }
+        install_kinds(&admin).await?;
         for name in [ATTACKER, VICTIM, LISTED] {
             let namespace = json!({"metadata": {"name": name}});
             admin.create(NAMESPACE, "", namespace).await?;
@@ -114,35 +122,55 @@ impl Stage {
 
     async fn start(&mut self) -> anyhow::Result<()> {
         let place = self.installation.place();
-        let mut controller = arguments(&["controller", "--runner", RUNNER]);
+        let mut controller = arguments(&["controller", "--runner", RUNNER, "--own-credentials", LISTED]);
         if self.installation == Installation::ClusterScoped {
             controller.extend(arguments(&["--workspace-api", CLUSTER_WORKSPACE.group()]));
         }
-        let mut runner = arguments(&["runner", "--name", RUNNER]);
-        for (option, path) in [
-            ("--work-dir", self.work_dir()),
-            ("--engine-path", self.engine.clone()),
-        ] {
-            runner.push(option.to_owned());
-            runner.push(path.display().to_string());
-        }
+        let runner = self.runner(RUNNER, "required", "work");
         for (part, name, mut arguments) in [
             (Part::Runner, "runner", runner),
             (Part::Controller, "controller", controller),
         ] {
             let scope = place.tenants.iter().map(|tenant| format!("--namespace={tenant}"));
             arguments.extend(scope);
-            arguments.push(format!("--own-credentials={LISTED}"));
             let program = Program::start(Start {
                 name,
                 kubeconfig: &account::install(&self.admin, &self.kube.kubeconfig(), part, place).await?,
                 folder: self.kube.folder(),
                 arguments,
                 environment: environment(),
+                expected: self.installation.refused(),
+            })?;
+            self.programs.push(program);
+        }
+        if place.tenants.is_empty() {
+            let program = Program::start(Start {
+                name: "open-runner",
+                kubeconfig: &self.runner_kubeconfig(),
+                folder: self.kube.folder(),
+                arguments: self.runner(OPEN_RUNNER, "off", "open-work"),
+                environment: environment(),
+                expected: self.installation.refused(),
             })?;
             self.programs.push(program);
         }
         Ok(())
+    }
+
+    /// The arguments of a runner.
+    fn runner(&self, name: &str, sandbox: &str, work_dir: &str) -> Vec<String> {
+        let mut arguments = arguments(&["runner", "--name", name, "--sandbox", sandbox]);
+        let own = format!("--own-credentials={LISTED}");
+        let work_dir = self.kube.folder().join(work_dir).display().to_string();
+        let engine = self.engine.display().to_string();
+        arguments.extend([own, "--work-dir".to_owned(), work_dir]);
+        arguments.extend(["--engine-path".to_owned(), engine]);
+        arguments
+    }
+
+    /// Installs the kinds of capt and those that it uses, again.
+    pub(super) async fn install_kinds(&self) -> anyhow::Result<()> {
+        install_kinds(&self.admin).await
     }
 
     /// Fails if something has ended that should run, or was refused what it asked the API for.
@@ -165,6 +193,22 @@ impl Stage {
         self.kube
             .folder()
             .join(format!("{SYSTEM}-capt-runner.kubeconfig"))
+    }
+
+    /// The token in it.
+    pub(super) fn runner_token(&self) -> anyhow::Result<String> {
+        let file: Value = serde_json::from_slice(&std::fs::read(self.runner_kubeconfig())?)?;
+        let token = file["users"][0]["user"]["token"].as_str();
+        Ok(token
+            .context("the kubeconfig of the runner has no token")?
+            .to_owned())
+    }
+
+    /// The address of the API.
+    pub(super) fn server(&self) -> anyhow::Result<String> {
+        let file: Value = serde_json::from_slice(&std::fs::read(self.kubeconfig())?)?;
+        let server = file["clusters"][0]["cluster"]["server"].as_str();
+        Ok(server.context("the kubeconfig has no server")?.to_owned())
     }
 
     /// What an administrator reaches the API with.
@@ -274,13 +318,16 @@ pub(super) fn is_forbidden<T>(tried: &anyhow::Result<T>) -> bool {
     matches!(error, Some(kube::Error::Api(status)) if status.code == 403)
 }
 
-/// What `capt manifests` prints.
-fn printed(arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
+/// Installs the kinds of capt and those that it uses, as `capt manifests` prints them.
+async fn install_kinds(admin: &Objects) -> anyhow::Result<()> {
     let output = std::process::Command::new(ours::binary(Profile::Debug))
-        .arg("manifests")
-        .args(arguments)
+        .args(["manifests", "crds", "--foreign"])
         .output()
         .context("running capt manifests")?;
-    ensure!(output.status.success(), "capt manifests {arguments:?} failed");
-    Ok(serde_saphyr::from_multiple(&String::from_utf8(output.stdout)?)?)
+    ensure!(output.status.success(), "capt manifests crds failed");
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&String::from_utf8(output.stdout)?)?;
+    for document in documents {
+        provider_terraform::apply_crd(&admin.client, &document).await?;
+    }
+    Ok(())
 }

@@ -1,7 +1,10 @@
 //! The attacks, and in what order they are played.
 
 mod configs;
+mod definitions;
+mod redaction;
 mod references;
+mod sandbox;
 mod scopes;
 mod states;
 mod takeovers;
@@ -30,6 +33,11 @@ pub(super) const ACTS: &[Act] = &[
     Act {
         installation: Installation::Namespaced,
         rows: &[
+            row(
+                "T1",
+                "module that reads and writes what is not its own",
+                |stage| Box::pin(sandbox::play(stage)),
+            ),
             row("T2", "adoption of a platform team's Workspace", |stage| {
                 Box::pin(takeovers::of_the_platform(stage))
             }),
@@ -50,6 +58,9 @@ pub(super) const ACTS: &[Act] = &[
             }),
             row("T10", "wait that holds up a deletion", |stage| {
                 Box::pin(waits::play(stage))
+            }),
+            row("R1", "values of Secrets in reports", |stage| {
+                Box::pin(redaction::play(stage))
             }),
         ],
     },
@@ -74,6 +85,13 @@ pub(super) const ACTS: &[Act] = &[
         installation: Installation::OneNamespace,
         rows: &[row("T11", "runner of another tenant", |stage| {
             Box::pin(scopes::play(stage))
+        })],
+    },
+    // It deletes what all others need.
+    Act {
+        installation: Installation::Namespaced,
+        rows: &[row("D1", "deletion of a definition", |stage| {
+            Box::pin(definitions::play(stage))
         })],
     },
 ];
