@@ -167,6 +167,7 @@ impl Running {
             Side::Ours(profile) => Self::Ours(Runner::start(&ours::Options {
                 kubeconfig: &kube.kubeconfig(),
                 folder: &kube.folder().join("runner"),
+                ledgers: &kube.folder().join("ledgers"),
                 engine,
                 parallelism: PARALLELISM,
                 poll_interval,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::account::{self, EVERYWHERE, Part};
 use super::controllers::Controllers;
 use crate::cluster_api::CoreManager;
+use crate::foreign::ledger::Ledger;
 use crate::foreign::runner::{self, Runner};
 use crate::objects::Objects;
 use crate::ours::Profile;
@@ -76,6 +77,7 @@ impl Side {
                 runner = Some(Runner::start(&runner::Options {
                     kubeconfig: &kubeconfig,
                     folder: &kube.folder().join("runner"),
+                    ledgers: &Ledger::folder(kube.folder()),
                     engine,
                     parallelism: 4,
                     poll_interval: Duration::from_secs(600),

@@ -14,9 +14,17 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// An empty one.
     pub(crate) fn new(folder: &Path, name: &str) -> anyhow::Result<Self> {
+        // A folder of their own is what a confined run is let at.
+        let folder = Self::folder(folder);
+        fs::create_dir_all(&folder)?;
         let path = folder.join(format!("{name}.ledger"));
         fs::write(&path, "").with_context(|| format!("writing {}", path.display()))?;
         Ok(Self { path })
+    }
+
+    /// Where all of them are that are made in a folder.
+    pub(crate) fn folder(folder: &Path) -> PathBuf {
+        folder.join("ledgers")
     }
 
     /// Where it is.

@@ -21,6 +21,8 @@ pub(crate) struct Options<'a> {
     pub(crate) kubeconfig: &'a Path,
     /// A folder for everything that it writes.
     pub(crate) folder: &'a Path,
+    /// A folder that modules may write to, which is made.
+    pub(crate) ledgers: &'a Path,
     /// The terraform or tofu that it runs.
     pub(crate) engine: &'a Path,
     pub(crate) parallelism: usize,
@@ -39,12 +41,15 @@ impl Runner {
     pub(crate) fn start(options: &Options<'_>) -> anyhow::Result<Self> {
         let binary = ours::build(options.profile)?;
         std::fs::create_dir_all(options.folder)?;
+        std::fs::create_dir_all(options.ledgers)?;
         let log = options.folder.join("log");
         let output = File::create(&log)?;
         let child = Command::new(binary)
             .args(["runner", "--name", NAME])
             .arg("--work-dir")
             .arg(options.folder.join("work"))
+            .arg("--sandbox-allow")
+            .arg(options.ledgers)
             .arg("--engine-path")
             .arg(options.engine)
             .arg(format!("--parallelism={}", options.parallelism))

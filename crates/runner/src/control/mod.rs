@@ -33,7 +33,7 @@ use crate::{
 };
 use key::Key;
 use queue::Queue;
-use states::{is_copy, is_state};
+use states::is_of_state;
 use stripped::Stripped;
 use table::{Table, Work};
 use usages::Usages;
@@ -148,7 +148,7 @@ impl Control {
                     && object.kind == ObjectKind::Secret
                 {
                     let is_there = change != Change::Gone;
-                    if is_state(&object.name) || is_copy(&object.name) {
+                    if is_of_state(&object.name) {
                         self.ctx
                             .store
                             .names()

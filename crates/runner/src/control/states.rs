@@ -14,6 +14,9 @@ const NAMES: &str = "tfstate-";
 /// How the names of copies begin that a write of a state may leave.
 const COPIES: &str = "staged-tfstate-";
 
+/// How the names of Secrets with provider versions begin.
+const PROVIDER_LOCKS: &str = "providers-tfstate-";
+
 /// Namespace and name of a Secret.
 pub(crate) type Name = (String, String);
 
@@ -33,9 +36,11 @@ pub(crate) fn is_state(name: &str) -> bool {
     name.starts_with(NAMES)
 }
 
-/// Whether a Secret of this name may hold a copy of a state.
-pub(crate) fn is_copy(name: &str) -> bool {
-    name.starts_with(COPIES)
+/// Whether a Secret of this name may hold a state, a copy of one, or the provider versions that were chosen for one.
+pub(crate) fn is_of_state(name: &str) -> bool {
+    [NAMES, COPIES, PROVIDER_LOCKS]
+        .iter()
+        .any(|beginning| name.starts_with(beginning))
 }
 
 impl States {

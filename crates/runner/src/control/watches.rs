@@ -37,11 +37,7 @@ use tokio::{
 };
 
 use super::{
-    complaint::Complaint,
-    connections::version_of,
-    key::Key,
-    states::{is_copy, is_state},
-    stripped::is_bare,
+    complaint::Complaint, connections::version_of, key::Key, states::is_of_state, stripped::is_bare,
     usages::Usage,
 };
 use crate::{
@@ -354,7 +350,7 @@ impl Watching {
             };
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
             let version = version_of(&object.metadata).filter(|_| kind == ObjectKind::Secret);
-            if is_listed && kind == ObjectKind::Secret && (is_state(&name) || is_copy(&name)) {
+            if is_listed && kind == ObjectKind::Secret && is_of_state(&name) {
                 states.insert((namespace.clone(), name.clone()));
             }
             if let Some(version) = version.clone().filter(|_| is_listed) {

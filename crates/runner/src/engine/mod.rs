@@ -6,7 +6,7 @@
 //! found when the next session for the same Workspace is opened.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fmt, io,
 };
 
@@ -154,8 +154,10 @@ pub struct Inputs {
     pub args: ExtraArgs,
     /// Where state lives.
     pub state: StateHome,
-    /// Providers may be shared with other Workspaces through a cache.
+    /// Providers may be shared with other Workspaces.
     pub plugin_cache: bool,
+    /// The provider versions that were chosen before. They count unless the module brings a lock file of its own.
+    pub provider_lock: Option<ProviderLock>,
     /// Everything in here that must not be seen outside.
     pub secrets: Secrets,
     /// What only a simulation looks at: annotations of the Workspace that tell it how to behave.
@@ -177,6 +179,18 @@ impl fmt::Debug for Inputs {
             .field("secrets", &self.secrets)
             .finish_non_exhaustive()
     }
+}
+
+/// Constraints for the versions of providers, by their addresses.
+pub type ProviderRequirements = BTreeMap<String, BTreeSet<String>>;
+
+/// The provider versions that Terraform chose, and what for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderLock {
+    /// The lock file.
+    pub file: Vec<u8>,
+    /// What the configuration asked for when they were chosen.
+    pub requirements: ProviderRequirements,
 }
 
 /// The module to run.
@@ -305,6 +319,8 @@ pub struct Opened {
     pub state: Option<(Source, Vec<u8>)>,
     /// What an earlier run that was cut short had made and the state does not have.
     pub missing: Vec<Created>,
+    /// The provider versions that count from now on, if they are not [`Inputs::provider_lock`].
+    pub provider_lock: Option<ProviderLock>,
     /// Nothing is known here of [`Inputs::cut_short`], so that `missing` says nothing about it: it ran on another
     /// machine, or this one failed.
     pub is_lost: bool,

@@ -74,7 +74,15 @@ impl Folder {
     /// # Errors
     /// If it is there and cannot be read, or is too large.
     pub(crate) fn read(&self, inside: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
-        self.open(inside)?.map(content).transpose()
+        self.read_up_to(inside, MAX_FILE)
+    }
+
+    /// The same for a file of no more than so many bytes.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read, or is too large.
+    pub(crate) fn read_up_to(&self, inside: impl AsRef<Path>, limit: u64) -> io::Result<Option<Vec<u8>>> {
+        self.open(inside)?.map(|file| content(file, limit)).transpose()
     }
 
     /// A regular file, for reading.
@@ -91,7 +99,9 @@ impl Folder {
         let opened = self
             .folder(base)
             .and_then(|base| open_linked(base.as_fd(), inside, READ));
-        regular(if_there(opened)?)?.map(content).transpose()
+        regular(if_there(opened)?)?
+            .map(|file| content(file, MAX_FILE))
+            .transpose()
     }
 
     /// What has this name; a link is not followed.
@@ -206,10 +216,10 @@ fn regular(opened: Option<OwnedFd>) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-fn content(file: File) -> io::Result<Vec<u8>> {
+fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut content)?;
-    match content.len() as u64 > MAX_FILE {
+    file.take(limit + 1).read_to_end(&mut content)?;
+    match content.len() as u64 > limit {
         true => Err(io::ErrorKind::FileTooLarge.into()),
         false => Ok(content),
     }

@@ -206,3 +206,36 @@ fn other_systems_open_paths_in_the_same_way() {
     assert_eq!(open(Path::new("../victim/secret")), [Err(Errno::XDEV); 2]);
     assert_eq!(open(&world.path("victim/secret")), [Err(Errno::XDEV); 2]);
 }
+
+#[test]
+fn several_make_the_same_folder_at_once() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = Folder::new(root.path());
+    for round in 0..50 {
+        let inside = format!("{round}/a/b/c/d");
+        let barrier = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        folder.make(&inside)
+                    })
+                })
+                .collect();
+            for maker in makers {
+                maker.join().unwrap().unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_file_over_the_limit_is_not_read() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = Folder::new(root.path());
+    folder.write("file", b"text").unwrap();
+    assert_eq!(folder.read_up_to("file", 4).unwrap(), Some(b"text".to_vec()));
+    assert!(folder.read_up_to("file", 3).is_err());
+    assert_eq!(folder.read_up_to("none", 3).unwrap(), None);
+}

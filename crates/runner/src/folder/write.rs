@@ -40,7 +40,11 @@ impl Folder {
             folder = match made {
                 Some(made) => made,
                 None => {
-                    fs::mkdirat(&folder, part, FOLDER_MODE)?;
+                    match fs::mkdirat(&folder, part, FOLDER_MODE) {
+                        // Another process or thread made it meanwhile.
+                        Err(Errno::EXIST) => {}
+                        made => made?,
+                    }
                     open()?
                 }
             };

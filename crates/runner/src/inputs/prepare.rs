@@ -154,6 +154,7 @@ pub(super) fn prepare(
             .own_credentials
             .contains(view.home_namespace(&surroundings.namespace)),
         plugin_cache: found.config.plugin_cache.unwrap_or(true),
+        provider_lock: None,
         secrets,
         simulation: view
             .annotations

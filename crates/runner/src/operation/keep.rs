@@ -11,7 +11,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    engine::{Failure, FailureKind},
+    api::words,
+    engine::{Failure, FailureKind, ProviderLock},
     store::{Kept, Place, StateStore, StoreError},
 };
 
@@ -22,6 +23,10 @@ const TRIES: u32 = 5;
 pub(crate) struct Keeper {
     offers: Offers,
     task: JoinHandle<Result<(), Failure>>,
+    store: StateStore,
+    place: Place,
+    /// What is made is moved together with a Cluster.
+    moves: bool,
 }
 
 /// Takes states to be kept. Cloning shares it.
@@ -37,10 +42,14 @@ impl Keeper {
     /// Begins with what is kept now. `failed` is cancelled if a state cannot be kept, so that nothing more is made.
     pub(crate) fn start(store: StateStore, place: Place, kept: Kept, failed: CancellationToken) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let task = tokio::spawn(keep(store, place, kept, receiver, failed));
+        let moves = kept.moves;
+        let task = tokio::spawn(keep(store.clone(), place.clone(), kept, receiver, failed));
         Self {
             offers: Offers(sender),
             task,
+            store,
+            place,
+            moves,
         }
     }
 
@@ -60,6 +69,19 @@ impl Keeper {
             return Err(lost());
         }
         receiver.await.unwrap_or_else(|_| Err(lost()))
+    }
+
+    /// Keeps the provider versions that were chosen. Without them others may be chosen on another machine, which is no reason to
+    /// stop.
+    pub(crate) async fn keep_provider_lock(&self, lock: &ProviderLock) {
+        let written = self
+            .store
+            .write_provider_lock(&self.place, lock, self.moves)
+            .await;
+        if let Err(error) = written {
+            let (namespace, error) = (&self.place.namespace, words(&error));
+            tracing::warn!(namespace, error, "the provider lock was not kept");
+        }
     }
 
     /// Waits until everything is kept. Nobody may hold [`Offers`] any more.

@@ -39,7 +39,7 @@ use crate::{
     events::News,
     inputs::{self, Home, Prepared},
     report::{self, Page},
-    store::{Before, Kept, ListPlace, Lock, LockError, Place, Purpose},
+    store::{Before, Kept, KeptLock, ListPlace, Lock, LockError, Place, Purpose},
     view::WorkspaceView,
     workspace::{
         Handle, Record, as_it_would_be, belongs_to_another, beside_backend, claim, facts_of, is_paused, kind,
@@ -387,6 +387,7 @@ impl<'a> Run<'a> {
         kept.claim = Some(claim(&self.view));
         self.take_over(kept.list(), ListPlace::State(place.clone()));
         kept.moves = self.view.state_moves();
+        self.label_provider_lock(place, &kept).await;
         self.learn(kept.replica.as_deref());
         Ok(Begun {
             lock: Some(lock),
@@ -397,7 +398,10 @@ impl<'a> Run<'a> {
 
     /// Reads the state, unless it is another Workspace's.
     async fn read_own(&self, place: &Place, before: Before) -> Result<Kept, Failure> {
-        let kept = self.ctx.store.read_after(place, before).await?;
+        let mut kept = self.ctx.store.read_after(place, before).await?;
+        if !self.is_simulated() {
+            kept.provider_lock = self.ctx.store.read_provider_lock(place).await?;
+        }
         match belongs_to_another(self.ctx, &self.view, place, &kept).await {
             Ok(None) => Ok(kept),
             Ok(Some(message)) => Err(Failure {
@@ -405,6 +409,22 @@ impl<'a> Run<'a> {
                 ..own(Class::Other, message)
             }),
             Err(error) => Err(own(Class::Network, words(&error))),
+        }
+    }
+
+    /// The provider versions are moved together with the state. If that cannot be written, the next operation writes it.
+    async fn label_provider_lock(&self, place: &Place, kept: &Kept) {
+        let is_other = |lock: &KeptLock| lock.moves != kept.moves;
+        if !kept.provider_lock.as_ref().is_some_and(is_other) {
+            return;
+        }
+        if let Err(error) = self.ctx.store.label_provider_lock(place, kept.moves).await {
+            let error = words(&error);
+            tracing::warn!(
+                workspace = self.view.name,
+                error,
+                "the provider lock was not labelled"
+            );
         }
     }
 
@@ -526,5 +546,7 @@ fn with_state(mut inputs: Inputs, is_ours: bool, kept: Option<&Kept>) -> Inputs 
         },
         false => StateHome::Backend,
     };
+    let provider_lock = kept.and_then(|kept| kept.provider_lock.clone());
+    inputs.provider_lock = provider_lock.and_then(|kept| kept.lock);
     inputs
 }

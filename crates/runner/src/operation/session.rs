@@ -97,6 +97,12 @@ impl Run<'_> {
                 }
             }
         }
+        // A plan may be made of what the Workspace does not have.
+        if let Some((keeper, lock)) = keeper.zip(opened.provider_lock)
+            && self.what != What::Plan
+        {
+            keeper.keep_provider_lock(&lock).await;
+        }
         if keeper.is_some() {
             self.check_state()?;
         }

@@ -80,9 +80,16 @@ impl Arguments {
         args
     }
 
-    /// Nothing was added to `init` that could change what it installs.
-    pub(super) fn init_is_plain(&self) -> bool {
-        self.extra.init.iter().all(|arg| name(arg) == "backend-config")
+    /// An argument of `init` names where providers are, so that it looks nowhere else.
+    pub(super) fn names_providers(&self) -> bool {
+        self.extra.init.iter().any(|arg| name(arg) == "plugin-dir")
+    }
+
+    /// `init` chooses the newest versions, whatever was chosen before.
+    pub(super) fn upgrades(&self) -> bool {
+        let is_upgrade = |arg: &&String| name(arg) == "upgrade";
+        let last = self.extra.init.iter().rfind(is_upgrade);
+        last.is_some_and(|arg| !arg.ends_with("=false"))
     }
 
     /// Of `plan`. What is given for an apply and concerns planning counts here, since an apply plans nothing.
@@ -192,6 +199,21 @@ mod tests {
             text(&arguments.init(false, false)),
             "init -input=false -no-color -upgrade -backend-config=x"
         );
+    }
+
+    #[test]
+    fn tells_what_init_installs() {
+        for (init, names_providers, upgrades) in [
+            (&["-backend-config=x"][..], false, false),
+            (&["-plugin-dir=/x"], true, false),
+            (&["--upgrade"], false, true),
+            (&["-upgrade=true"], false, true),
+            (&["-upgrade", "-upgrade=false"], false, false),
+        ] {
+            let arguments = Arguments::new(extra(init, &[], &[], &[])).unwrap();
+            assert_eq!(arguments.names_providers(), names_providers, "{init:?}");
+            assert_eq!(arguments.upgrades(), upgrades, "{init:?}");
+        }
     }
 
     #[test]

@@ -58,9 +58,23 @@ pub(super) fn environment(
     inherited: &[(String, String)],
     identity: &AwsIdentity,
     folder: &WorkDir,
-    plugin_cache: Option<&str>,
     inputs: &Inputs,
 ) -> Vec<(String, String)> {
+    let mut environment = inherited.to_vec();
+    environment.extend(identity.env.iter().cloned());
+    environment.extend(of_folder(folder));
+    environment.extend(inputs.env.iter().cloned());
+    environment
+}
+
+/// The environment of what the runner runs for itself in a folder of its own: nothing of a Workspace is in it.
+pub(super) fn of_runner(inherited: &[(String, String)], folder: &WorkDir) -> Vec<(String, String)> {
+    let mut environment = inherited.to_vec();
+    environment.extend(of_folder(folder));
+    environment
+}
+
+fn of_folder(folder: &WorkDir) -> impl Iterator<Item = (String, String)> {
     let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
     let home = folder.path(HOME);
     let ours = [
@@ -77,17 +91,7 @@ pub(super) fn environment(
         ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
     ];
-    let mut environment = inherited.to_vec();
-    environment.extend(identity.env.iter().cloned());
-    environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
-    if let Some(cache) = plugin_cache {
-        environment.push(("TF_PLUGIN_CACHE_DIR".to_owned(), cache.to_owned()));
-        // Without it the cache is not used for providers that the lock file does not name yet, which is all of them.
-        let name = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE";
-        environment.push((name.to_owned(), "true".to_owned()));
-    }
-    environment.extend(inputs.env.iter().cloned());
-    environment
+    ours.into_iter().map(|(name, value)| (name.to_owned(), value))
 }
 
 #[cfg(test)]
@@ -118,6 +122,7 @@ mod tests {
             state: StateHome::Backend,
             inherits_identity: false,
             plugin_cache: false,
+            provider_lock: None,
             secrets: Secrets::default(),
             simulation: [].into(),
         }
@@ -136,7 +141,7 @@ mod tests {
             env: vec![("AWS_REGION".to_owned(), "theirs".to_owned())],
             ..AwsIdentity::default()
         };
-        let environment = environment(&inherited, &identity, &folder, Some("/cache"), &inputs);
+        let environment = environment(&inherited, &identity, &folder, &inputs);
         let last = |name: &str| {
             environment
                 .iter()
@@ -151,7 +156,7 @@ mod tests {
             ("HOME", Some("/runs/u/home")),
             ("TMPDIR", Some("/runs/u/tmp")),
             ("TF_DATA_DIR", Some("/runs/u/data")),
-            ("TF_PLUGIN_CACHE_DIR", Some("/cache")),
+            ("TF_PLUGIN_CACHE_DIR", None),
             ("TF_INPUT", Some("0")),
             ("AWS_REGION", Some("theirs")),
             ("AWS_PROFILE", None),

@@ -8,32 +8,29 @@ use crate::engine::{About, EngineKind, Failure, FailureKind, InputFile};
 
 use super::{
     args::Arguments,
-    cache::PluginCache,
     command::{Exit, Runs},
     detect::numbers,
     digest::{Digest, files},
-    failure::{self, machine},
-    inspect::{self, About as ModuleAbout},
+    failure, inspect,
     listen::Ears,
+    mirror::LOCK_FILE,
     workdir::{SRC, WorkDir},
 };
 
-/// The file in which Terraform keeps the versions that it chose.
-const LOCK_FILE: &str = ".terraform.lock.hcl";
-
 /// The file with settings of Terraform's command line.
-const SETTINGS: &str = ".terraformrc";
+pub(super) const SETTINGS: &str = ".terraformrc";
 
 /// What `init` is given; if that is the same as last time, it would do nothing.
 pub(super) struct Needs<'a> {
     pub(super) engine: &'a About,
     pub(super) program: &'a Path,
     pub(super) folder: &'a WorkDir,
+    /// Where it runs, inside the source.
     pub(super) run_in: &'a Path,
     pub(super) args: &'a Arguments,
     pub(super) is_ours: bool,
     pub(super) files: &'a [InputFile],
-    pub(super) uses_cache: bool,
+    pub(super) uses_mirror: bool,
 }
 
 impl Needs<'_> {
@@ -42,11 +39,12 @@ impl Needs<'_> {
         let mut digest = Digest::default();
         digest.field(self.engine.to_string().as_bytes());
         digest.field(self.program.as_os_str().as_encoded_bytes());
-        digest.field(&[u8::from(self.is_ours), u8::from(self.uses_cache)]);
+        digest.field(&[u8::from(self.is_ours), u8::from(self.uses_mirror)]);
         for arg in self.args.init(self.is_ours, false) {
             digest.field(arg.as_encoded_bytes());
         }
-        digest.field(self.run_in.as_os_str().as_encoded_bytes());
+        let run_in = self.folder.path(SRC).join(self.run_in);
+        digest.field(run_in.as_os_str().as_encoded_bytes());
         self.configuration(&mut digest)?;
         // A backend may be configured by any of them, and so may be where providers come from.
         let files = self.files.iter();
@@ -55,25 +53,6 @@ impl Needs<'_> {
             digest.field(&file.content);
         }
         Ok(digest.text())
-    }
-
-    /// Names what will be installed for this module. None if that cannot be told.
-    pub(super) fn installs(&self, module: &ModuleAbout) -> io::Result<Option<String>> {
-        let mut digest = Digest::default();
-        if module.unreadable || !self.args.init_is_plain() {
-            return Ok(None);
-        }
-        for provider in &module.providers {
-            digest.field(provider.as_bytes());
-        }
-        // What other modules need is in their files, if these are here, or else what their address says.
-        if module.calls_modules {
-            self.configuration(&mut digest)?;
-        }
-        for file in self.files.iter().filter(|file| file.name == SETTINGS) {
-            digest.field(&file.content);
-        }
-        Ok(Some(digest.text()))
     }
 
     fn configuration(&self, digest: &mut Digest) -> io::Result<()> {
@@ -91,29 +70,11 @@ impl Needs<'_> {
     }
 }
 
-/// Runs `init`. With a cache comes what is put into it, if that can be told.
-pub(super) async fn init(
-    runs: &Runs,
-    needs: &Needs<'_>,
-    cache: Option<(&PluginCache, Option<String>)>,
-    mut ears: Ears,
-) -> Result<(), Failure> {
-    let turn = match cache {
-        Some((cache, installs)) => {
-            let turn = tokio::select! {
-                turn = cache.turn(installs) => turn,
-                () = runs.cancel.cancelled() => return Err(failure::cancelled()),
-            };
-            Some(turn.map_err(|error| machine("lock the plugin cache", &error))?)
-        }
-        None => None,
-    };
+/// Runs `init`.
+pub(super) async fn init(runs: &Runs, needs: &Needs<'_>, mut ears: Ears) -> Result<(), Failure> {
     let args = needs.args.init(needs.is_ours, speaks_json(needs.engine));
     let ended = runs.run(args, "init.ndjson", &mut ears).await?;
     if ended.exit == Exit::Code(0) && !ended.cancelled {
-        if let Some(turn) = turn {
-            turn.done();
-        }
         return Ok(());
     }
     let failure = failure::command(&runs.engine, "init", &ended, ears.said);

@@ -10,7 +10,6 @@ mod args;
 mod aws_identity;
 mod backend;
 mod blame;
-mod cache;
 mod command;
 mod detect;
 mod diary;
@@ -19,7 +18,9 @@ mod environment;
 mod failure;
 mod init;
 mod inspect;
+mod install;
 mod listen;
+mod mirror;
 mod open;
 mod place;
 mod prepare;
@@ -52,7 +53,7 @@ pub use detect::{DetectError, OLDEST, find_program};
 pub use environment::INHERITED;
 
 use aws_identity::AwsIdentity;
-use cache::PluginCache;
+use mirror::{Mirror, Operator};
 use recover::StateFiles;
 use workdir::WorkDir;
 
@@ -67,7 +68,7 @@ pub struct Options {
     pub supervisor: Supervisor,
     /// Names of environment variables that runs take over from the runner.
     pub inherit: Vec<String>,
-    /// Where providers are kept that Workspaces share; in `root`, if it is none.
+    /// Where providers are kept that Workspaces share; in `root`, if it is none. Runners on one machine may share it.
     pub plugin_cache: Option<PathBuf>,
     /// The settings of Terraform's command line, such as mirrors, for Workspaces that have none of their own.
     pub cli_config: Option<PathBuf>,
@@ -112,7 +113,7 @@ pub struct TerraformEngine {
     grace: Duration,
     supervisor: Supervisor,
     inherited: Vec<(String, String)>,
-    cache: PluginCache,
+    mirror: Mirror,
     cli_config: Option<PathBuf>,
     sandbox: Sandbox,
 }
@@ -126,19 +127,33 @@ impl TerraformEngine {
         let (program, about) = detect::detect(program.as_ref()).await?;
         // Terraform runs elsewhere, so a path from here would mean something else there.
         let root = absolute(options.root);
-        let cache = options
+        let mirror = options
             .plugin_cache
             .map_or_else(|| root.join("plugin-cache"), absolute);
-        let inherited = options
+        let cli_config = options.cli_config.map(absolute);
+        let inherited: Vec<_> = options
             .inherit
             .into_iter()
             .filter_map(|name| env::var(&name).ok().map(|value| (name, value)))
             .collect();
+        let confined = options.sandbox.status().restricts().then(|| {
+            let trusted = inherited
+                .iter()
+                .filter(|(name, _): &&(String, String)| environment::NAMES_TRUSTED.contains(&name.as_str()))
+                .flat_map(|(_, paths)| env::split_paths(paths));
+            [program.clone()].into_iter().chain(trusted).collect()
+        });
+        let operator = Operator {
+            cli_config: cli_config.clone(),
+            inherited: inherited.clone(),
+            confined,
+            root: root.clone(),
+        };
         Ok(Self {
             about,
             program,
-            cache: PluginCache::new(cache),
-            cli_config: options.cli_config.map(absolute),
+            mirror: Mirror::new(mirror, operator),
+            cli_config,
             root,
             grace: options.grace,
             supervisor: options.supervisor,
@@ -148,18 +163,8 @@ impl TerraformEngine {
     }
 
     /// What runs of a Workspace may use. None, if they are not confined.
-    fn reach(&self, folder: &WorkDir, identity: &AwsIdentity, cache: Option<&PluginCache>) -> Option<Reach> {
-        if !self.sandbox.status().restricts() {
-            return None;
-        }
-        let trusted = self
-            .inherited
-            .iter()
-            .filter(|(name, _)| environment::NAMES_TRUSTED.contains(&name.as_str()))
-            .flat_map(|(_, paths)| env::split_paths(paths));
-        let mut read = vec![self.program.clone()];
-        read.extend(trusted);
-        read.extend(cache.map(|cache| cache.path.clone()));
+    fn reach(&self, folder: &WorkDir, identity: &AwsIdentity) -> Option<Reach> {
+        let mut read = self.mirror.readable()?;
         read.extend(identity.read.iter().cloned());
         // A variable may name a path that depends on where a process runs.
         read.retain(|path| path.is_absolute());

@@ -4,6 +4,7 @@ use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use capt_terraform::state::State;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     engine::{Failure, Inputs, Link, Module, Opened, StateHome, Told},
@@ -22,7 +23,7 @@ use super::{
     prepare::{Opening, prepare},
     recover::StateFiles,
     session::ProcessSession,
-    workdir::{self, SRC, WorkDir},
+    workdir::{self, SRC, WorkDir, make_folder},
 };
 
 /// How often it is looked whether an earlier run has ended.
@@ -35,11 +36,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     let Some(folder) = WorkDir::of(&engine.root, &inputs.uid) else {
         return Err(invalid(format!("{:?} is no uid", inputs.uid)));
     };
-    let lock = wait_for_turn(&folder, &link).await?;
-    let cache = inputs.plugin_cache.then(|| engine.cache.clone());
-    let cache_path = cache
-        .as_ref()
-        .map(|cache| cache.path.to_string_lossy().into_owned());
+    let lock = wait_for_turn(&folder, &link.cancel).await?;
     let identity = match inputs.inherits_identity {
         true => AwsIdentity::of(&environment::of_process(), Path::exists),
         false => AwsIdentity::default(),
@@ -53,15 +50,9 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         supervisor: engine.supervisor.clone(),
         program: engine.program.clone(),
         grace: engine.grace,
-        env: environment::environment(
-            &engine.inherited,
-            &identity,
-            &folder,
-            cache_path.as_deref(),
-            &inputs,
-        ),
+        env: environment::environment(&engine.inherited, &identity, &folder, &inputs),
         run_in: SRC.into(),
-        reach: engine.reach(&folder, &identity, cache.as_ref()),
+        reach: engine.reach(&folder, &identity),
         cancel: link.cancel.clone(),
         folder: folder.clone(),
         lock: Arc::new(lock),
@@ -71,7 +62,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
         engine: engine.about.clone(),
         program: engine.program.clone(),
         cli_config: engine.cli_config.clone(),
-        cache,
+        mirror: engine.mirror.clone(),
         folder,
         inputs,
         identity,
@@ -79,14 +70,17 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     });
     let this = opening.clone();
     // State comes first: fetching a module may take away the folder in which it was left.
-    let (kept, mut found) = runs.aside(move || this.find_state()).await?;
+    let (kept, mut found, origins) = runs.aside(move || this.find_state()).await?;
+    if let Some(reach) = &mut runs.reach {
+        reach.read.extend(origins);
+    }
     // What was made with a state of ours goes on with it.
     let has_state = found
         .state
         .as_ref()
         .is_some_and(|(_, file)| State::parse(file).map_or(true, |state| !state.is_empty()));
     let prepared = prepare(&opening, &mut runs, kept, &link, has_state).await;
-    let arguments = prepared.map_err(|failure| Failure {
+    let (arguments, provider_lock) = prepared.map_err(|failure| Failure {
         state: found.state.as_ref().map(|(_, file)| file.clone()),
         missing: found.missing.clone(),
         ..failure
@@ -100,6 +94,7 @@ pub(super) async fn open(engine: &TerraformEngine, inputs: Inputs, link: Link) -
     Ok(Opened {
         state: found.state,
         missing: found.missing,
+        provider_lock,
         is_lost: found.is_lost,
         session: Box::new(ProcessSession {
             runs,
@@ -145,16 +140,20 @@ fn check(inputs: &Inputs, modules: &LocalModules) -> Result<(), Failure> {
 }
 
 /// Makes the folder, and waits until no other session is open and nothing that an earlier one started still runs.
-async fn wait_for_turn(folder: &WorkDir, link: &Link) -> Result<fs::File, Failure> {
+pub(super) async fn wait_for_turn(folder: &WorkDir, cancel: &CancellationToken) -> Result<fs::File, Failure> {
     let mut session = None;
     loop {
         let (folder, held) = (folder.clone(), session.take());
         let trying = move || {
-            folder.make()?;
+            make_folder(&folder.path(""))?;
             let held = match held {
                 None => folder.try_session_lock()?,
                 held => held,
             };
+            // Without the lock, another session may be removing folders at this moment.
+            if held.is_some() {
+                folder.make()?;
+            }
             let is_free = folder.try_run_lock()?.is_some();
             Ok((held, is_free))
         };
@@ -165,7 +164,7 @@ async fn wait_for_turn(folder: &WorkDir, link: &Link) -> Result<fs::File, Failur
         }
         tokio::select! {
             () = sleep(LOCK_INTERVAL) => {}
-            () = link.cancel.cancelled() => return Err(failure::cancelled()),
+            () = cancel.cancelled() => return Err(failure::cancelled()),
         }
     }
 }

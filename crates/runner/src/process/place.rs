@@ -14,6 +14,7 @@ use super::{
     aws_identity::AwsIdentity,
     failure::invalid,
     inspect::About,
+    mirror::without_cache,
     open::on_disk,
     variables,
     workdir::{self, HOME, Kept, SRC, STATES, WorkDir},
@@ -38,26 +39,30 @@ pub(super) fn backend_of_module(
     is_tofu: bool,
 ) -> io::Result<Option<String>> {
     let is_own = |name: &str| name != OVERRIDE_FILE && inputs.files.iter().all(|file| file.name != name);
-    let own = About::of_files(&folder.files, run_in, is_tofu, is_own)?;
+    let own = About::of_files(&folder.files, Path::new(SRC), run_in, is_tofu, is_own)?;
     Ok(own.backend.filter(|_| own.keeps_elsewhere))
 }
 
-/// Files that are looked for in the home folder. Settings of the command line are in `cli_config`, unless there are own ones.
+/// Files that are looked for in the home folder. Settings of the command line are in `cli_config`, unless there are own ones. Gives
+/// that of the operator if it is used.
 pub(super) fn home(
     cli_config: Option<&Path>,
     folder: &WorkDir,
     inputs: &Inputs,
     identity: &AwsIdentity,
-) -> io::Result<()> {
+) -> io::Result<Option<String>> {
     let home = Path::new(HOME);
     let files = &folder.files;
     let given = |name: &str| inputs.files.iter().find(|file| file.name == name);
-    let settings = match (given(".terraformrc"), cli_config) {
-        (Some(file), _) => file.content.clone(),
-        (None, Some(path)) => fs::read(path)?,
-        (None, None) => Vec::new(),
+    let own = given(".terraformrc").map(|file| file.content.as_slice());
+    let operator = match (own, cli_config) {
+        (None, Some(path)) => Some(without_cache(&String::from_utf8_lossy(&fs::read(path)?))),
+        _ => None,
     };
-    files.write_if_changed(home.join(".terraformrc"), &settings)?;
+    let settings = own
+        .or(operator.as_ref().map(String::as_bytes))
+        .unwrap_or_default();
+    files.write_if_changed(home.join(".terraformrc"), settings)?;
     let credentials = home.join(".git-credentials");
     let git = match given(".git-credentials") {
         Some(file) => {
@@ -74,12 +79,13 @@ pub(super) fn home(
     match &identity.sso_cache {
         Some(cache) => {
             files.make(&sso)?;
-            files.link(cache, sso.join("cache"))
+            files.link(cache, sso.join("cache"))?;
         }
         // A run may have a folder of its own there.
-        None if files.kind(sso.join("cache"))? == Some(EntryKind::Link) => files.remove(sso.join("cache")),
-        None => Ok(()),
+        None if files.kind(sso.join("cache"))? == Some(EntryKind::Link) => files.remove(sso.join("cache"))?,
+        None => {}
     }
+    Ok(operator)
 }
 
 /// The names of the files with variables: one for those that are given as text, if there are any, and the others.

@@ -11,7 +11,8 @@ use capt_terraform::{diagnostics::Class, state::State};
 
 use crate::{
     engine::{
-        About as EngineAbout, EngineKind, Failure, FailureKind, Inputs, Link, Module, Phase, StateHome, Told,
+        About as EngineAbout, EngineKind, Failure, FailureKind, Inputs, Link, Module, Phase, ProviderLock,
+        StateHome, Told,
     },
     sandbox::LocalModules,
 };
@@ -20,18 +21,18 @@ use super::{
     args::Arguments,
     aws_identity::AwsIdentity,
     backend,
-    cache::PluginCache,
     command::Runs,
     diary::Diary,
     failure::{self, invalid},
-    init::{self, Needs},
+    init::Needs,
     inspect::About,
-    listen::Ears,
+    install,
+    mirror::{self, Mirror},
     open::on_disk,
     place,
     recover::{Found, StateFiles},
     source,
-    workdir::{Kept, SRC, WorkDir, make_folder},
+    workdir::{Kept, SRC, WorkDir},
 };
 
 /// What a session is opened with, shared by its steps.
@@ -39,7 +40,7 @@ pub(super) struct Opening {
     pub(super) engine: EngineAbout,
     pub(super) program: PathBuf,
     pub(super) cli_config: Option<PathBuf>,
-    pub(super) cache: Option<PluginCache>,
+    pub(super) mirror: Mirror,
     pub(super) folder: WorkDir,
     pub(super) inputs: Inputs,
     pub(super) identity: AwsIdentity,
@@ -47,14 +48,15 @@ pub(super) struct Opening {
     pub(super) modules: LocalModules,
 }
 
-/// Puts everything in its place, and installs what the module needs.
+/// Puts everything in its place, and installs what the module needs. Gives the provider versions that count, if they are not
+/// those of the inputs.
 pub(super) async fn prepare(
     opening: &Arc<Opening>,
     runs: &mut Runs,
     kept: Kept,
     link: &Link,
     has_state: bool,
-) -> Result<Arguments, Failure> {
+) -> Result<(Arguments, Option<ProviderLock>), Failure> {
     let tell_phase = || drop(link.told.send(Told::Phase(Phase::Init)));
     let inputs = &opening.inputs;
     let this = opening.clone();
@@ -66,52 +68,39 @@ pub(super) async fn prepare(
         kept = source::fetch(runs, kept, address, opening.modules.clone()).await?;
     }
     let this = opening.clone();
+    let mut placed = runs.aside(move || this.place(kept, has_state)).await?;
+    runs.run_in = Path::new(SRC).join(&placed.run_in);
+    if placed.needs_init {
+        tell_phase();
+        placed.kept = install::install(opening, runs, &placed, link).await?;
+    }
     let Placed {
         kept,
         run_in,
         about,
         arguments,
-        needed,
-    } = runs.aside(move || this.place(kept, has_state)).await?;
-    runs.run_in = Path::new(SRC).join(&run_in);
-    if let Some(needed) = needed {
-        tell_phase();
-        let path = opening.folder.path(&runs.run_in);
-        let needs = opening.needs(&path, &arguments);
-        let cache = opening.cache.as_ref().zip(needed.turn);
-        let mut filling = runs.clone();
-        if let (Some(reach), Some((cache, _))) = (&mut filling.reach, &cache) {
-            reach.write.push(cache.path.clone());
-        }
-        init::init(&filling, &needs, cache, Ears::new(link.told.clone())).await?;
-        let (this, arguments) = (opening.clone(), arguments.clone());
-        runs.aside(move || this.keep_installed(kept, &path, &arguments))
-            .await?;
-    }
+        ..
+    } = placed;
+    let this = opening.clone();
+    let provider_lock = runs.aside(move || Ok(this.provider_lock(&kept, &run_in))).await?;
     // Init refuses a workspace that is not there yet; everything else makes it. Some backends know no workspaces, and
     // some have names of their own for them.
     if opening.is_ours() || !matches!(about.backend.as_deref(), Some("http" | "cloud" | "remote")) {
         let name = inputs.terraform_workspace.clone();
         runs.env.push(("TF_WORKSPACE".to_owned(), name));
     }
-    Ok(arguments)
+    Ok((arguments, provider_lock))
 }
 
 /// Everything is in its place.
-struct Placed {
-    kept: Kept,
-    /// The folder of the module that Terraform runs in, without a link in its path.
-    run_in: PathBuf,
-    about: About,
-    arguments: Arguments,
-    /// What `init` has to install; none, if it need not run.
-    needed: Option<Needed>,
-}
-
-/// What `init` has to install.
-struct Needed {
-    /// Whether a turn at the plugin cache is needed for it, and what for, if that can be told.
-    turn: Option<Option<String>>,
+pub(super) struct Placed {
+    pub(super) kept: Kept,
+    /// The folder of the module that Terraform runs in, inside the source and without a link in its path.
+    pub(super) run_in: PathBuf,
+    pub(super) about: About,
+    pub(super) arguments: Arguments,
+    /// Something differs from the last time, so that `init` has to run.
+    pub(super) needs_init: bool,
 }
 
 /// Steps that do nothing but use files, so that they run where they keep nobody from working.
@@ -120,7 +109,7 @@ impl Opening {
         matches!(self.inputs.state, StateHome::Ours { .. })
     }
 
-    fn needs<'a>(&'a self, run_in: &'a Path, arguments: &'a Arguments) -> Needs<'a> {
+    pub(super) fn needs<'a>(&'a self, run_in: &'a Path, arguments: &'a Arguments) -> Needs<'a> {
         Needs {
             engine: &self.engine,
             program: &self.program,
@@ -129,23 +118,21 @@ impl Opening {
             args: arguments,
             is_ours: self.is_ours(),
             files: &self.inputs.files,
-            uses_cache: self.inputs.plugin_cache,
+            uses_mirror: self.mirror_for(arguments).is_some(),
         }
     }
 
-    /// What is remembered, and the state that counts.
-    pub(super) fn find_state(&self) -> Result<(Kept, Found), Failure> {
+    /// What is remembered, the state that counts, and the folders that the operator has providers in.
+    pub(super) fn find_state(&self) -> Result<(Kept, Found, Vec<PathBuf>), Failure> {
         let (folder, inputs) = (&self.folder, &self.inputs);
         let kept = folder.kept();
-        if let Some(cache) = &self.cache {
-            on_disk(make_folder(&cache.path))?;
-        }
-        on_disk(place::home(
+        let operator = on_disk(place::home(
             self.cli_config.as_deref(),
             folder,
             inputs,
             &self.identity,
         ))?;
+        let origins = operator.map(|text| self.mirror.origins_in(&text));
         let files = StateFiles::of(folder, &inputs.terraform_workspace, &kept.run_in);
         let is_lost = on_disk(Diary::of(folder).begin(&inputs.operation, inputs.cut_short.as_deref()))?;
         let found = match &inputs.state {
@@ -155,7 +142,7 @@ impl Opening {
                 Found::default()
             }
         };
-        Ok((kept, Found { is_lost, ..found }))
+        Ok((kept, Found { is_lost, ..found }, origins.unwrap_or_default()))
     }
 
     /// Brings the module to its place if it is text. Says whether it has to be fetched.
@@ -197,7 +184,7 @@ impl Opening {
         on_disk(place::files(folder, inputs, &mut kept, &run_in, &var_files))?;
 
         let is_tofu = self.engine.kind == EngineKind::Tofu;
-        let about = on_disk(About::of_folder(&folder.files, &run_in, is_tofu))?;
+        let about = on_disk(About::of_folder(&folder.files, Path::new(SRC), &run_in, is_tofu))?;
         if !is_ours && about.backend.is_none() && !about.unreadable {
             return Err(invalid(
                 "There are settings for a backend, and the module has none, so that its state would be kept nowhere. \
@@ -216,47 +203,38 @@ impl Opening {
         on_disk(place::state(folder, inputs, &run_in, &about, is_ours))?;
         place::variables(folder, &run_in, inputs, &about, &var_files)?;
         let arguments = Arguments::new(inputs.args.clone()).map_err(invalid)?;
-        let path = folder.path(Path::new(SRC).join(&run_in));
-        let needed = on_disk(self.needed(&mut kept, &path, &about, &arguments))?;
+        if about.may_install() {
+            on_disk(self.restore_lock(&mut kept, &run_in))?;
+        }
+        let needs_init = on_disk(self.needs_init(&mut kept, &run_in, &about, &arguments))?;
         on_disk(folder.keep(&kept))?;
         Ok(Placed {
             kept,
             run_in,
             about,
             arguments,
-            needed,
+            needs_init,
         })
     }
 
-    /// What `init` has to install, if anything differs from the last time.
-    fn needed(
+    /// Whether anything differs from the last `init`.
+    fn needs_init(
         &self,
         kept: &mut Kept,
         run_in: &Path,
         about: &About,
         arguments: &Arguments,
-    ) -> io::Result<Option<Needed>> {
+    ) -> io::Result<bool> {
         if about.needs_no_init() && self.inputs.args.init.is_empty() {
             kept.init = None;
-            return Ok(None);
+            return Ok(false);
         }
-        let needs = self.needs(run_in, arguments);
-        if kept.init == Some(needs.key()?) {
-            return Ok(None);
+        let is_installed = mirror::is_installed(&self.folder.files, self.mirror.folders())?;
+        if is_installed && kept.init == Some(self.needs(run_in, arguments).key()?) {
+            return Ok(false);
         }
         kept.init = None;
-        let installs = !about.providers.is_empty() || about.calls_modules || about.unreadable;
-        let turn = match installs {
-            true => Some(needs.installs(about)?),
-            false => None,
-        };
-        Ok(Some(Needed { turn }))
-    }
-
-    /// Remembers what was installed. `init` may have written the versions that it chose.
-    fn keep_installed(&self, mut kept: Kept, run_in: &Path, arguments: &Arguments) -> Result<(), Failure> {
-        kept.init = Some(on_disk(self.needs(run_in, arguments).key())?);
-        on_disk(self.folder.keep(&kept))
+        Ok(true)
     }
 }
 

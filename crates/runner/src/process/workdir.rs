@@ -25,7 +25,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::folder::Folder;
+use crate::{engine::ProviderRequirements, folder::Folder};
 
 pub(super) const SRC: &str = "src";
 pub(super) const FETCHING: &str = "fetching";
@@ -68,6 +68,9 @@ pub(super) struct Kept {
     pub(super) fetched: Option<Fetched>,
     /// The inputs of the last `init`.
     pub(super) init: Option<String>,
+    /// What was asked for when the provider versions were chosen that are locked; empty if that is not known, and none if an
+    /// earlier runner chose them.
+    pub(super) requirements: Option<ProviderRequirements>,
 }
 
 /// A module that was fetched.
@@ -79,6 +82,8 @@ pub(super) struct Fetched {
     pub(super) subfolder: PathBuf,
     /// Everything in it.
     pub(super) content: String,
+    /// The lock files in it, unless an earlier runner fetched it.
+    pub(super) locks: Option<Vec<PathBuf>>,
 }
 
 impl WorkDir {
@@ -247,6 +252,12 @@ mod tests {
         };
         folder.keep(&kept).unwrap();
         assert_eq!(folder.kept(), kept);
+        // An earlier runner wrote less down.
+        let earlier = r#"{"run_in": "sub", "fetched": {"address": "a", "subfolder": "", "content": "c"}}"#;
+        fs::write(root.path().join("u/kept.json"), earlier).unwrap();
+        let kept = folder.kept();
+        assert_eq!(kept.run_in, PathBuf::from("sub"));
+        assert_eq!(kept.fetched.unwrap().locks, None);
         for forged in [
             r#"{"run_in": "../../other"}"#,
             r#"{"files": ["/etc/passwd"]}"#,

@@ -16,6 +16,7 @@ use std::{
 pub use kernel::hide_memory;
 pub(crate) use kernel::restrict_thread;
 pub use modules::LocalModules;
+pub(crate) use modules::resolve;
 
 /// The version of Landlock that confines files: since version 2 they can be moved between folders, since version 3 the
 /// files of others cannot be emptied.

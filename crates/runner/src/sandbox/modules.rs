@@ -48,7 +48,7 @@ impl LocalModules {
 }
 
 /// A path without links, as far as it exists. None, if what does not exist leads back.
-pub(super) fn resolve(path: &Path) -> Option<PathBuf> {
+pub(crate) fn resolve(path: &Path) -> Option<PathBuf> {
     for existing in path.ancestors() {
         let Ok(resolved) = (match existing.as_os_str().is_empty() {
             true => Path::new(".").canonicalize(),

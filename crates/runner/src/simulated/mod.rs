@@ -136,6 +136,7 @@ impl SimulatedEngine {
             missing: Vec::new(),
             // Nothing exists but what a state lists.
             is_lost: false,
+            provider_lock: None,
             session: Box::new(SimulatedSession {
                 configuration,
                 behaviour,

@@ -48,6 +48,7 @@ impl World {
                 },
                 inherits_identity: false,
                 plugin_cache: false,
+                provider_lock: None,
                 secrets: Secrets::default(),
                 simulation: BTreeMap::new(),
             },

@@ -9,6 +9,7 @@ mod lease;
 mod list;
 mod locks;
 mod names;
+mod provider_lock;
 mod renew;
 mod secrets;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use held::Lock;
 pub(crate) use list::ListPlace;
 pub use locks::{Before, Locks, Purpose};
 pub(crate) use names::Names;
+pub use provider_lock::KeptLock;
 pub use secrets::{Kept, StateStore};
 
 use std::collections::BTreeMap;

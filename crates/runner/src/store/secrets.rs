@@ -10,7 +10,7 @@ use capt_terraform::state::{self, State, UnpackError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, api::ListParams};
 
-use super::{Before, Names, Place, StoreError};
+use super::{Before, KeptLock, Names, Place, StoreError};
 use crate::api::{CallError, patiently};
 
 /// How long reading is tried.
@@ -40,6 +40,8 @@ pub struct Kept {
     pub claim: Option<String>,
     /// Secrets that are made from now on are to be moved together with a Cluster.
     pub moves: bool,
+    /// The provider versions that were chosen, if they were read.
+    pub provider_lock: Option<KeptLock>,
     /// The Secrets as we saw or wrote them last, by their names.
     pub(super) seen: BTreeMap<String, Seen>,
 }

@@ -1,6 +1,7 @@
 //! State and locks in a world.
 
 mod locks;
+mod provider_lock;
 mod states;
 
 use std::{collections::BTreeMap, sync::Arc};

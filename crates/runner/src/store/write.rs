@@ -57,7 +57,7 @@ impl StateStore {
         Ok(())
     }
 
-    /// Deletes what is kept, if it lists nothing that exists. The Lease goes with [`super::Lock::discard`].
+    /// Deletes what is kept, if it lists nothing that exists, and the provider versions that were chosen for it. The Lease goes with [`super::Lock::discard`].
     ///
     /// # Errors
     /// If the API fails, or something still exists.
@@ -82,7 +82,7 @@ impl StateStore {
         for part in (0..kept.count(|part| location.secret_name(part))).rev() {
             self.delete(place, &mut kept, &location.secret_name(part)).await?;
         }
-        Ok(())
+        self.remove_provider_lock(place).await
     }
 
     /// Gives a Secret with state the labels back that it is found by, if nobody wrote on it since. The lock is not needed:

@@ -1,6 +1,6 @@
 //! From nothing to something, to something else, to nothing.
 
-use capt_runner::engine::{Engine as _, EngineKind, Goal, InputFile, Phase, Told};
+use capt_runner::engine::{Engine as _, EngineKind, Goal, Phase, Told};
 use capt_terraform::{
     plan::Shown,
     state::{Source, State},
@@ -278,54 +278,4 @@ async fn nothing_is_something_too() {
     assert!(session.plan(Goal::Converge).await.unwrap().plan.is_empty());
     let applied = session.apply().await.unwrap();
     assert!(State::parse(&applied.state).unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn providers_are_shared_without_a_race() {
-    let Some(world) = World::new().await else { return };
-    let machine = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let target = format!("{}_{machine}", std::env::consts::OS);
-    let provider = world.path("mirror/example.com/some/fake/1.0.0").join(&target);
-    std::fs::create_dir_all(&provider).unwrap();
-    // It is installed, and never started.
-    std::fs::write(
-        provider.join("terraform-provider-fake_v1.0.0"),
-        vec![b'x'; 1 << 20],
-    )
-    .unwrap();
-    let settings = format!(
-        "provider_installation {{\n filesystem_mirror {{\n path = \"{}\"\n }}\n}}\n",
-        world.path("mirror").display()
-    );
-    let module =
-        "terraform {\n required_providers {\n fake = {\n source = \"example.com/some/fake\"\n }\n }\n}\n";
-    let all = (0..6).map(|_| {
-        let mut inputs = inputs(module);
-        inputs.uid = uuid::Uuid::new_v4().to_string();
-        inputs.plugin_cache = true;
-        inputs.files.push(InputFile {
-            name: ".terraformrc".to_owned(),
-            content: settings.clone().into_bytes(),
-        });
-        let world = &world;
-        async move { world.open(&inputs).await.map(|_| inputs.uid) }
-    });
-    for opened in futures::future::join_all(all).await {
-        let uid = opened.unwrap();
-        let installed = world
-            .root()
-            .join(uid)
-            .join("data/providers/example.com/some/fake/1.0.0");
-        assert!(
-            installed
-                .join(&target)
-                .join("terraform-provider-fake_v1.0.0")
-                .exists()
-        );
-    }
-    assert!(world.root().join("plugin-cache").exists());
 }

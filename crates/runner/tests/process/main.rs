@@ -15,6 +15,7 @@ mod confined;
 mod crash;
 mod failing;
 mod lifecycle;
+mod mirror;
 mod simulation;
 mod sources;
 mod stopping;

@@ -238,6 +238,7 @@ pub(crate) fn inputs_of(module: Module) -> Inputs {
         },
         inherits_identity: false,
         plugin_cache: false,
+        provider_lock: None,
         secrets: Secrets::default(),
         simulation: [].into(),
     }

@@ -21,6 +21,7 @@ mod lost;
 mod moved;
 mod namespaces;
 mod pausing;
+mod providers;
 mod resting;
 mod script;
 mod stripped;

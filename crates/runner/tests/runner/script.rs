@@ -13,7 +13,7 @@ use capt_runner::{
     Engines,
     engine::{
         About, Applied, Engine, EngineKind, Failure, FailureKind, Goal, Inputs, Link, Module, Opened, Phase,
-        Planned, Remains, Session, StateFile, StateHome, Told,
+        Planned, ProviderLock, Remains, Session, StateFile, StateHome, Told,
     },
     sandbox::SandboxStatus,
 };
@@ -82,6 +82,10 @@ pub(crate) struct Stage {
     pub(crate) has_hidden_backend: bool,
     /// What changes is replaced, and the new one is made first.
     pub(crate) replaces: bool,
+    /// The provider versions that are chosen, if any providers are needed.
+    pub(crate) provider_lock: Option<ProviderLock>,
+    /// The provider versions that sessions were opened with.
+    pub(crate) given_locks: Vec<Option<ProviderLock>>,
     /// There is no engine.
     pub(crate) is_absent: bool,
     /// uids that were forgotten.
@@ -206,6 +210,11 @@ impl Engine for Script {
                 missing.extend(stage.output.get(&inputs.uid).into_iter().flatten().cloned());
                 (missing, is_lost)
             });
+            let provider_lock = self.with(|stage| {
+                stage.given_locks.push(inputs.provider_lock.clone());
+                stage.provider_lock.clone()
+            });
+            let provider_lock = provider_lock.filter(|lock| inputs.provider_lock.as_ref() != Some(lock));
             Ok(Opened {
                 session: Box::new(Playing {
                     script: self.clone(),
@@ -218,6 +227,7 @@ impl Engine for Script {
                 state: found.filter(|_| !is_backend),
                 missing,
                 is_lost,
+                provider_lock,
             })
         })
     }

@@ -207,13 +207,11 @@ async fn a_runner_that_may_create_nothing_for_itself_fills_what_was_installed() 
     assert!(filled.data.as_ref().is_some_and(|data| data.contains_key("salt")));
     let map = maps.get(DURATIONS_CONFIG_MAP).await.unwrap();
     assert!(map.data.is_some_and(|data| !data.is_empty()));
-    let plans = script.with(|stage| stage.plans);
     world.crash(RUNNER);
     world.advance(seconds(60)).await;
     world.settle().await;
     let kept = secrets.get(SALT_SECRET).await.unwrap();
     assert_eq!(kept.resource_version(), filled.resource_version());
-    assert_eq!(script.with(|stage| stage.plans), plans, "its inputs are the same");
     world.finish().await;
 }
 

@@ -111,6 +111,12 @@ impl Location {
         format!("staged-{}", self.secret_name(part))
     }
 
+    /// Name of the Secret with the provider versions that were chosen for it. It has no label of the backend either.
+    #[must_use]
+    pub fn provider_lock_name(&self) -> String {
+        format!("providers-{}", self.secret_name(0))
+    }
+
     /// Name of the Lease that is the lock.
     #[must_use]
     pub fn lease_name(&self) -> String {

@@ -8,6 +8,7 @@ use capt_core::wta::snapshot::Runner as Who;
 use serde_json::{Value, json};
 
 use super::super::kinds::{CLUSTER_USAGE, CLUSTER_WORKSPACE, CONFIG_MAP, LEASE, TEMPLATE, USAGE, WORKSPACE};
+use super::super::ledger::Ledger;
 use super::super::runner::{self, Runner};
 use super::super::stage::{Stage, says};
 use super::super::story::{NAME, Story};
@@ -144,6 +145,7 @@ pub(in super::super) async fn there_and_back(
     let runner = Runner::start(&runner::Options {
         kubeconfig: &stage.kubeconfig,
         folder: &folder,
+        ledgers: &Ledger::folder(&stage.folder),
         engine: &provider.options().engine,
         parallelism: 2,
         poll_interval: Duration::from_secs(600),

@@ -199,7 +199,7 @@ mod tests {
         .unwrap()
     }
 
-    fn workspace(metadata: Value, outputs_to: &str) -> Candidate {
+    fn workspace(metadata: &Value, outputs_to: &str) -> Candidate {
         let mut object = json!({
             "apiVersion": "tf.upbound.io/v1beta1", "kind": "Workspace",
             "metadata": {"name": "demo-vpc", "uid": "1", "creationTimestamp": "2025-01-02T00:00:00Z"},
@@ -252,7 +252,7 @@ mod tests {
             let found = marking(
                 &apply(created),
                 "demo-vpc",
-                &[workspace(metadata.clone(), outputs_to)],
+                &[workspace(&metadata, outputs_to)],
                 claims,
             );
             let words = match &found {
@@ -279,20 +279,20 @@ mod tests {
     #[test]
     fn references_of_a_moved_workspace_are_asked_about() {
         let of_team = json!({marks::WTA_NAMESPACE: "team", marks::WTA_NAME: "demo-vpc"});
-        let asked = |metadata, outputs_to| {
+        let asked = |metadata: &Value, outputs_to: &str| {
             to_confirm(
                 &[apply("2025-01-01T00:00:00Z")],
                 &[workspace(metadata, outputs_to)],
             )
         };
-        let found = asked(json!({"labels": of_team}), "shared");
+        let found = asked(&json!({"labels": of_team}), "shared");
         assert!(
             found.len() == 1 && found[0].contains("spec.writeConnectionSecretToRef.namespace (shared)"),
             "{found:?}"
         );
         let marked = json!({"labels": of_team, "annotations": {marks::LEGACY_OF: "team/demo-vpc"}});
-        assert!(asked(marked, "shared").is_empty());
-        assert!(asked(json!({"labels": of_team}), "team").is_empty());
-        assert!(asked(json!({}), "shared").is_empty());
+        assert!(asked(&marked, "shared").is_empty());
+        assert!(asked(&json!({"labels": of_team}), "team").is_empty());
+        assert!(asked(&json!({}), "shared").is_empty());
     }
 }

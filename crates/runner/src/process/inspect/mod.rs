@@ -10,13 +10,13 @@ use std::{
 
 use hcl_edit::{
     expr::{Expression, ObjectKey},
-    structure::{Block, Body},
+    structure::Body,
 };
 use serde_json::Value;
 
 use crate::folder::{EntryKind, Folder};
 
-use super::workdir::SRC;
+use super::mirror::is_built_in;
 
 /// What a module says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,10 +29,25 @@ pub(super) struct About {
     pub(super) backend: Option<String>,
     /// That backend keeps state somewhere else than in the folder that Terraform runs in.
     pub(super) keeps_elsewhere: bool,
-    /// It calls other modules.
-    pub(super) calls_modules: bool,
-    /// The providers that have to be installed for it, and what it says about them.
-    pub(super) providers: BTreeSet<String>,
+    /// The names under which it calls other modules.
+    pub(super) calls: BTreeSet<String>,
+    /// The providers that it needs, by the names that it has for them.
+    pub(super) providers: BTreeMap<String, AskedProvider>,
+}
+
+/// What a module says about a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AskedProvider {
+    /// Its address, if that is not the one that its name implies.
+    pub(super) source: Option<String>,
+    /// Constraints for its version.
+    pub(super) versions: BTreeSet<String>,
+}
+
+impl AskedProvider {
+    fn is_installed(&self) -> bool {
+        !self.source.as_deref().is_some_and(is_built_in)
+    }
 }
 
 /// How Terraform reads the text of `-var`.
@@ -45,28 +60,27 @@ pub(super) enum Reading {
 }
 
 impl About {
-    /// What the module in this folder of the source says about itself.
-    pub(super) fn of_folder(folder: &Folder, run_in: &Path, is_tofu: bool) -> io::Result<Self> {
-        Self::of_files(folder, run_in, is_tofu, |_| true)
+    /// What a module says about itself. It may share files by links with what else is below `base`.
+    pub(super) fn of_folder(folder: &Folder, base: &Path, module: &Path, is_tofu: bool) -> io::Result<Self> {
+        Self::of_files(folder, base, module, is_tofu, |_| true)
     }
 
     /// The same, by some of its files.
     pub(super) fn of_files(
         folder: &Folder,
-        run_in: &Path,
+        base: &Path,
+        module: &Path,
         is_tofu: bool,
         counts: impl Fn(&str) -> bool,
     ) -> io::Result<Self> {
         let mut about = Self::default();
-        let src = Path::new(SRC);
-        for (file, kind) in folder.list(src.join(run_in))? {
+        for (file, kind) in folder.list(base.join(module))? {
             let name = file.to_string_lossy();
             let is_json = match configuration(&name, is_tofu).filter(|_| counts(&name)) {
                 Some(is_json) if kind != EntryKind::Folder => is_json,
                 _ => continue,
             };
-            // A module may share files among its folders by links.
-            let content = folder.read_linked(src, &run_in.join(&file))?;
+            let content = folder.read_linked(base, &module.join(&file))?;
             match content.and_then(|content| String::from_utf8(content).ok()) {
                 Some(text) if is_json => about.json(&text),
                 Some(text) => about.hcl(&text),
@@ -78,7 +92,12 @@ impl About {
 
     /// It can be planned as it is, without `init`.
     pub(super) fn needs_no_init(&self) -> bool {
-        !(self.unreadable || self.calls_modules || !self.providers.is_empty() || self.backend.is_some())
+        !(self.unreadable || self.may_install() || self.backend.is_some())
+    }
+
+    /// It needs providers, or the modules that it calls may.
+    pub(super) fn may_install(&self) -> bool {
+        self.unreadable || !self.calls.is_empty() || self.providers.values().any(AskedProvider::is_installed)
     }
 
     fn hcl(&mut self, text: &str) {
@@ -96,8 +115,20 @@ impl About {
                         .map(|attribute| reading(&attribute.value));
                     self.variables.insert(name, reading.unwrap_or(Reading::Literal));
                 }
-                ("module", _) => self.calls_modules = true,
-                ("provider" | "resource" | "data" | "ephemeral", Some(name)) => self.uses(&name),
+                ("module", Some(name)) => drop(self.calls.insert(name)),
+                ("provider", Some(name)) => {
+                    let version = block.body.get_attribute("version");
+                    let version = version.map(|attribute| attribute.value.as_str().map(str::to_owned));
+                    self.configures(&name, version);
+                }
+                ("resource" | "data" | "ephemeral", Some(kind)) => self.has(&kind, &block.body),
+                ("check", _) => {
+                    for data in block.body.get_blocks("data") {
+                        if let Some(kind) = data.labels.first() {
+                            self.has(kind.as_str(), &data.body);
+                        }
+                    }
+                }
                 ("terraform", _) => self.settings(&block.body),
                 _ => {}
             }
@@ -113,10 +144,46 @@ impl About {
                     self.keeps(kind, block.body.is_empty());
                 }
                 "cloud" => self.keeps("cloud".to_owned(), false),
-                "required_providers" => self.providers.extend(required_providers(block)),
+                "required_providers" => self.required_providers(&block.body),
                 _ => {}
             }
         }
+    }
+
+    fn required_providers(&mut self, required: &Body) {
+        for attribute in required.attributes() {
+            let (mut source, mut version) = (None, None);
+            match &attribute.value {
+                Expression::Object(object) => {
+                    for (key, value) in object.iter() {
+                        let key = match key {
+                            ObjectKey::Ident(name) => Some(name.as_str()),
+                            ObjectKey::Expression(name) => name.as_str(),
+                        };
+                        let value = value.expr().as_str().map(str::to_owned);
+                        match key {
+                            Some("source") => source = Some(value),
+                            Some("version") => version = Some(value),
+                            _ => {}
+                        }
+                    }
+                }
+                // The way to write it before version 0.13.
+                value => version = Some(value.as_str().map(str::to_owned)),
+            }
+            self.requires(attribute.key.as_str(), source, version);
+        }
+    }
+
+    /// A resource or the like belongs to the provider that it names, or else to the one that the name of its type begins with.
+    fn has(&mut self, kind: &str, body: &Body) {
+        let named = body.get_attribute("provider").map(|attribute| &attribute.value);
+        let named = named.and_then(|value| match value {
+            Expression::Variable(name) => Some(name.as_str()),
+            Expression::Traversal(alias) => alias.expr.as_variable().map(|name| name.as_str()),
+            value => value.as_str().map(before_alias),
+        });
+        self.uses(named.unwrap_or(of_kind(kind)));
     }
 
     fn json(&mut self, text: &str) {
@@ -133,10 +200,17 @@ impl About {
             for body in bodies.into_iter().filter_map(Value::as_object) {
                 match name.as_str() {
                     "variable" => self.json_variables(body),
-                    "module" => self.calls_modules |= !body.is_empty(),
-                    "provider" | "resource" | "data" | "ephemeral" => {
-                        body.keys().for_each(|name| self.uses(name))
+                    "module" => self.calls.extend(body.keys().cloned()),
+                    "provider" => {
+                        for (name, configured) in body {
+                            for configured in listed(configured) {
+                                let version = configured.get("version");
+                                let version = version.map(|version| version.as_str().map(str::to_owned));
+                                self.configures(name, version);
+                            }
+                        }
                     }
+                    "resource" | "data" | "ephemeral" => self.json_resources(body),
                     "terraform" => self.json_settings(body),
                     _ => {}
                 }
@@ -180,8 +254,24 @@ impl About {
         if settings.contains_key("cloud") {
             self.keeps("cloud".to_owned(), false);
         }
-        if let Some(required) = settings.get("required_providers") {
-            self.providers.insert(required.to_string());
+        let required = settings.get("required_providers").into_iter().flat_map(listed);
+        for (name, asked) in required.filter_map(Value::as_object).flatten() {
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            let (source, version) = match asked {
+                Value::Object(asked) => (asked.get("source").map(text), asked.get("version").map(text)),
+                version => (None, Some(text(version))),
+            };
+            self.requires(name, source, version);
+        }
+    }
+
+    fn json_resources(&mut self, kinds: &serde_json::Map<String, Value>) {
+        for (kind, resources) in kinds {
+            let named = listed(resources).filter_map(Value::as_object).flatten();
+            for body in named.flat_map(|(_, bodies)| listed(bodies)) {
+                let provider = body.get("provider").and_then(Value::as_str).map(before_alias);
+                self.uses(provider.unwrap_or(of_kind(kind)));
+            }
         }
     }
 
@@ -190,13 +280,44 @@ impl About {
         self.backend = Some(kind);
     }
 
-    /// A type belongs to the provider that its name begins with, and one provider is built in.
-    fn uses(&mut self, type_or_provider: &str) {
-        let provider = type_or_provider.split('_').next().unwrap_or_default();
-        if provider != "terraform" {
-            self.providers.insert(provider.to_owned());
+    /// Takes note of a requirement. Texts that are not plain are known to the engine alone.
+    fn requires(&mut self, name: &str, source: Option<Option<String>>, version: Option<Option<String>>) {
+        self.unreadable |= matches!(source, Some(None)) || matches!(version, Some(None));
+        let asked = self.providers.entry(name.to_owned()).or_default();
+        asked.source = source.flatten().or(asked.source.take());
+        asked.versions.extend(version.flatten());
+    }
+
+    fn configures(&mut self, name: &str, version: Option<Option<String>>) {
+        self.uses(name);
+        if version.is_some() {
+            self.requires(name, None, version);
         }
     }
+
+    /// One provider is built in.
+    fn uses(&mut self, name: &str) {
+        if name != "terraform" {
+            self.providers.entry(name.to_owned()).or_default();
+        }
+    }
+}
+
+/// The provider that a type of resources belongs to, unless it names another.
+fn of_kind(kind: &str) -> &str {
+    kind.split('_').next().unwrap_or_default()
+}
+
+/// The name of a provider, without that of one of its configurations.
+fn before_alias(named: &str) -> &str {
+    named.split('.').next().unwrap_or_default()
+}
+
+/// Anything may be given once or as a list.
+fn listed(value: &Value) -> impl Iterator<Item = &Value> {
+    let list = value.as_array();
+    let one = list.is_none().then_some(value);
+    list.into_iter().flatten().chain(one)
 }
 
 /// Whether this is a file of a module, and then whether it is JSON.
@@ -226,25 +347,6 @@ fn reading(constraint: &Expression) -> Reading {
         "string" | "number" | "bool" => Reading::Literal,
         _ => Reading::Expression,
     }
-}
-
-/// What is said about each provider that is not built in.
-fn required_providers(block: &Block) -> impl Iterator<Item = String> {
-    let attributes = block.body.attributes();
-    let installed = attributes.filter(|attribute| {
-        let source = match &attribute.value {
-            Expression::Object(object) => object
-                .iter()
-                .find(|(key, _)| match key {
-                    ObjectKey::Ident(name) => name.as_str() == "source",
-                    ObjectKey::Expression(name) => name.as_str() == Some("source"),
-                })
-                .and_then(|(_, value)| value.expr().as_str()),
-            _ => None,
-        };
-        !source.is_some_and(|source| source.starts_with("terraform.io/builtin/"))
-    });
-    installed.map(|attribute| format!("{} = {}", attribute.key.as_str(), attribute.value))
 }
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ fn init_is_needed_for_what_has_to_be_installed() {
         (r#"{"module": {"x": {"source": "./x"}}}"#, true),
         (r#"{"module": {}}"#, false),
         (r#"{"terraform": {"backend": {"s3": {}}}}"#, true),
-        (r#"{"terraform": [{"required_providers": {}}]}"#, true),
+        (r#"{"terraform": [{"required_providers": {}}]}"#, false),
+        (r#"{"terraform": {"required_providers": [{"aws": "> 1"}]}}"#, true),
         ("{", true),
         ("[]", true),
     ];
@@ -129,5 +130,78 @@ fn other_files_are_none_of_its_business() {
     ];
     for (name, is_tofu, expected) in cases {
         assert_eq!(configuration(name, is_tofu), expected, "{name}");
+    }
+}
+
+#[test]
+fn tells_which_providers_are_asked_for() {
+    let providers = |about: &About| {
+        let asked = about.providers.iter().map(|(name, asked)| {
+            let versions: Vec<&str> = asked.versions.iter().map(String::as_str).collect();
+            let source = asked.source.as_deref().unwrap_or("-");
+            format!("{name} {source} {}", versions.join(" & "))
+        });
+        asked.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let cases: [(&str, &[&str]); 9] = [
+        ("resource \"aws_vpc\" \"x\" {}", &["aws -"]),
+        (
+            "data \"google_x\" \"x\" {\n provider = google-beta\n}",
+            &["google-beta -"],
+        ),
+        (
+            "resource \"aws_vpc\" \"x\" {\n provider = aws.west\n}",
+            &["aws -"],
+        ),
+        ("check \"c\" {\n data \"http\" \"x\" {}\n}", &["http -"]),
+        ("provider \"aws\" {\n version = \"~> 5.0\"\n}", &["aws - ~> 5.0"]),
+        (
+            "terraform {\n required_providers {\n aws = \"> 1\"\n }\n}",
+            &["aws - > 1"],
+        ),
+        (
+            "terraform {\n required_providers {\n a = {\n source = \"x/y\"\n \"version\" = \"1\"\n }\n }\n}\nprovider \"a\" { version = \"2\" }",
+            &["a x/y 1 & 2"],
+        ),
+        (
+            "terraform {\n required_providers {\n t = { source = \"terraform.io/builtin/terraform\" }\n }\n}",
+            &["t terraform.io/builtin/terraform"],
+        ),
+        (
+            "module \"x\" {\n source = \"y\"\n providers = { aws = aws.west }\n}",
+            &[],
+        ),
+    ];
+    for (text, expected) in cases {
+        let about = hcl(text);
+        assert_eq!(providers(&about), expected, "{text}");
+        assert!(!about.unreadable, "{text}");
+    }
+    let cases: [(&str, &[&str]); 4] = [
+        (
+            r#"{"resource": {"aws_vpc": {"x": {"provider": "other.west"}}}}"#,
+            &["other -"],
+        ),
+        (
+            r#"{"provider": {"aws": [{"version": "1"}, {"alias": "w"}]}}"#,
+            &["aws - 1"],
+        ),
+        (
+            r#"{"terraform": {"required_providers": {"a": {"source": "x/y", "version": "1"}, "b": "2"}}}"#,
+            &["a x/y 1", "b - 2"],
+        ),
+        (r#"{"module": {"x": {"source": "y"}}}"#, &[]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(providers(&json(text)), expected, "{text}");
+    }
+    assert_eq!(hcl("module \"x\" {}\nmodule \"y\" {}").calls.len(), 2);
+    assert_eq!(json(r#"{"module": {"x": {}, "y": {}}}"#).calls.len(), 2);
+    let templates = [
+        "terraform {\n required_providers {\n aws = { version = \"${x}\" }\n }\n}",
+        "terraform {\n required_providers {\n aws = { source = x }\n }\n}",
+    ];
+    for text in templates {
+        assert!(hcl(text).unreadable, "{text}");
     }
 }

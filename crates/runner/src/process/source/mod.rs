@@ -30,6 +30,7 @@ use super::{
     command::{Exit, Runs},
     digest,
     failure::{self, invalid, machine, plain},
+    mirror::LOCK_FILE,
     workdir::{FETCHING, Fetched, Kept, SRC, WorkDir},
 };
 
@@ -187,14 +188,15 @@ fn swap(
 ) -> io::Result<()> {
     let files = &folder.files;
     let fetched_to = Path::new(FETCHING).join(PACKAGE);
-    let content = match package {
-        Package::Fetched => digest::tree(files, &fetched_to)?,
-        Package::Local(local, at) => digest::tree(local, at)?,
+    let (source, at) = match package {
+        Package::Fetched => (files, &fetched_to),
+        Package::Local(local, at) => (local, at),
     };
     let fetched = Fetched {
         address: address.to_owned(),
         subfolder,
-        content,
+        content: digest::tree(source, at)?,
+        locks: Some(digest::files(source, at, &|name| name == LOCK_FILE)?),
     };
     // What Terraform and its providers wrote beside a module is not thrown away for the same module.
     let is_there = !files.list(SRC)?.is_empty();

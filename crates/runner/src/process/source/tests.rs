@@ -43,6 +43,7 @@ fn fetches_only_what_may_have_changed() {
         address: address.to_owned(),
         subfolder: PathBuf::new(),
         content: content.to_owned(),
+        locks: None,
     };
     let folder = workdir(&root);
     let must = |kept: Option<&Fetched>, address: &str, if_not_present| {

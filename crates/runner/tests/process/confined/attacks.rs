@@ -52,7 +52,13 @@ async fn files_of_others_are_neither_read_nor_written() {
         format!("mv {other}/src/old.tf here"),
         format!("ln {other}/src/old.tf here"),
         format!("mkdir {other}/data"),
+        "ls $ROOT/plugin-cache".to_owned(),
         "echo x > $ROOT/plugin-cache/x".to_owned(),
+        "echo x > $ROOT/plugin-cache/mirror/x".to_owned(),
+        "echo x > $ROOT/plugin-cache/mirror/package".to_owned(),
+        "rm $ROOT/plugin-cache/mirror/package".to_owned(),
+        "cat $ROOT/plugin-cache/records/package.json".to_owned(),
+        "cat $ROOT/plugin-cache/filling/x/src/main.tf".to_owned(),
         "echo x > $ROOT/x".to_owned(),
         // What is beside its own folders is the runner's alone.
         "ls $TF_DATA_DIR/..".to_owned(),
@@ -73,6 +79,14 @@ async fn files_of_others_are_neither_read_nor_written() {
         );
         assert!(!confined.contains("hunter2"), "{attack}: {confined}");
     }
+}
+
+#[tokio::test]
+async fn packages_of_the_mirror_are_read() {
+    let [free, confined] =
+        both(|_| "ls $ROOT/plugin-cache/mirror && cat $ROOT/plugin-cache/mirror/package".to_owned()).await;
+    assert_eq!(free, "package\nhunter2");
+    assert_eq!(confined, free);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ use crate::support::{Running, World, inputs, options, outside, write_script};
 const OTHER: &str = "7f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 
 /// The version of Landlock, if the kernel confines runs as well as these tests ask for.
-fn landlock() -> Option<u32> {
+pub(crate) fn landlock() -> Option<u32> {
     let status = Sandbox::new(SandboxMode::Auto, &[], Path::new("/nowhere/at/all"))
         .unwrap()
         .status();
@@ -84,7 +84,7 @@ fn printed(session: &mut Running) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Everything that a run must not have: a file like a kubeconfig, another Workspace, and the plugin cache.
+/// Everything that a run must not have: a file like a kubeconfig, another Workspace, and the provider mirror.
 fn victims(world: &World) -> PathBuf {
     let secret = world.folder.path().join("kubeconfig");
     fs::write(&secret, "hunter2").unwrap();
@@ -99,7 +99,11 @@ fn victims(world: &World) -> PathBuf {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "hunter2").unwrap();
     }
-    fs::create_dir_all(world.root().join("plugin-cache")).unwrap();
+    for path in ["mirror/package", "records/package.json", "filling/x/src/main.tf"] {
+        let path = world.root().join("plugin-cache").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "hunter2").unwrap();
+    }
     secret
 }
 
