@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How a process is started.
 pub(super) struct Start<'a> {
     /// What its log is called.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// As whom it reaches the API.
     pub(super) kubeconfig: &'a Path,
     /// Its home, and where its log is.
@@ -32,7 +32,7 @@ pub(super) struct Start<'a> {
 
 /// A running `capt`.
 pub(super) struct Program {
-    name: &'static str,
+    name: String,
     child: Child,
     log: PathBuf,
     expected: &'static [&'static str],

@@ -76,6 +76,8 @@ pub(super) struct Stage {
     /// A tenant that the operator trusts with the identity of the processes.
     pub(super) listed: Tenant,
     pub(super) installation: Installation,
+    /// How often capt was started.
+    starts: u32,
     engine: PathBuf,
     kube: RealKube,
 }
@@ -100,6 +102,7 @@ impl Stage {
             listed: Tenant::new(&admin, LISTED),
             admin,
             installation,
+            starts: 0,
             engine: engine.to_owned(),
             kube,
         };
@@ -121,39 +124,44 @@ impl Stage {
     }
 
     async fn start(&mut self) -> anyhow::Result<()> {
+        self.starts += 1;
         let place = self.installation.place();
-        let mut controller = arguments(&["controller", "--runner", RUNNER, "--own-credentials", LISTED]);
-        if self.installation == Installation::ClusterScoped {
-            controller.extend(arguments(&["--workspace-api", CLUSTER_WORKSPACE.group()]));
+        let controller = self.install(Part::Controller).await?;
+        let runner = self.install(Part::Runner).await?;
+        let scope: Vec<String> = place
+            .tenants
+            .iter()
+            .map(|tenant| format!("--namespace={tenant}"))
+            .collect();
+        let mut arguments = arguments(&["controller", "--runner", RUNNER, "--own-credentials", LISTED]);
+        if self.is_cluster_scoped() {
+            arguments.extend(["--workspace-api".to_owned(), CLUSTER_WORKSPACE.group().to_owned()]);
         }
-        let runner = self.runner(RUNNER, "required", "work");
-        for (part, name, mut arguments) in [
-            (Part::Runner, "runner", runner),
-            (Part::Controller, "controller", controller),
-        ] {
-            let scope = place.tenants.iter().map(|tenant| format!("--namespace={tenant}"));
-            arguments.extend(scope);
-            let program = Program::start(Start {
-                name,
-                kubeconfig: &account::install(&self.admin, &self.kube.kubeconfig(), part, place).await?,
-                folder: self.kube.folder(),
-                arguments,
-                environment: environment(),
-                expected: self.installation.refused(),
-            })?;
-            self.programs.push(program);
-        }
+        arguments.extend_from_slice(&scope);
+        self.run("controller", &controller, arguments)?;
+        let mut arguments = self.runner(RUNNER, "required", "work");
+        arguments.extend_from_slice(&scope);
+        self.run("runner", &runner, arguments)?;
         if place.tenants.is_empty() {
-            let program = Program::start(Start {
-                name: "open-runner",
-                kubeconfig: &self.runner_kubeconfig(),
-                folder: self.kube.folder(),
-                arguments: self.runner(OPEN_RUNNER, "off", "open-work"),
-                environment: environment(),
-                expected: self.installation.refused(),
-            })?;
-            self.programs.push(program);
+            let arguments = self.runner(OPEN_RUNNER, "off", "open-work");
+            self.run("open-runner", &runner, arguments)?;
         }
+        Ok(())
+    }
+
+    async fn install(&self, part: Part) -> anyhow::Result<PathBuf> {
+        account::install(&self.admin, &self.kubeconfig(), part, self.installation.place()).await
+    }
+
+    fn run(&mut self, name: &str, kubeconfig: &Path, arguments: Vec<String>) -> anyhow::Result<()> {
+        self.programs.push(Program::start(Start {
+            name: format!("{name}-{}", self.starts),
+            kubeconfig,
+            folder: self.kube.folder(),
+            arguments,
+            environment: environment(),
+            expected: self.installation.refused(),
+        })?);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ output "private_subnets" { value = ["subnet-1", "subnet-2"] }
 output "availability_zones" { value = ["eu-central-1a", "eu-central-1b"] }
 "#;
 /// The WorkspaceTemplateApply that makes it.
-const VPC_APPLY: &str = "network-vpc-apply";
+const VPC_APPLY: &str = "network-vpc";
 
 pub(super) async fn play(stage: &Stage) -> anyhow::Result<()> {
     let victim = &stage.victim;

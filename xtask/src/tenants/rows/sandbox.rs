@@ -69,7 +69,7 @@ async fn state_with_the_rights_of_the_runner(
     tenant: &Tenant,
     more: &Value,
 ) -> anyhow::Result<()> {
-    let server = stage.server()?.replace("127.0.0.1", "localhost");
+    let server = stage.server()?.replace("127.0.0.1", "[::ffff:127.0.0.1]");
     let kubeconfig = stage.runner_kubeconfig().display().to_string();
     let suffix = &tenant.namespace;
     let module = format!(
@@ -80,7 +80,6 @@ terraform {{
     namespace     = "kube-system"
     config_path   = "{kubeconfig}"
     host          = "{server}"
-    insecure      = true
   }}
 }}
 resource "terraform_data" "thing" {{}}
