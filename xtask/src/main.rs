@@ -17,6 +17,7 @@ mod ours;
 mod peers;
 mod provider_terraform;
 mod realkube;
+mod tenants;
 mod terraform;
 mod workspace;
 
@@ -45,6 +46,8 @@ enum Command {
     Foreign(foreign::Args),
     /// Have a real Cluster API make, change, move and delete whole clusters with capt, on a real server.
     E2e(e2e::Args),
+    /// Have a hostile tenant attack another one on a real server with capt on it, and check that it gets nothing.
+    Tenants(tenants::Args),
     /// Format, validate and test the Terraform modules, with any engine.
     Terraform(terraform::Args),
     /// Print the terraform or tofu that is used here, or run the tests that need one with another.
@@ -74,6 +77,7 @@ fn main() -> anyhow::Result<()> {
         Command::Bench(what) => until_interrupted(bench::run(&what)),
         Command::Foreign(args) => until_interrupted(foreign::run(&args)),
         Command::E2e(args) => until_interrupted(e2e::run(&args)),
+        Command::Tenants(args) => until_interrupted(tenants::run(&args)),
         Command::Conformance(args) => until_interrupted(conformance::run(&args)),
     }
 }

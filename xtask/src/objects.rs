@@ -63,6 +63,11 @@ impl Kind {
         }
     }
 
+    /// The name of its CustomResourceDefinition.
+    pub(crate) fn definition(self) -> String {
+        format!("{}.{}", self.plural, self.group)
+    }
+
     /// Its name in `kind`.
     pub(crate) fn name(self) -> &'static str {
         self.kind

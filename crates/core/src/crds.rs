@@ -3,6 +3,8 @@
 //! Deleting one deletes its objects, which must not be taken for the wish to destroy what they made. So nothing is granted while
 //! one of ours, or that of Clusters, is terminating, and none where that cannot be read.
 
+use std::time::Duration;
+
 /// The definitions that are asked for before destruction is granted.
 pub const GUARDED: [&str; 5] = [
     "workspacetemplateapplies.infrastructure.cluster.x-k8s.io",
@@ -11,6 +13,9 @@ pub const GUARDED: [&str; 5] = [
     "captcontrolplanes.controlplane.cluster.x-k8s.io",
     "clusters.cluster.x-k8s.io",
 ];
+
+/// How long until a deletion that a definition holds up is decided again. Definitions are not always watched.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(15);
 
 /// Why a definition stands in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]

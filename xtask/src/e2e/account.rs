@@ -17,13 +17,12 @@ use crate::objects::Objects;
 use crate::ours::{self, Profile};
 use crate::realkube;
 
-const NAMESPACE: &str = "capt-system";
 /// How long the API server may take to notice new rights.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A part of capt that has a service account.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Controller,
     Runner,
 }
@@ -36,15 +35,37 @@ impl Part {
         }
     }
 
-    fn account(self) -> String {
+    /// The name of its service account.
+    pub(crate) fn account(self) -> String {
         format!("capt-{}", self.word())
     }
 }
 
+/// Where capt is installed, and the namespaces that it works in.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) namespace: &'a str,
+    /// All of them, if none is named.
+    pub(crate) tenants: &'a [&'a str],
+}
+
+/// Where capt is installed for all namespaces.
+pub(crate) const EVERYWHERE: Place<'static> = Place {
+    namespace: "capt-system",
+    tenants: &[],
+};
+
 /// Installs a part of capt, but for its pods, and gives a kubeconfig of its service account.
-pub(super) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyhow::Result<PathBuf> {
+pub(crate) async fn install(
+    objects: &Objects,
+    admin: &Path,
+    part: Part,
+    place: Place<'_>,
+) -> anyhow::Result<PathBuf> {
+    let tenants = place.tenants.iter().flat_map(|name| ["--namespace", name]);
     let printed = Command::new(ours::build(Profile::Debug)?)
-        .args(["manifests", part.word(), "--target-namespace", NAMESPACE])
+        .args(["manifests", part.word(), "--target-namespace", place.namespace])
+        .args(tenants)
         .output()
         .context("running capt manifests")?;
     ensure!(printed.status.success(), "capt manifests {} failed", part.word());
@@ -52,13 +73,37 @@ pub(super) async fn install(objects: &Objects, admin: &Path, part: Part) -> anyh
     for document in &documents {
         apply(objects, document).await?;
     }
-    let token = token(objects, part).await?;
-    let kubeconfig = write_kubeconfig(admin, part, &token)?;
-    wait_for_rights(&kubeconfig).await?;
+    let kubeconfig = kubeconfig_of(objects, admin, place.namespace, &part.account()).await?;
+    let secrets = match place.tenants {
+        [] => vec!["/api/v1/secrets?limit=1".to_owned()],
+        tenants => tenants
+            .iter()
+            .map(|tenant| format!("/api/v1/namespaces/{tenant}/secrets?limit=1"))
+            .collect(),
+    };
+    wait_for_rights(&kubeconfig, &secrets).await?;
     Ok(kubeconfig)
 }
 
-async fn apply(objects: &Objects, document: &Value) -> anyhow::Result<()> {
+/// A kubeconfig of a service account, beside that of the administrator.
+pub(crate) async fn kubeconfig_of(
+    objects: &Objects,
+    admin: &Path,
+    namespace: &str,
+    account: &str,
+) -> anyhow::Result<PathBuf> {
+    let token = token(objects, namespace, account).await?;
+    // The administrator's is JSON.
+    let mut file: Value = serde_json::from_slice(&std::fs::read(admin)?)?;
+    file["users"][0]["user"] = json!({"token": token});
+    file["contexts"][0]["context"]["namespace"] = json!(namespace);
+    let path = admin.with_file_name(format!("{namespace}-{account}.kubeconfig"));
+    std::fs::write(&path, file.to_string())?;
+    Ok(path)
+}
+
+/// Applies a document that `capt manifests` prints.
+pub(crate) async fn apply(objects: &Objects, document: &Value) -> anyhow::Result<()> {
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind").context("a document has no kind")?;
     let api_version = text("/apiVersion").context("a document has no apiVersion")?;
@@ -86,8 +131,8 @@ async fn apply(objects: &Objects, document: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn token(objects: &Objects, part: Part) -> anyhow::Result<String> {
-    let api: Api<ServiceAccount> = Api::namespaced(objects.client.clone(), NAMESPACE);
+async fn token(objects: &Objects, namespace: &str, account: &str) -> anyhow::Result<String> {
+    let api: Api<ServiceAccount> = Api::namespaced(objects.client.clone(), namespace);
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {
             // Longer than all stories take.
@@ -97,47 +142,41 @@ async fn token(objects: &Objects, part: Part) -> anyhow::Result<String> {
         ..TokenRequest::default()
     };
     let answer = api
-        .create_token_request(&part.account(), &PostParams::default(), &request)
+        .create_token_request(account, &PostParams::default(), &request)
         .await
         .context("asking for a token")?;
     let token = answer.status.and_then(|status| status.token);
     token.context("the answer has no token")
 }
 
-/// The administrator's kubeconfig, which is JSON, with another user and namespace.
-fn write_kubeconfig(admin: &Path, part: Part, token: &str) -> anyhow::Result<PathBuf> {
-    let mut file: Value = serde_json::from_slice(&std::fs::read(admin)?)?;
-    file["users"][0]["user"] = json!({"token": token});
-    file["contexts"][0]["context"]["namespace"] = json!(NAMESPACE);
-    let path = admin.with_file_name(format!("{}.kubeconfig", part.account()));
-    std::fs::write(&path, file.to_string())?;
-    Ok(path)
-}
-
 /// Rights that were just given are noticed a moment later.
-async fn wait_for_rights(kubeconfig: &Path) -> anyhow::Result<()> {
+pub(crate) async fn wait_for_rights(kubeconfig: &Path, paths: &[String]) -> anyhow::Result<()> {
     let client = realkube::client(kubeconfig).await?;
     let asking = async {
-        loop {
-            let request = http::Request::get("/api/v1/secrets?limit=1").body(Vec::new())?;
-            match client.request_text(request).await {
-                Ok(_) => return anyhow::Ok(()),
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        for path in paths {
+            while client
+                .request_text(http::Request::get(path).body(Vec::new())?)
+                .await
+                .is_err()
+            {
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
+        anyhow::Ok(())
     };
     tokio::time::timeout(PATIENCE, asking)
         .await
         .with_context(|| format!("the rights did not arrive in {PATIENCE:?}"))?
 }
 
-/// Fails if a log tells of anything that the API server refused.
-pub(super) fn check_rights(log: &Path) -> anyhow::Result<()> {
+/// Fails if a log tells of anything that the API server refused, but for what it refuses in these words.
+pub(crate) fn check_rights(log: &Path, expected: &[&str]) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(log)?;
     let refused: Vec<&str> = text
         .lines()
         // As the server words it; a message of Terraform's that has the word is none of ours.
         .filter(|line| line.contains("is forbidden: User "))
+        .filter(|line| !expected.iter().any(|words| line.contains(words)))
         .take(5)
         .collect();
     ensure!(

@@ -41,7 +41,7 @@ impl Controllers {
     /// Fails, with the end of its log, if it has ended by itself or wanted what it has no right to.
     pub(super) fn check_alive(&mut self) -> anyhow::Result<()> {
         match self.child.try_wait()? {
-            None => account::check_rights(&self.log),
+            None => account::check_rights(&self.log, &[]),
             Some(status) => bail!(
                 "capt controller ended with {status}:\n{}",
                 realkube::tail(&self.log)

@@ -3,7 +3,7 @@
 //! Each story is played in a namespace of its own and told in one line. Terraform is real, and the workload cluster is
 //! the API server itself, so that "available" is what Cluster API found out by connecting to it.
 
-mod account;
+pub(crate) mod account;
 mod controllers;
 mod kinds;
 mod operator;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::account::{self, Part};
+use super::account::{self, EVERYWHERE, Part};
 use super::controllers::Controllers;
 use crate::cluster_api::CoreManager;
 use crate::foreign::ledger::Ledger;
@@ -72,7 +72,8 @@ impl Side {
         let (mut runner, mut provider) = (None, None);
         match terraform {
             Terraform::Ours => {
-                let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Runner).await?;
+                let kubeconfig =
+                    account::install(&objects, &kube.kubeconfig(), Part::Runner, EVERYWHERE).await?;
                 runner = Some(Runner::start(&runner::Options {
                     kubeconfig: &kubeconfig,
                     folder: &kube.folder().join("runner"),
@@ -88,7 +89,7 @@ impl Side {
                 provider = Some(ProviderTerraform::start(&kube, options)?);
             }
         }
-        let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Controller).await?;
+        let kubeconfig = account::install(&objects, &kube.kubeconfig(), Part::Controller, EVERYWHERE).await?;
         Ok(Self {
             controllers: Controllers::start(&kubeconfig, kube.folder(), terraform)?,
             runner,
@@ -118,7 +119,7 @@ impl Side {
             provider.check_alive()?;
         }
         if let Some(runner) = &self.runner {
-            account::check_rights(runner.log())?;
+            account::check_rights(runner.log(), &[])?;
         }
         self.controllers.check_alive()
     }

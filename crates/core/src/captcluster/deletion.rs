@@ -11,7 +11,7 @@ use capt_api::{
 
 use super::{deciding::Deciding, secrets, work};
 use crate::{
-    commands,
+    commands, crds,
     decision::{Event, EventKind},
     metadata,
     owned::{self, End, Fate, Found, Left, OwnedSeen, Role},
@@ -143,7 +143,10 @@ pub(super) fn decide(deciding: &mut Deciding<'_>) {
                 message = format!("The WorkspaceTemplateApply {}: {waits}", apply.name());
             }
             End::Wait { .. } => {}
-            End::Obstructed { message: why } => (reason, message) = (Reason::CrdTerminating, why),
+            End::Obstructed { message: why } => {
+                deciding.decision.look_again = Some(crds::LOOK_AGAIN);
+                (reason, message) = (Reason::CrdTerminating, why);
+            }
             End::Stuck { message: why } => {
                 (reason, message) = (
                     Reason::VpcDeletionFailed,

@@ -11,7 +11,7 @@ use super::{
     deciding::Deciding,
     snapshot::{Referenced, Snapshot},
 };
-use crate::decision::Removal;
+use crate::{crds, decision::Removal};
 
 /// How many names a message names.
 const NAMED: usize = 10;
@@ -20,6 +20,7 @@ const NAMED: usize = 10;
 pub(super) fn decide(deciding: &mut Deciding<'_>) {
     let snapshot = deciding.snapshot;
     if let Some(obstacle) = &snapshot.crd_obstacle {
+        deciding.look_again(Some(crds::LOOK_AGAIN));
         return deciding.say(Type::Deleting, true, Reason::CrdTerminating, obstacle.message());
     }
     if !snapshot.workers.is_empty() {

@@ -24,6 +24,7 @@ use super::{
     taking, view,
 };
 use crate::{
+    crds,
     decision::{EventKind, Removal},
     metadata,
     owned::{self, End, Fate, Left, OwnedSeen, Role},
@@ -212,7 +213,10 @@ fn end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role, fate: Fate, s
         End::Remove(removal) => deciding.removals.push(removal),
         End::Wait { message } if message.is_empty() => {}
         End::Wait { message } => said.waits.push(format!("{}: {message}", seen.name())),
-        End::Obstructed { message } => said.obstructed.push(message),
+        End::Obstructed { message } => {
+            deciding.look_again(Some(crds::LOOK_AGAIN));
+            said.obstructed.push(message);
+        }
         End::Stuck { message } => said
             .stuck
             .push(format!("The WorkspaceTemplateApply {}: {message}", seen.name())),

@@ -22,6 +22,7 @@ use super::{
     status::{self, Report},
 };
 use crate::{
+    crds,
     decision::{Decision, Desired, Guard, OwnChange, Removal},
     render::WorkspaceGroup,
 };
@@ -243,7 +244,7 @@ impl<'a> Deciding<'a> {
             removals: self.removals,
             own: self.own,
             events,
-            look_again: None,
+            look_again: self.snapshot.crd_obstacle.as_ref().map(|_| crds::LOOK_AGAIN),
         }
     }
 }

@@ -30,7 +30,7 @@ use self::{
 };
 use super::{adoption, deciding::Deciding, judging::Profiles, leftovers, taking::Turns};
 use crate::{
-    names,
+    crds, names,
     owned::{self, End, Fate, OwnedSeen, Peer, Role},
     wta::{owner, snapshot::TemplateSeen},
 };
@@ -246,7 +246,8 @@ fn step_to_end(deciding: &mut Deciding<'_>, seen: &OwnedSeen, role: &Role) {
     match owned::end(&deciding.owner, role, seen, Fate::Destroyed, retry, obstacle) {
         End::Mark(mark) => deciding.children.push(*mark),
         End::Remove(removal) => deciding.removals.push(removal),
-        End::Wait { .. } | End::Obstructed { .. } | End::Stuck { .. } => {}
+        End::Obstructed { .. } => deciding.look_again(Some(crds::LOOK_AGAIN)),
+        End::Wait { .. } | End::Stuck { .. } => {}
     }
 }
 

@@ -416,6 +416,7 @@ fn a_terminating_or_unreadable_definition_grants_no_destruction() {
             message(&decision)
         );
         assert!(!world.is_gone && world.infrastructure.len() == 1);
+        assert_eq!(decision.look_again, Some(crate::crds::LOOK_AGAIN));
         // The way out that keeps everything, and the end of the obstacle.
         let mut kept = world.clone();
         kept.snapshot.wta.spec.retain_workspace_on_delete = Some(true);
