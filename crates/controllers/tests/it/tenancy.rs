@@ -307,31 +307,3 @@ async fn deleting_a_definition_destroys_nothing() {
         stage.world.finish().await;
     }
 }
-
-#[tokio::test]
-async fn what_a_definition_held_up_goes_when_the_definition_is_gone() {
-    let stage = Stage::embedded().await;
-    stage.make_template("net").await;
-    stage.make_apply("blue", "net").await;
-    stage.until_ready("blue").await;
-    assert_eq!(stage.ledger.exists().len(), 1, "there is something to destroy");
-    let definitions: Api<CustomResourceDefinition> = Api::all(stage.client());
-    let crd = "captclusters.infrastructure.cluster.x-k8s.io";
-    let held = |finalizers: Value| Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
-    let parameters = PatchParams::default();
-    definitions
-        .patch(crd, &parameters, &held(json!(["example.com/held"])))
-        .await
-        .unwrap();
-    definitions.delete(crd, &DeleteParams::default()).await.unwrap();
-    stage.delete_apply("blue").await;
-    stage.until_says("blue", "Deleting", "True/CRDTerminating").await;
-    definitions
-        .patch(crd, &parameters, &held(json!(null)))
-        .await
-        .unwrap();
-    stage.advance(capt_core::crds::LOOK_AGAIN * 2).await;
-    stage.until_gone("blue").await;
-    assert!(stage.ledger.exists().is_empty());
-    stage.world.finish().await;
-}

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    captcluster::name_left,
+    captcluster::{decide, name_left},
+    crds::{self, CrdObstacle},
     owned::{Left, LeftWorkspace},
 };
 
@@ -320,4 +321,17 @@ fn what_lives_elsewhere_by_now_is_neither_shown_nor_told_as_destroyed() {
     assert_eq!(world.verdict("Deleting"), "True/VPCDeletionFailed");
     let told = condition(&world.snapshot, &Decided::default(), "Deleting").message;
     assert!(told.contains("about Deleting"), "{told}");
+}
+
+#[test]
+fn a_terminating_definition_gets_no_consent_and_is_asked_for_again() {
+    let mut world = ready();
+    delete(&mut world.snapshot);
+    let mut obstructed = world.snapshot.clone();
+    obstructed.crd_obstacle = Some(CrdObstacle::Terminating("x.example.com".to_owned()));
+    let decision = decide(&obstructed, at(1));
+    assert_eq!(verdict(&obstructed, &decision, "Deleting"), "True/CRDTerminating");
+    assert!(decision.children.is_empty() && decision.removals.is_empty());
+    assert_eq!(decision.look_again, Some(crds::LOOK_AGAIN));
+    assert!(written(&world.step(), "WorkspaceTemplateApply").is_some());
 }

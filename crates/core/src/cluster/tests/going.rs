@@ -1,6 +1,7 @@
 //! Pausing and deletion.
 
 use super::*;
+use crate::crds::{self, CrdObstacle};
 
 #[test]
 fn pausing_stops_everything_even_deletion() {
@@ -171,4 +172,19 @@ fn what_is_gone_while_the_cluster_goes_is_no_issue() {
         "{}",
         found.message
     );
+}
+
+#[test]
+fn a_terminating_definition_removes_nothing_and_is_asked_for_again() {
+    let mut snapshot = snapshot();
+    delete(&mut snapshot);
+    assert!(
+        !decide(&snapshot, at(1)).removals.is_empty(),
+        "there is something to remove"
+    );
+    snapshot.crd_obstacle = Some(CrdObstacle::Terminating("x.example.com".to_owned()));
+    let decision = decide(&snapshot, at(1));
+    assert_eq!(verdict(&snapshot, &decision, "Deleting"), "True/CRDTerminating");
+    assert!(decision.removals.is_empty() && decision.own.remove_finalizers.is_empty());
+    assert_eq!(decision.look_again, Some(crds::LOOK_AGAIN));
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::{World, fresh, living, message, said, world::Terraform};
 use crate::{
     controlplane::names_left,
+    crds::{self, CrdObstacle},
     decision::Guard,
     owned::{Left, OwnedSeen, Role, TroubleClass, Wanted},
 };
@@ -327,4 +328,18 @@ fn what_another_one_names_too_is_not_asked_about() {
         world.calm();
         assert_eq!(world.is_gone, is_gone);
     }
+}
+
+#[test]
+fn a_terminating_definition_gets_no_consent_and_is_asked_for_again() {
+    let mut world = living();
+    world.delete();
+    let mut obstructed = World::new(world.snapshot.clone());
+    obstructed.snapshot.crd_obstacle = Some(CrdObstacle::Terminating("x.example.com".to_owned()));
+    let decision = obstructed.step();
+    assert_eq!(said(&obstructed.status(), "Deleting"), "True/CRDTerminating");
+    assert!(decision.children.is_empty() && decision.removals.is_empty());
+    assert_eq!(decision.look_again, Some(crds::LOOK_AGAIN));
+    world.step();
+    assert_eq!(world.apply().annotation(marks::LET_GO), Some("true"));
 }
