@@ -13,6 +13,12 @@ pub(super) const APPLY: Kind = kind(
 pub(super) const CLUSTER: Kind = kind(CAPT, "v1beta1", "CAPTCluster", "captclusters");
 pub(super) const WORKSPACE: Kind = kind("tf.m.upbound.io", "v1beta1", "Workspace", "workspaces");
 pub(super) const CLUSTER_WORKSPACE: Kind = kind("tf.upbound.io", "v1beta1", "Workspace", "workspaces");
+pub(super) const CLUSTER_CONFIG: Kind = kind(
+    "tf.m.upbound.io",
+    "v1beta1",
+    "ClusterProviderConfig",
+    "clusterproviderconfigs",
+);
 pub(super) const CONFIG: Kind = kind("tf.m.upbound.io", "v1beta1", "ProviderConfig", "providerconfigs");
 pub(super) const SECRET: Kind = kind("", "v1", "Secret", "secrets");
 pub(super) const NAMESPACE: Kind = kind("", "v1", "Namespace", "namespaces");

@@ -7,14 +7,16 @@ use capt_api::{foreign::marks as foreign_marks, marks};
 use capt_core::{render::WorkspaceGroup, wta::snapshot::Runner as Who};
 use serde_json::{Value, json};
 
-use super::super::kinds::{CLUSTER_USAGE, CLUSTER_WORKSPACE, CONFIG_MAP, LEASE, TEMPLATE, USAGE, WORKSPACE};
+use super::super::kinds::{
+    CLUSTER_CONFIG, CLUSTER_USAGE, CLUSTER_WORKSPACE, CONFIG_MAP, LEASE, TEMPLATE, USAGE, WORKSPACE,
+};
 use super::super::ledger::Ledger;
 use super::super::runner::{self, Runner};
 use super::super::stage::{Stage, says};
 use super::super::story::{NAME, Story};
 use crate::objects::{Kind, condition};
 use crate::ours::Profile;
-use crate::provider_terraform::ProviderTerraform;
+use crate::provider_terraform::{ProviderTerraform, STATE_SUFFIX, backend};
 
 /// A filling, and where its Workspace is.
 struct Part<'a> {
@@ -95,6 +97,18 @@ pub(in super::super) async fn there_and_back(
     provider: &mut ProviderTerraform,
 ) -> anyhow::Result<()> {
     let namespaced = Story::begin(stage, "handover").await?;
+    // Our runner reads no kubeconfig that a tenant's ProviderConfig names, so that an administrator's one says where state is.
+    let config = json!({
+        "metadata": {"name": "handover"},
+        "spec": {"credentials": [], "configuration": backend(&stage.kubeconfig, "handover", STATE_SUFFIX)},
+    });
+    stage.objects.create(CLUSTER_CONFIG, "", config).await?;
+    let reference = json!({"kind": "ClusterProviderConfig", "name": "handover"});
+    let template = json!({"spec": {"template": {"spec": {"providerConfigRef": reference}}}});
+    stage
+        .objects
+        .change(TEMPLATE, "handover", NAME, &template)
+        .await?;
     namespaced.apply(&[], json!({})).await?;
     let whole = Story::begin(stage, "handover-cluster").await?;
     let template = json!({"spec": {"template": {"spec": {"providerConfigRef": {"kind": null}}}}});
