@@ -4,6 +4,7 @@
 //! elsewhere. Each row first shows that what is attacked is there and works, and where something is refused that it succeeds
 //! for those who may.
 
+mod accounts;
 mod kinds;
 mod program;
 mod rows;

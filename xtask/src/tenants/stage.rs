@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use super::kinds::{ACCOUNT, APPLY, CLUSTER_WORKSPACE, NAMESPACE, ROLE, ROLE_BINDING, SECRET, TEMPLATE};
+use super::accounts;
+use super::kinds::{APPLY, CLUSTER_WORKSPACE, NAMESPACE, TEMPLATE};
 use super::program::{Program, Start};
 use super::tenant::{THING, Tenant};
 use crate::e2e::account::{self, EVERYWHERE, Part, Place};
@@ -97,7 +98,7 @@ impl Stage {
         }
         let mut stage = Self {
             programs: Vec::new(),
-            attacker: Tenant::new(&attacker(&admin, &kube.kubeconfig()).await?, ATTACKER),
+            attacker: Tenant::new(&accounts::attacker(&admin, &kube.kubeconfig()).await?, ATTACKER),
             victim: Tenant::new(&admin, VICTIM),
             listed: Tenant::new(&admin, LISTED),
             admin,
@@ -108,7 +109,9 @@ impl Stage {
         };
         let value = json!({"k": VICTIM_SECRET});
         stage.victim.secret("private", value).await?;
-        stage.check_rights().await?;
+        let private = stage.victim.read("private").await?;
+        ensure!(private["k"] == VICTIM_SECRET, "the victim has {private:?}");
+        accounts::check_attacker(&stage.attacker.objects).await?;
         stage.start().await?;
         Ok(stage)
     }
@@ -176,7 +179,7 @@ impl Stage {
         arguments
     }
 
-    /// Installs the kinds of capt and those that it uses, again.
+    /// Installs the kinds of capt and those that it uses, where one is missing.
     pub(super) async fn install_kinds(&self) -> anyhow::Result<()> {
         install_kinds(&self.admin).await
     }
@@ -240,44 +243,6 @@ impl Stage {
         attacker.until_gone(APPLY, name).await?;
         attacker.delete(TEMPLATE, name).await
     }
-
-    /// The attacker's rights are what the whole play rests on: everything in its namespace, nothing elsewhere.
-    async fn check_rights(&self) -> anyhow::Result<()> {
-        let attacker = &self.attacker.objects;
-        let secret = json!({"metadata": {"name": "own"}, "stringData": {"k": "own"}});
-        attacker.create(SECRET, ATTACKER, secret.clone()).await?;
-        attacker.list(SECRET, ATTACKER).await?;
-        let seen = self.victim.read("private").await?;
-        ensure!(
-            seen.get("k").is_some_and(|value| value == VICTIM_SECRET),
-            "the victim has no Secret"
-        );
-        let workspace = json!({
-            "metadata": {"name": "own"},
-            "spec": {"forProvider": {"source": "Inline", "module": THING}},
-        });
-        for (what, tried) in [
-            (
-                "reads a Secret",
-                attacker.get(SECRET, VICTIM, "private").await.map(|_| ()),
-            ),
-            ("lists Secrets", attacker.list(SECRET, "").await.map(|_| ())),
-            (
-                "writes a Secret",
-                attacker.create(SECRET, VICTIM, secret).await.map(|_| ()),
-            ),
-            (
-                "makes a cluster-scoped Workspace",
-                attacker
-                    .create(CLUSTER_WORKSPACE, "", workspace)
-                    .await
-                    .map(|_| ()),
-            ),
-        ] {
-            ensure!(is_forbidden(&tried), "the attacker {what}: {tried:?}");
-        }
-        Ok(())
-    }
 }
 
 /// The environment of each part of capt: an AWS identity, and a secret.
@@ -294,36 +259,6 @@ fn environment() -> Vec<(String, String)> {
 
 fn arguments(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
-}
-
-/// The objects of the tenant who attacks: a service account that may do everything in its namespace.
-async fn attacker(admin: &Objects, kubeconfig: &Path) -> anyhow::Result<Objects> {
-    const NAME: &str = "mallory";
-    let named = |more: Value| {
-        let mut object = json!({"metadata": {"name": NAME}});
-        crate::objects::merge(&mut object, more);
-        object
-    };
-    let everything = json!({"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]});
-    let binding = json!({
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": ATTACKER}],
-    });
-    admin.create(ACCOUNT, ATTACKER, named(json!({}))).await?;
-    admin.create(ROLE, ATTACKER, named(everything)).await?;
-    admin.create(ROLE_BINDING, ATTACKER, named(binding)).await?;
-    let kubeconfig = account::kubeconfig_of(admin, kubeconfig, ATTACKER, NAME).await?;
-    let secrets = format!("/api/v1/namespaces/{ATTACKER}/secrets?limit=1");
-    account::wait_for_rights(&kubeconfig, &[secrets]).await?;
-    Ok(Objects {
-        client: realkube::client(&kubeconfig).await?,
-    })
-}
-
-/// Whether the API server refused something for want of rights.
-pub(super) fn is_forbidden<T>(tried: &anyhow::Result<T>) -> bool {
-    let error = tried.as_ref().err().and_then(|error| error.downcast_ref());
-    matches!(error, Some(kube::Error::Api(status)) if status.code == 403)
 }
 
 /// Installs the kinds of capt and those that it uses, as `capt manifests` prints them.

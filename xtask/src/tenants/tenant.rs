@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::kinds::{APPLY, CLUSTER, CONTROL_PLANE, NETWORK, OF_A_NAMESPACE, SECRET, TEMPLATE, WORKSPACE};
+use super::kinds::{APPLY, OF_A_NAMESPACE, SECRET, TEMPLATE, WORKSPACE};
 use super::stage::RUNNER;
 use crate::objects::{self, Kind, Objects, condition, name};
 
@@ -206,18 +206,6 @@ impl Tenant {
             }
         }
         Ok(text)
-    }
-
-    /// The conditions of everything in the namespace, for a failure.
-    pub(super) async fn summary(&self) -> String {
-        let mut text = format!("in the namespace {}:", self.namespace);
-        for kind in [CLUSTER, NETWORK, CONTROL_PLANE, APPLY, WORKSPACE] {
-            for object in self.objects.list(kind, &self.namespace).await.unwrap_or_default() {
-                let summary = objects::summary(&object);
-                text += &format!("\n    {} {}: {summary}", kind.name(), name(&object));
-            }
-        }
-        text
     }
 
     /// Fails if a value can be found anywhere in the namespace.

@@ -25,7 +25,7 @@ pub(super) async fn not_allowed(stage: &Stage) -> anyhow::Result<()> {
         .await?;
     for (name, key, allowed) in [
         ("prod", "k", json!({marks::ALLOWED_NAMESPACES: VICTIM})),
-        ("nobodys", "k", json!({marks::ALLOWED_NAMESPACES: ""})),
+        ("unused", "k", json!({marks::ALLOWED_NAMESPACES: ""})),
         (
             "lent",
             "lent",
@@ -42,7 +42,7 @@ pub(super) async fn not_allowed(stage: &Stage) -> anyhow::Result<()> {
     let (attacker, victim) = (&stage.attacker, &stage.victim);
     run(victim, "uses-prod", "ClusterProviderConfig", "prod").await?;
     run(attacker, "uses-lent", "ClusterProviderConfig", "lent").await?;
-    for name in ["prod", "nobodys"] {
+    for name in ["prod", "unused"] {
         let workspace = format!("uses-{name}");
         start(attacker, &workspace, "ClusterProviderConfig", name).await?;
         let words = attacker.until_refused(&workspace, "InputInvalid").await?;

@@ -41,7 +41,7 @@ pub(super) async fn play(stage: &Stage) -> anyhow::Result<()> {
     applies_are_deleted(stage, victim).await
 }
 
-/// The definition of CAPTClusters is deleted, and installed again.
+/// The definition of CAPTClusters is deleted, and installed anew.
 async fn owners_are_deleted(stage: &Stage, victim: &Tenant) -> anyhow::Result<()> {
     let before = [
         infrastructure(victim, VPC_APPLY).await?,

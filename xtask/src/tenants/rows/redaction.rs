@@ -4,11 +4,9 @@ use anyhow::{Context, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::super::kinds::{ACCOUNT, CONFIG_MAP, CORE_EVENT, ROLE_BINDING, SECRET};
-use super::super::stage::{Stage, VICTIM, is_forbidden};
-use crate::e2e::account;
-use crate::objects::{Objects, merge};
-use crate::realkube;
+use super::super::accounts::{self, is_forbidden};
+use super::super::kinds::{CONFIG_MAP, CORE_EVENT, SECRET};
+use super::super::stage::{Stage, VICTIM};
 
 const HCL: &str = r#"
 commented = "value-after-a-comment" # of the database
@@ -18,7 +16,7 @@ db_pass   = "Zk9q"
 "#;
 const JSON: &str = r#"{"number": 918273645546, "text": "value\twith\u00e4 escapes", "deep": [{"a": ["value-deep-in-json"]}]}"#;
 
-/// What of these nobody may see: text that only a value of the Secret has.
+/// Text that only a value of the Secret has, which no report may have.
 const HIDDEN: &[&str] = &[
     "value-after-a-comment",
     "value-in-a-list-1",
@@ -30,10 +28,10 @@ const HIDDEN: &[&str] = &[
     "escapes",
     "value-deep-in-json",
 ];
-/// What everyone may see.
+/// A value that is no secret, beside which the others are printed.
 const PUBLIC: &str = "a-public-word-beside-it";
 
-/// A module that gives away whatever it is told: in plans, in logs, in warnings and in outputs.
+/// A module that prints its variables: in plans, in logs, in warnings and in outputs.
 const MODULE: &str = r#"
 variable "commented" { type = string }
 variable "listed" { type = list(string) }
@@ -48,7 +46,7 @@ locals {
   all = [var.commented, var.listed, var.one_line, var.db_pass, var.number, var.text, var.deep]
 }
 
-resource "terraform_data" "told" {
+resource "terraform_data" "printed" {
   input = { public = var.public, all = local.all, encoded = base64encode(jsonencode(local.all)) }
 
   provisioner "local-exec" {
@@ -61,7 +59,7 @@ resource "terraform_data" "told" {
   }
 }
 
-check "told" {
+check "printed" {
   assert {
     condition     = var.public == ""
     error_message = "${var.public} ${jsonencode(local.all)} pass=${var.db_pass}"
@@ -92,50 +90,26 @@ pub(super) async fn play(stage: &Stage) -> anyhow::Result<()> {
     // The values reached Terraform.
     let outputs = victim.read("secretive-outputs").await?;
     let outputs = outputs.get("all").context("there is no output")?;
-    let unseen: Vec<_> = HIDDEN.iter().filter(|value| !outputs.contains(**value)).collect();
-    ensure!(unseen.is_empty(), "Terraform was not told {unseen:?}: {outputs}");
+    let missing: Vec<_> = HIDDEN.iter().filter(|value| !outputs.contains(**value)).collect();
+    ensure!(missing.is_empty(), "Terraform has no {missing:?}: {outputs}");
 
-    let viewer = viewer(stage).await?;
+    let viewer = accounts::viewer(&stage.admin, &stage.kubeconfig()).await?;
     let secrets = viewer.get(SECRET, VICTIM, "variables").await;
     ensure!(is_forbidden(&secrets), "the viewer reads Secrets");
-    let mut seen = vec![workspace.to_string()];
+    let mut texts = vec![workspace.to_string()];
     for kind in [CONFIG_MAP, CORE_EVENT] {
         let objects = viewer.list(kind, VICTIM).await?;
-        seen.extend(objects.iter().map(Value::to_string));
+        texts.extend(objects.iter().map(Value::to_string));
     }
-    let log = seen
+    let log = texts
         .iter()
         .find(|text| text.contains(PUBLIC) && text.contains("log"));
-    ensure!(log.is_some(), "the viewer sees no log of it: {seen:?}");
+    ensure!(log.is_some(), "the viewer sees no log of it: {texts:?}");
     for value in HIDDEN {
         for form in [(*value).to_owned(), STANDARD.encode(value)] {
-            let place = seen.iter().find(|text| text.contains(&form));
+            let place = texts.iter().find(|text| text.contains(&form));
             ensure!(place.is_none(), "the viewer sees {form} in {place:?}");
         }
     }
     Ok(())
-}
-
-/// The objects of someone who may view the namespace, with the built-in role. The controller that fills `view` from what
-/// it is made of does not run here.
-async fn viewer(stage: &Stage) -> anyhow::Result<Objects> {
-    const NAME: &str = "viewer";
-    let named = |more: Value| {
-        let mut object = json!({"metadata": {"name": NAME}});
-        merge(&mut object, more);
-        object
-    };
-    let binding = json!({
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-view"},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": VICTIM}],
-    });
-    let admin = &stage.admin;
-    admin.create(ACCOUNT, VICTIM, named(json!({}))).await?;
-    admin.create(ROLE_BINDING, VICTIM, named(binding)).await?;
-    let kubeconfig = account::kubeconfig_of(admin, &stage.kubeconfig(), VICTIM, NAME).await?;
-    let maps = format!("/api/v1/namespaces/{VICTIM}/configmaps?limit=1");
-    account::wait_for_rights(&kubeconfig, &[maps]).await?;
-    Ok(Objects {
-        client: realkube::client(&kubeconfig).await?,
-    })
 }

@@ -104,7 +104,7 @@ async fn administrators_read(stage: &Stage, name: &str) -> anyhow::Result<()> {
 }
 
 /// The attacker writes other namespaces into the Secret with the last rendering of its own WorkspaceTemplateApply, deletes
-/// the template, so that this rendering counts, and the Workspace, so that it is made again.
+/// the template, so that this rendering counts.
 async fn forge(stage: &Stage, apply: &str, template: &str) -> anyhow::Result<()> {
     let attacker = &stage.attacker;
     attacker.apply(apply, template, json!({})).await?;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::super::kinds::{SECRET, WORKSPACE};
 use super::super::stage::{OPEN_RUNNER, RUNNER_SECRET, Stage};
-use super::super::tenant::{Tenant, has_condition};
-use crate::objects::{name, summary};
+use super::super::tenant::{THING, Tenant, has_condition};
+use crate::objects::{condition, merge, name, summary};
 
 /// The module of the victim; both marks end in its files on the runner's machine.
 const NEIGHBOUR: &str = r#"
@@ -58,8 +58,35 @@ pub(super) async fn play(stage: &Stage) -> anyhow::Result<()> {
         planted.len() == 2 && !of_the_attacker,
         "only the trusted tenant plants its two files: {planted:?}"
     );
+    let module = stage.folder().join("module-of-the-runner");
+    std::fs::create_dir(&module)?;
+    std::fs::write(module.join("main.tf"), THING)?;
+    fetch_module(trusted, &module, &open).await?;
+    fetch_module(attacker, &module, &json!({})).await?;
     state_with_the_rights_of_the_runner(stage, trusted, &open).await?;
     state_with_the_rights_of_the_runner(stage, attacker, &json!({})).await
+}
+
+/// Terraform fetches a module from the runner's machine.
+async fn fetch_module(tenant: &Tenant, module: &Path, more: &Value) -> anyhow::Result<()> {
+    let mut remote = json!({"spec": {"forProvider": {"source": "Remote"}}});
+    merge(&mut remote, more.clone());
+    tenant
+        .workspace("fetches", &module.display().to_string(), remote)
+        .await?;
+    let ended = tenant
+        .until(WORKSPACE, "fetches", "it has ended", has_ended)
+        .await?;
+    let is_refused = has_condition(&ended, "Failing", "True/InputInvalid");
+    let is_trusted = more["metadata"].is_object();
+    ensure!(is_refused != is_trusted, "{}", summary(&ended));
+    Ok(())
+}
+
+/// Whether a run has ended well or not.
+fn has_ended(workspace: &Value) -> bool {
+    has_condition(workspace, "Ready", "True/Available")
+        || condition(workspace, "Failing").is_some_and(|failing| failing["status"] == "True")
 }
 
 /// Terraform keeps state in `kube-system` with the rights of the runner, if it can read how the runner reaches the API. By
@@ -87,12 +114,7 @@ resource "terraform_data" "thing" {{}}
     );
     tenant.workspace("rights", &module, more.clone()).await?;
     let ended = tenant
-        .until(WORKSPACE, "rights", "it has ended", |workspace| {
-            has_condition(workspace, "Ready", "True/Available")
-                || workspace["status"]["conditions"]
-                    .to_string()
-                    .contains("\"Failing\"")
-        })
+        .until(WORKSPACE, "rights", "it has ended", has_ended)
         .await?;
     let states = stage.admin.list(SECRET, "kube-system").await?;
     let is_kept = states

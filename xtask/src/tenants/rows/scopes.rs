@@ -4,8 +4,9 @@ use anyhow::ensure;
 use capt_api::marks;
 use serde_json::json;
 
+use super::super::accounts::is_forbidden;
 use super::super::kinds::{APPLY, CLUSTER_WORKSPACE, SECRET, WORKSPACE};
-use super::super::stage::{ATTACKER, RUNNER, SYSTEM, Stage, VICTIM, is_forbidden};
+use super::super::stage::{ATTACKER, RUNNER, SYSTEM, Stage, VICTIM};
 use super::super::tenant::THING;
 use crate::e2e::account::{self, Part};
 use crate::objects::Objects;

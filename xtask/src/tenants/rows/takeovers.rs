@@ -90,7 +90,7 @@ pub(super) async fn of_the_platform(stage: &Stage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// T3: the same with a Workspace that another tenant retained, which that tenant adopts again.
+/// T3: the same with a Workspace that another tenant retained, and that this tenant adopts afterwards.
 pub(super) async fn of_a_tenant(stage: &Stage) -> anyhow::Result<()> {
     let (attacker, victim) = (&stage.attacker, &stage.victim);
     for tenant in [attacker, victim] {

@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 use super::super::kinds::{APPLY, CLUSTER, CLUSTER_WORKSPACE, CONTROL_PLANE, NETWORK, SECRET, TEMPLATE};
 use super::super::stage::{PROCESS_KEY, Stage};
 use super::super::tenant::Tenant;
+use crate::objects::summary;
 
 /// The cluster of the victim in AWS, which an attacker may well know by name.
 const PROD: &str = "victim-prod";
+/// How often the token of before may be written once more.
+const TRIES: usize = 20;
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n";
 
 /// T6: the identity of the controllers signs for those that the operator lists.
@@ -64,12 +67,26 @@ pub(super) async fn of_a_tenant(stage: &Stage) -> anyhow::Result<()> {
     let target = format!("{}/{workspace}", CLUSTER_WORKSPACE.group());
     let own = "keys-eks-controlplane-apply";
     attacker.annotate(APPLY, own, marks::WORKSPACE, &target).await?;
-    // Another cluster wants another token at once.
+    // A token for another cluster is signed at once where there is none that still counts.
     let edited =
         json!({"spec": {"template": {"spec": {"forProvider": {"module": module("victim-prod-2")}}}}});
     attacker.change(TEMPLATE, "keys", edited).await?;
     attacker.annotate(APPLY, own, marks::WORKSPACE, &target).await?;
-    let second = until_token(attacker, "keys", |token| token != first).await?;
+    attacker
+        .until(CONTROL_PLANE, "keys", "its cluster is another one", |plane| {
+            plane["status"]["workspaceTemplateStatus"]["outputs"]["cluster_name"] == "victim-prod-2"
+        })
+        .await?;
+    let mut second = first.clone();
+    // The token of before is written once more until the issuer knows about the other cluster.
+    for _ in 0..TRIES {
+        attacker.delete(SECRET, "keys-kubeconfig").await?;
+        second = until_token(attacker, "keys", |_| true).await?;
+        if second != first {
+            break;
+        }
+    }
+    ensure!(second != first, "no second token was signed");
     ensure!(
         signer(&second)? == "AKIAATTACKER",
         "a token of the attacker was signed by {}",
@@ -156,7 +173,10 @@ async fn until_token(
         .await;
     let secret = match secret {
         Ok(secret) => secret,
-        Err(error) => return Err(error.context(tenant.summary().await)),
+        Err(error) => {
+            let plane = tenant.get(CONTROL_PLANE, cluster).await?;
+            return Err(error.context(summary(&plane.unwrap_or_default())));
+        }
     };
     token_of(&secret).context("the token is gone")
 }
